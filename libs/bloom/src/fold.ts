@@ -1,0 +1,67 @@
+import type { Positions } from './positions.js';
+
+/** A batch with each item once, and the way back. */
+export interface Folded {
+  readonly positions: Positions;
+  /** For each item of the folded batch, its index in the original batch (the first occurrence). */
+  readonly original: Uint32Array;
+}
+
+/**
+ * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined when no item
+ * occurs twice, so that the common case copies nothing.
+ */
+export function foldDuplicates(positions: Positions): Folded | undefined {
+  const { count, hash } = positions;
+  let size = 16;
+  while (size < count * 2) size *= 2;
+  const slots = new Int32Array(size).fill(-1);
+  const original = new Uint32Array(count);
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    const h = i * 4;
+    let slot = (hash[h] as number) & (size - 1);
+    let other = slots[slot] as number;
+    while (other >= 0 && !sameHash(hash, h, other * 4)) {
+      slot = (slot + 1) & (size - 1);
+      other = slots[slot] as number;
+    }
+    if (other >= 0) continue;
+    slots[slot] = i;
+    original[kept++] = i;
+  }
+  if (kept === count) return undefined;
+  const indexes = original.subarray(0, kept);
+  return { positions: select(positions, indexes), original: indexes };
+}
+
+/** The items at `indexes`, in that order, as a batch of their own. */
+export function select(positions: Positions, indexes: Uint32Array): Positions {
+  const k = positions.hashes;
+  const count = indexes.length;
+  const chosen: Positions = {
+    count,
+    hashes: k,
+    hash: new Uint32Array(count * 4),
+    segment: new Uint32Array(count),
+    page: new Uint32Array(count),
+    cell: new Uint16Array(count * k),
+  };
+  for (let to = 0; to < count; to++) {
+    const from = indexes[to] as number;
+    for (let j = 0; j < 4; j++) chosen.hash[to * 4 + j] = positions.hash[from * 4 + j] as number;
+    for (let j = 0; j < k; j++) chosen.cell[to * k + j] = positions.cell[from * k + j] as number;
+    chosen.segment[to] = positions.segment[from] as number;
+    chosen.page[to] = positions.page[from] as number;
+  }
+  return chosen;
+}
+
+function sameHash(hash: Uint32Array, a: number, b: number): boolean {
+  return (
+    hash[a] === hash[b] &&
+    hash[a + 1] === hash[b + 1] &&
+    hash[a + 2] === hash[b + 2] &&
+    hash[a + 3] === hash[b + 3]
+  );
+}

@@ -1,0 +1,105 @@
+import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
+import type { CellBits, Geometry } from './geometry.js';
+import { DEFAULT_HASH_SCHEME } from './hash-scheme.js';
+
+/** What a caller asks of a filter. */
+export interface Sizing {
+  /** n: items it is to hold, a whole number from 1 to MAX_CAPACITY. */
+  readonly capacity: number;
+  /** p: share of absent items that may test positive at capacity, from MIN_ERROR_RATE to MAX_ERROR_RATE. */
+  readonly errorRate: number;
+  readonly cellBits: CellBits;
+}
+
+/** How a store cuts filters into segments. */
+export interface Segmentation {
+  /** No segment is larger. */
+  readonly maxSegmentBytes: number;
+  /** Filters that fill them get at least so many segments (1 on a single server). */
+  readonly minSegments: number;
+  /** No filter is cut into segments smaller than this for the sake of `minSegments`. */
+  readonly minSegmentBytes: number;
+}
+
+export const MIN_ERROR_RATE = 1e-9;
+export const MAX_ERROR_RATE = 0.5;
+/** Beyond it no count is exact in a double. */
+export const MAX_CAPACITY = 2 ** 50;
+
+const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];
+
+/** Page shape for an error rate. */
+export interface PageShape {
+  readonly pageCells: number;
+  readonly hashes: number;
+  /** λ: items a page holds on average at exactly the error rate. */
+  readonly itemsPerPage: number;
+}
+
+const shapes = new Map<number, PageShape>();
+
+/**
+ * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 1e-3), with the
+ * number of hashes that needs the fewest cells in it. Small pages are cheap to read, large ones to keep.
+ */
+export function pageShapeFor(errorRate: number): PageShape {
+  const known = shapes.get(errorRate);
+  if (known) return known;
+  const allowance = errorRate >= 1e-3 ? 1.1 : 1.2;
+  const target = classicCellsPerItem(errorRate) * allowance;
+  let best: PageShape | undefined;
+  for (const pageCells of PAGE_SIZES) {
+    best = bestHashes(pageCells, errorRate);
+    if (pageCells / best.itemsPerPage <= target) break;
+  }
+  if (shapes.size >= 1000) shapes.clear();
+  shapes.set(errorRate, best as PageShape);
+  return best as PageShape;
+}
+
+function bestHashes(pageCells: number, errorRate: number): PageShape {
+  const classic = Math.max(1, Math.ceil(-Math.log2(errorRate)));
+  let best: PageShape | undefined;
+  // The best k of a page never exceeds the classic one by more than rounding, and falls as pages shrink.
+  for (let k = classic + 1; k >= 1; k--) {
+    const itemsPerPage = new PagedErrorRate(pageCells, k).loadFor(errorRate);
+    if (best && itemsPerPage < best.itemsPerPage) break;
+    best = { pageCells, hashes: k, itemsPerPage };
+  }
+  return best as PageShape;
+}
+
+/**
+ * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the page-aware rate asks for,
+ * dealt evenly over segments. Throws RangeError for values outside the limits above.
+ */
+export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
+  const { capacity, errorRate, cellBits } = sizing;
+  if (!Number.isInteger(capacity) || capacity < 1 || capacity > MAX_CAPACITY) {
+    throw new RangeError(`capacity must be a whole number from 1 to ${MAX_CAPACITY}, not ${capacity}`);
+  }
+  if (!(errorRate >= MIN_ERROR_RATE && errorRate <= MAX_ERROR_RATE)) {
+    throw new RangeError(`errorRate must be from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}, not ${errorRate}`);
+  }
+  const { pageCells, hashes, itemsPerPage } = pageShapeFor(errorRate);
+  const pages = Math.ceil(capacity / itemsPerPage);
+  const bytesPerPage = (pageCells * cellBits) / 8;
+  const needed = Math.ceil(pages / Math.floor(segmentation.maxSegmentBytes / bytesPerPage));
+  const wanted = Math.min(
+    segmentation.minSegments,
+    Math.floor((pages * bytesPerPage) / segmentation.minSegmentBytes),
+  );
+  // A count that spreads evenly: a multiple of what was wanted, where more than that is needed.
+  const segments = Math.max(
+    1,
+    needed <= wanted ? wanted : wanted > 1 ? Math.ceil(needed / wanted) * wanted : needed,
+  );
+  return {
+    hashScheme: DEFAULT_HASH_SCHEME,
+    cellBits,
+    hashes,
+    pageCells,
+    pagesPerSegment: Math.ceil(pages / segments),
+    segments,
+  };
+}

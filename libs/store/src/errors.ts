@@ -1,0 +1,34 @@
+/** Codes of the errors a store raises; stable, and the same words as in the REST API. */
+export type StoreErrorCode =
+  | 'FILTER_EXISTS'
+  | 'FILTER_NOT_FOUND'
+  | 'FILTER_BUSY'
+  | 'FILTER_FULL'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'IDEMPOTENCY_KEY_EXPIRED'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_DATA_LOST'
+  | 'STORE_FULL';
+
+/** An error every caller of a store must expect. Anything else a store throws is a defect. */
+export class StoreError extends Error {
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'StoreError';
+  }
+}
+
+/**
+ * The filter has been cleared, or dropped and made anew, since it was opened: positions computed for the old
+ * generation mean nothing now. Nothing was changed; open the filter again and compute them anew.
+ */
+export class StaleFilterError extends Error {
+  constructor(readonly filterName: string) {
+    super(`filter ${filterName} has a new generation`);
+    this.name = 'StaleFilterError';
+  }
+}
