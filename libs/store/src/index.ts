@@ -1,2 +1,3 @@
 export * from './errors.js';
+export * from './segmentation.js';
 export * from './store.js';

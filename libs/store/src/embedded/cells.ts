@@ -1,0 +1,123 @@
+/**
+ * Cells of one segment, laid out as Redis BITFIELD has them:
+ *
+ *   counters (4 bits)   cell i is a nibble of byte i >> 1: the high one for even i, the low one for odd i
+ *   bits (1 bit)        cell i is bit 7 - (i & 7) of byte i >> 3
+ *
+ * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at
+ * 15 is stuck: where it would have gone is unknown, so that taking one back could make a present item absent.
+ *
+ * The functions run once an item and allocate nothing. They return several small numbers in one integer:
+ * CHANGED cells above bit 16, cells that became SATURATED above bit 8, and in the lowest 8 bits the cells that
+ * became non-zero (add) or zero (remove). k is at most 32, so that no field overflows.
+ */
+export interface Cells {
+  /** All k cells are non-zero. */
+  contains(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): boolean;
+  /** Adds one to each cell that is not at its limit. Packed as above. */
+  add(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): number;
+}
+
+export const SATURATED = 15;
+/** What `removeCounters` returns when some counter is zero; nothing was changed. */
+export const ABSENT = -1;
+
+/** The lowest field: cells that became non-zero (add) or zero (remove). */
+export const crossedZero = (packed: number): number => packed & 0xff;
+export const becameSaturated = (packed: number): number => (packed >> 8) & 0xff;
+
+function containsCounters(
+  bytes: Uint8Array,
+  base: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+): boolean {
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    if ((((bytes[c >> 1] as number) >> ((~c & 1) << 2)) & 15) === 0) return false;
+  }
+  return true;
+}
+
+function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): number {
+  let packed = 0;
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    const shift = (~c & 1) << 2;
+    const byte = bytes[c >> 1] as number;
+    const counter = (byte >> shift) & 15;
+    if (counter === SATURATED) continue;
+    bytes[c >> 1] = byte + (1 << shift);
+    packed += 0x10000;
+    if (counter === 0) packed += 1;
+    else if (counter === SATURATED - 1) packed += 0x100;
+  }
+  return packed;
+}
+
+/**
+ * Takes one from each counter that is not at 15, if all are above zero; otherwise changes nothing. Returns ABSENT
+ * if some counter is zero, 0 if all are at 15 (nothing was changed), else the packed changes.
+ */
+export function removeCounters(
+  bytes: Uint8Array,
+  base: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+): number {
+  if (!containsCounters(bytes, base, cell, at, k)) return ABSENT;
+  let packed = 0;
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    const shift = (~c & 1) << 2;
+    const byte = bytes[c >> 1] as number;
+    const counter = (byte >> shift) & 15;
+    if (counter === SATURATED) continue;
+    bytes[c >> 1] = byte - (1 << shift);
+    packed += counter === 1 ? 0x10001 : 0x10000;
+  }
+  return packed;
+}
+
+/** The smallest of the item's counters. */
+export function smallestCounter(
+  bytes: Uint8Array,
+  base: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+): number {
+  let smallest = SATURATED;
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    const counter = ((bytes[c >> 1] as number) >> ((~c & 1) << 2)) & 15;
+    if (counter < smallest) smallest = counter;
+  }
+  return smallest;
+}
+
+function containsBits(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): boolean {
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    if (((bytes[c >> 3] as number) & (0x80 >> (c & 7))) === 0) return false;
+  }
+  return true;
+}
+
+function addBits(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): number {
+  let packed = 0;
+  for (let j = at; j < at + k; j++) {
+    const c = base + (cell[j] as number);
+    const byte = bytes[c >> 3] as number;
+    const bit = 0x80 >> (c & 7);
+    if ((byte & bit) !== 0) continue;
+    bytes[c >> 3] = byte | bit;
+    packed += 0x10001;
+  }
+  return packed;
+}
+
+export const COUNTERS: Cells = { contains: containsCounters, add: addCounters };
+export const BITS: Cells = { contains: containsBits, add: addBits };

@@ -1,0 +1,118 @@
+import { crc32 } from 'node:zlib';
+import type { Positions } from '#bloom';
+import { GENERATION_BYTES } from './keys.js';
+
+/**
+ * A journal record: the items whose cells one mutation changed, so that the change can be made again.
+ *
+ *   0  crc32 of the rest   4  operation   5  k   6  bytes a cell index   8  generation   16  n   20  zero
+ *   24  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
+ *
+ * Numbers are in the machine's byte order, as LMDB's own are. Columns keep reading and writing free of objects.
+ */
+export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
+export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
+
+export interface JournalRecord {
+  readonly operation: number;
+  /** Hexadecimal. */
+  readonly generation: string;
+  readonly count: number;
+  readonly hashes: number;
+  readonly page: Uint32Array;
+  readonly segment: Uint16Array;
+  readonly cell: Uint16Array;
+}
+
+const HEADER = 24;
+const CRC_BYTES = 4;
+
+/** Segments that a record can name. */
+export const MAX_SEGMENTS = 2 ** 16;
+
+/** Writes records into one buffer that grows: a record is valid until the next is written. */
+export class JournalEncoder {
+  private buffer = Buffer.alloc(0x10000);
+
+  /** The items of `positions` at `changed`, of a filter whose pages have `pageCells` cells. */
+  encode(
+    generation: Buffer,
+    operation: JournalOperation,
+    positions: Positions,
+    changed: Uint32Array,
+    pageCells: number,
+  ): Buffer {
+    const k = positions.hashes;
+    const n = changed.length;
+    const width = pageCells <= 256 ? 1 : 2;
+    const record = this.start(generation, operation, HEADER + n * (6 + k * width));
+    record[5] = k;
+    record[6] = width;
+    record.writeUInt32LE(n, 16);
+    const { buffer, byteOffset } = record;
+    const page = new Uint32Array(buffer, byteOffset + HEADER, n);
+    const segment = new Uint16Array(buffer, byteOffset + HEADER + 4 * n, n);
+    const Cell = width === 1 ? Uint8Array : Uint16Array;
+    const cell = new Cell(buffer, byteOffset + HEADER + 6 * n, n * k);
+    for (let i = 0, to = 0; i < n; i++) {
+      const item = changed[i] as number;
+      page[i] = positions.page[item] as number;
+      segment[i] = positions.segment[item] as number;
+      for (let from = item * k; from < item * k + k; from++) cell[to++] = positions.cell[from] as number;
+    }
+    return seal(record);
+  }
+
+  /** A record of a mutation that changed no cell. */
+  encodeNone(generation: Buffer): Buffer {
+    return seal(this.start(generation, JournalOperation.None, HEADER));
+  }
+
+  private start(generation: Buffer, operation: JournalOperation, length: number): Buffer {
+    if (this.buffer.length < length) this.buffer = Buffer.alloc(length * 2);
+    const record = this.buffer.subarray(0, length);
+    record.fill(0, 0, HEADER);
+    record[4] = operation;
+    record.set(generation, 8);
+    return record;
+  }
+}
+
+function seal(record: Buffer): Buffer {
+  record.writeUInt32LE(crc32(record.subarray(CRC_BYTES)), 0);
+  return record;
+}
+
+/** Reads records; a record is valid until the next is read. */
+export class JournalDecoder {
+  /** Aligned, as the columns need it; the database's buffers are not. */
+  private aligned = new ArrayBuffer(0x10000);
+  private wide = new Uint16Array(0);
+
+  /** Undefined for bytes that the encoder cannot have written. */
+  decode(bytes: Buffer): JournalRecord | undefined {
+    if (bytes.length < HEADER || crc32(bytes.subarray(CRC_BYTES)) !== bytes.readUInt32LE(0)) return undefined;
+    if (this.aligned.byteLength < bytes.length) this.aligned = new ArrayBuffer(bytes.length * 2);
+    new Uint8Array(this.aligned).set(bytes);
+    const hashes = bytes[5] as number;
+    const width = bytes[6] as number;
+    const count = bytes.readUInt32LE(16);
+    if (bytes.length !== HEADER + count * (6 + hashes * width)) return undefined;
+    return {
+      operation: bytes[4] as number,
+      generation: bytes.toString('hex', 8, 8 + GENERATION_BYTES),
+      count,
+      hashes,
+      page: new Uint32Array(this.aligned, HEADER, count),
+      segment: new Uint16Array(this.aligned, HEADER + 4 * count, count),
+      cell: this.cells(HEADER + 6 * count, count * hashes, width),
+    };
+  }
+
+  private cells(at: number, length: number, width: number): Uint16Array {
+    if (width === 2) return new Uint16Array(this.aligned, at, length);
+    if (this.wide.length < length) this.wide = new Uint16Array(length * 2);
+    this.wide.set(new Uint8Array(this.aligned, at, length));
+    return this.wide;
+  }
+}

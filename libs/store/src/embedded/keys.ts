@@ -1,0 +1,50 @@
+/** Keys of the tables: numbers are big-endian, so that keys sort as the numbers do. */
+
+/** 8 bytes; n is a non-negative safe integer. */
+export function numberKey(n: number): Buffer {
+  const key = Buffer.allocUnsafe(8);
+  writeNumber(key, n, 0);
+  return key;
+}
+
+export function writeNumber(key: Buffer, n: number, at: number): void {
+  key.writeUInt32BE(Math.floor(n / 2 ** 32), at);
+  key.writeUInt32BE(n % 2 ** 32, at + 4);
+}
+
+export function readNumber(key: Buffer, at = 0): number {
+  return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
+}
+
+/** Bytes of a generation's key: every key of a filter's data begins with it. */
+export const GENERATION_BYTES = 8;
+
+export function generationKey(generation: string): Buffer {
+  return Buffer.from(generation, 'hex');
+}
+
+export function blockKey(generation: Buffer, block: number): Buffer {
+  const key = Buffer.allocUnsafe(GENERATION_BYTES + 4);
+  key.set(generation);
+  key.writeUInt32BE(block, GENERATION_BYTES);
+  return key;
+}
+
+export interface KeyRange {
+  readonly start: Buffer;
+  /** Exclusive; absent: to the end of the table. */
+  readonly end?: Buffer;
+}
+
+/** All keys that begin with `prefix`. */
+export function prefixRange(prefix: Buffer): KeyRange {
+  const end = Buffer.from(prefix);
+  for (let i = end.length - 1; i >= 0; i--) {
+    const byte = end[i] as number;
+    if (byte < 0xff) {
+      end[i] = byte + 1;
+      return { start: prefix, end: end.subarray(0, i + 1) };
+    }
+  }
+  return { start: prefix };
+}

@@ -1,0 +1,138 @@
+import { Cluster, Redis } from 'ioredis';
+import { StoreError } from '../errors.js';
+import type { Script } from './scripts/script.js';
+
+export interface ConnectionOptions {
+  /** redis:// or rediss:// URL of a single server. */
+  readonly url?: string;
+  /** host:port of some nodes of a cluster, instead of a URL. */
+  readonly clusterNodes?: readonly string[];
+  /** How long one store call may take, and how long a silent connection is kept. */
+  readonly timeoutMs: number;
+}
+
+type Value = string | number | Buffer;
+type Method = (...args: Value[]) => Promise<unknown>;
+
+/** Server errors after which the same call may succeed: nothing was done. */
+const PASSING = /^(LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS)\b/;
+
+/**
+ * Connection to a Redis server or cluster. Retries are ours, not the client's: it neither queues commands
+ * while disconnected nor sends them again, since it cannot know which are safe to repeat. Every script of this
+ * store is, by its operation record.
+ */
+export class Connection {
+  readonly client: Redis | Cluster;
+  private readonly defined = new Set<string>();
+  private closing = false;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.client = connect(options);
+    // Without a listener a lost connection would end the process; readiness and calls report it.
+    this.client.on('error', () => undefined);
+  }
+
+  /** Masters known now: 1 for a single server. */
+  get masters(): number {
+    return this.client instanceof Cluster ? Math.max(1, this.client.nodes('master').length) : 1;
+  }
+
+  get connected(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  /** Runs a script; answers strings as Buffers if `binary`. Repeats it while that can help, until `deadline`. */
+  async run(
+    script: Script,
+    keys: string[],
+    args: Value[],
+    deadline: number,
+    binary = false,
+  ): Promise<unknown> {
+    this.define(script);
+    const name = binary ? `${script.name}Buffer` : script.name;
+    const values: Value[] = script.numberOfKeys === 0 ? [keys.length, ...keys, ...args] : [...keys, ...args];
+    return this.repeat(() => (this.client as unknown as Record<string, Method>)[name]!(...values), deadline);
+  }
+
+  /**
+   * Repeats a call whose repetition is harmless until it succeeds, fails for good, or the time is up.
+   * Throws StoreError: STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
+   */
+  async repeat<T>(call: () => Promise<T>, deadline: number): Promise<T> {
+    const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
+    for (let wait = 10; ; wait = Math.min(wait * 2, 200)) {
+      try {
+        if (!this.connected) throw new NotConnected();
+        return await call();
+      } catch (error) {
+        const final = this.classify(error);
+        if (final) throw final;
+        if (this.closing || Date.now() + wait >= end) {
+          throw new StoreError('STORE_UNAVAILABLE', 'Redis does not answer', { cause: error });
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /** The error to give up with, or undefined if trying again can help. */
+  private classify(error: unknown): Error | undefined {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof Error && error.name === 'ReplyError') {
+      if (/^OOM\b/.test(message)) return new StoreError('STORE_FULL', 'Redis is out of memory (maxmemory)');
+      if (/^(WRONGTYPE|UNSEEN)\b/.test(message)) {
+        return new StoreError('STORE_DATA_LOST', 'a key of the filter was changed by another program');
+      }
+      if (PASSING.test(message)) return undefined;
+      if (/^(NOAUTH|WRONGPASS|NOPERM|MISCONF)\b/.test(message)) {
+        return new StoreError('STORE_UNAVAILABLE', `Redis refuses: ${message.split(' ', 1)[0]}`, {
+          cause: error,
+        });
+      }
+      return error;
+    }
+    // A defect of ours, not a fault of the connection.
+    return error instanceof TypeError || error instanceof RangeError ? error : undefined;
+  }
+
+  private define(script: Script): void {
+    if (this.defined.has(script.name)) return;
+    const { numberOfKeys, lua } = script;
+    this.client.defineCommand(script.name, numberOfKeys === 0 ? { lua } : { numberOfKeys, lua });
+    this.defined.add(script.name);
+  }
+
+  async close(): Promise<void> {
+    if (this.closing) return;
+    this.closing = true;
+    this.client.disconnect();
+  }
+}
+
+class NotConnected extends Error {}
+
+function connect(options: ConnectionOptions): Redis | Cluster {
+  const { url, clusterNodes, timeoutMs } = options;
+  const retryStrategy = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000);
+  const shared = {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: null,
+    connectTimeout: timeoutMs,
+    // A connection on which an answer is overdue is closed: its commands must not run later unseen.
+    socketTimeout: timeoutMs,
+    keepAlive: 10_000,
+  };
+  if (clusterNodes && clusterNodes.length > 0) {
+    return new Cluster([...clusterNodes], {
+      enableOfflineQueue: false,
+      clusterRetryStrategy: retryStrategy,
+      slotsRefreshTimeout: timeoutMs,
+      scaleReads: 'master',
+      redisOptions: shared,
+    });
+  }
+  return new Redis(url ?? 'redis://127.0.0.1:6379', { ...shared, retryStrategy });
+}

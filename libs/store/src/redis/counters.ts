@@ -1,0 +1,191 @@
+import { type Geometry, type Positions } from '#bloom';
+import { StoreError } from '../errors.js';
+import { Added, type Counters, type Filter, type Operation } from '../store.js';
+import { RedisFilter } from './filter.js';
+import {
+  type Chunk,
+  dealChunks,
+  isWide,
+  itemsPerScript,
+  packHashes,
+  packItems,
+  packPayloads,
+} from './packing.js';
+import type { Answer, Segments } from './segments.js';
+import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
+import { claimScript } from './scripts/segment.js';
+import type { Script } from './scripts/script.js';
+
+/** Longest a filter's item count, as last seen by this process, is relied on for the limit on items, in ms. */
+const ITEMS_SEEN_FOR_MS = 1000;
+
+export class RedisCounters implements Counters {
+  private readonly scripts = new Map<string, Script>();
+
+  constructor(
+    private readonly segments: Segments,
+    private readonly countItems: (filter: RedisFilter) => Promise<number>,
+  ) {}
+
+  async add(
+    handle: Filter,
+    positions: Positions,
+    operation: Operation,
+    payloads?: readonly string[],
+  ): Promise<Uint8Array> {
+    const filter = RedisFilter.of(handle);
+    if (payloads && !filter.queued) throw new TypeError(`filter ${filter.name} has no queue`);
+    const { geometry } = filter;
+    await this.claim(filter, positions, operation, 'add');
+    await this.refuseOverfull(filter, positions, operation);
+    const queued = payloads !== undefined;
+    const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
+    const multiset = filter.semantics === 'multiset' ? '1' : '0';
+    return this.perChunk(filter, positions, (chunk) =>
+      this.segments.change(script, filter, chunk.segment, operation, addField(operation, chunk.number), [
+        chunk.indexes.length,
+        2 ** geometry.cellBits,
+        multiset,
+        packItems(positions, chunk.indexes, geometry),
+        ...(payloads ? [packPayloads(positions, chunk.indexes, payloads)] : []),
+      ]),
+    );
+  }
+
+  async remove(handle: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+    const filter = RedisFilter.of(handle);
+    if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters to take from`);
+    const { geometry, queued } = filter;
+    await this.claim(filter, positions, operation, 'remove');
+    const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
+    return this.perChunk(filter, positions, (chunk) =>
+      this.segments.change(
+        script,
+        filter,
+        chunk.segment,
+        operation,
+        `remove:${operation.id}:${chunk.number}`,
+        [
+          chunk.indexes.length,
+          2 ** geometry.cellBits,
+          packItems(positions, chunk.indexes, geometry),
+          ...(queued ? [packHashes(positions, chunk.indexes)] : []),
+        ],
+      ),
+    );
+  }
+
+  check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+    return this.read('check', checkScript, RedisFilter.of(handle), positions, deadline);
+  }
+
+  count(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+    return this.read('count', countScript, RedisFilter.of(handle), positions, deadline);
+  }
+
+  private read(
+    verb: string,
+    make: typeof checkScript,
+    filter: RedisFilter,
+    positions: Positions,
+    deadline: number,
+  ): Promise<Uint8Array> {
+    const { geometry } = filter;
+    const script = this.script(verb, geometry, () => make(shapeOf(geometry)));
+    return this.perChunk(filter, positions, (chunk) =>
+      this.segments.read(
+        script,
+        filter,
+        chunk.segment,
+        [chunk.indexes.length, 2 ** geometry.cellBits, packItems(positions, chunk.indexes, geometry)],
+        deadline,
+      ),
+    );
+  }
+
+  /** Chunks of a segment one after the other, segments side by side; answers in the batch's order. */
+  private async perChunk(
+    filter: RedisFilter,
+    positions: Positions,
+    run: (chunk: Chunk) => Promise<Answer>,
+  ): Promise<Uint8Array> {
+    const { geometry } = filter;
+    const results = new Uint8Array(positions.count);
+    const dealt = dealChunks(positions.segment, geometry.segments, itemsPerScript(geometry));
+    const settled = await Promise.allSettled(
+      dealt.map(async (chunks) => {
+        for (const chunk of chunks) {
+          const { answers } = await run(chunk);
+          if (answers.length !== chunk.indexes.length) {
+            throw new Error(`a script answered ${answers.length} items, not ${chunk.indexes.length}`);
+          }
+          chunk.indexes.forEach((index, n) => (results[index] = answers.charCodeAt(n) - 48));
+        }
+      }),
+    );
+    // Only once nothing of this call is under way any more may a caller see it fail and repeat it.
+    const failed = settled.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    return results;
+  }
+
+  /**
+   * Claims a caller's operation that more than one segment will record, in the filter's first segment, so that
+   * a key used again with another body changes nothing anywhere. In a single segment the first chunk's record
+   * does the same.
+   */
+  private async claim(
+    filter: RedisFilter,
+    positions: Positions,
+    operation: Operation,
+    verb: string,
+  ): Promise<void> {
+    if (operation.origin !== 'caller') return;
+    if (filter.geometry.segments === 1 && positions.count > 0) return;
+    await this.segments.change(claimScript, filter, 0, operation, `${verb}:${operation.id}`, []);
+  }
+
+  /** FILTER_FULL if the batch would bring the filter beyond twice its capacity, unless it has been added already. */
+  private async refuseOverfull(
+    filter: RedisFilter,
+    positions: Positions,
+    operation: Operation,
+  ): Promise<void> {
+    const limit = 2 * filter.capacity;
+    if (Date.now() - filter.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
+      await this.countItems(filter);
+      filter.itemsSeenAt = Date.now();
+    }
+    const items = filter.itemsSeen.reduce((sum, n) => sum + n, 0);
+    if (items + positions.count <= limit) return;
+    // Only items that are not there yet count, each once.
+    const present = await this.check(filter, positions, operation.deadline);
+    const absent = new Set<string>();
+    present.forEach((answer, i) => {
+      if (answer === Added.Present) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
+    });
+    if (items + absent.size > limit && !(await this.wasAdded(filter, positions, operation))) {
+      throw new StoreError(
+        'FILTER_FULL',
+        `filter ${filter.name} holds ${items} items; ${absent.size} more would pass twice its capacity of ${filter.capacity}; nothing was added`,
+      );
+    }
+  }
+
+  private async wasAdded(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
+    const segment = positions.segment[0];
+    if (!operation.repeat || segment === undefined) return false;
+    return this.segments.recalls(filter, segment, operation, addField(operation, 0));
+  }
+
+  private script(verb: string, geometry: Geometry, make: () => Script): Script {
+    const key = `${verb}:${geometry.hashes}:${isWide(geometry)}`;
+    let script = this.scripts.get(key);
+    if (!script) this.scripts.set(key, (script = make()));
+    return script;
+  }
+}
+
+const shapeOf = (geometry: Geometry) => ({ hashes: geometry.hashes, wide: isWide(geometry) });
+
+const addField = (operation: Operation, chunk: number) => `add:${operation.id}:${chunk}`;

@@ -1,0 +1,86 @@
+import type { Geometry } from '#bloom';
+import type { Filter, FilterKind, FilterSpec, FilterType, Semantics } from '../store.js';
+import { segmentKeys, type SegmentKeys } from './keys.js';
+
+/** Life of a catalogue entry. All but `ready` are under way, and may be taken over once stale. */
+export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
+
+/** What the catalogue keeps under a filter's name, as JSON. */
+export interface CatalogueEntry {
+  readonly name: string;
+  readonly kind: FilterKind;
+  readonly type: FilterType;
+  readonly semantics: Semantics;
+  readonly capacity: number;
+  readonly errorRate: number;
+  readonly geometry: Geometry;
+  readonly urlProfile?: unknown;
+  readonly seed: string;
+  readonly generation: string;
+  readonly createdAt: number;
+  readonly tags: readonly string[];
+  readonly state: EntryState;
+  /** Server time, ms, of the last change of state. */
+  readonly since: number;
+  /** Operation that is under way. */
+  readonly operation?: string;
+  /** Hash tags of segments that are to be removed before the entry is ready, or gone. */
+  readonly retired?: readonly string[];
+}
+
+/** An open filter of the Redis store, with the keys of its segments. */
+export class RedisFilter implements Filter {
+  readonly name: string;
+  readonly kind: FilterKind;
+  readonly type: FilterType;
+  readonly semantics: Semantics;
+  readonly capacity: number;
+  readonly errorRate: number;
+  readonly geometry: Geometry;
+  readonly seed: Uint8Array;
+  readonly urlProfile?: unknown;
+  readonly generation: string;
+  readonly createdAt: number;
+  readonly segments: readonly SegmentKeys[];
+  /** Items per segment as last seen by this process, and when (ms): for the limit on items, not for answers. */
+  readonly itemsSeen: Float64Array;
+  itemsSeenAt = 0;
+
+  constructor(entry: CatalogueEntry) {
+    this.name = entry.name;
+    this.kind = entry.kind;
+    this.type = entry.type;
+    this.semantics = entry.semantics;
+    this.capacity = entry.capacity;
+    this.errorRate = entry.errorRate;
+    this.geometry = entry.geometry;
+    this.seed = Buffer.from(entry.seed, 'hex');
+    if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
+    this.generation = entry.generation;
+    this.createdAt = entry.createdAt;
+    this.segments = entry.tags.map(segmentKeys);
+    this.itemsSeen = new Float64Array(entry.tags.length);
+  }
+
+  get queued(): boolean {
+    return this.kind === 'visited-set';
+  }
+
+  /** The store's own handle behind a filter that a caller passes back in. */
+  static of(filter: Filter): RedisFilter {
+    if (filter instanceof RedisFilter) return filter;
+    throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);
+  }
+}
+
+/** Whether a filter is what `spec` asks for: geometry and seed apart, which the asker does not choose. */
+export function sameFilter(entry: CatalogueEntry, spec: FilterSpec): boolean {
+  return (
+    entry.kind === spec.kind &&
+    entry.type === spec.type &&
+    entry.semantics === spec.semantics &&
+    entry.capacity === spec.capacity &&
+    entry.errorRate === spec.errorRate &&
+    JSON.stringify(entry.urlProfile) === JSON.stringify(spec.urlProfile)
+  );
+}

@@ -1,0 +1,83 @@
+import calculateSlot from 'cluster-key-slot';
+
+/**
+ * The key layout. It is for ever: stored filters are found by it.
+ *
+ * Per segment, all under one hash tag, so in one cluster slot:
+ *
+ *   unseen:{<generation>.<segment>.<salt>}:cells            the counters (string)
+ *                                         :meta             generation and counts (hash)
+ *                                         :operations:<origin>:current | :previous
+ *                                                           operation records (hashes; origin caller | made)
+ *                                         :queue:entries    item hash -> lease, attempt, URL (hash; visited sets)
+ *                                         :queue:order      item hash -> visible at, ms (sorted set; visited sets)
+ *
+ * All are made when the filter is, are never empty and have no time to live, so a missing one is data loss.
+ * The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
+ *
+ * Catalogue, under one hash tag of its own:
+ *
+ *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
+ *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
+ *   unseen:{catalogue}:operations:<origin>:current | :previous
+ */
+export interface SegmentKeys {
+  readonly cells: string;
+  readonly meta: string;
+  readonly queueEntries: string;
+  readonly queueOrder: string;
+  readonly operations: OperationKeys;
+}
+
+export type OperationKeys = Readonly<
+  Record<'caller' | 'made', { readonly current: string; readonly previous: string }>
+>;
+
+const SLOTS = 16_384;
+
+export const CATALOGUE = {
+  filters: 'unseen:{catalogue}:filters',
+  names: (kind: string) => `unseen:{catalogue}:names:${kind}`,
+  operations: operationKeys('unseen:{catalogue}'),
+};
+
+function operationKeys(prefix: string): OperationKeys {
+  const pair = (origin: string) => ({
+    current: `${prefix}:operations:${origin}:current`,
+    previous: `${prefix}:operations:${origin}:previous`,
+  });
+  return { caller: pair('caller'), made: pair('made') };
+}
+
+/** Hash tags of a filter's segments, in order. */
+export function segmentTags(generation: string, segments: number): string[] {
+  return Array.from({ length: segments }, (_, segment) => {
+    const first = Math.ceil((segment * SLOTS) / segments);
+    const end = Math.max(first + 1, Math.ceil(((segment + 1) * SLOTS) / segments));
+    // Every salt hits the range with probability 1/segments: the bound is never reached in practice.
+    for (let salt = 0; salt < segments * 1000 + 1; salt++) {
+      const tag = `${generation}.${segment}.${salt}`;
+      const slot = segments > SLOTS ? first : calculateSlot(tag);
+      if (slot >= first && slot < end) return tag;
+    }
+    throw new Error(`no salt puts segment ${segment} of ${segments} into its slots`);
+  });
+}
+
+export function segmentKeys(tag: string): SegmentKeys {
+  const prefix = `unseen:{${tag}}`;
+  return {
+    cells: `${prefix}:cells`,
+    meta: `${prefix}:meta`,
+    queueEntries: `${prefix}:queue:entries`,
+    queueOrder: `${prefix}:queue:order`,
+    operations: operationKeys(prefix),
+  };
+}
+
+/** Every key of a segment. */
+export function allKeys(keys: SegmentKeys, queued: boolean): string[] {
+  const { caller, made } = keys.operations;
+  const always = [keys.cells, keys.meta, caller.current, caller.previous, made.current, made.previous];
+  return queued ? [...always, keys.queueEntries, keys.queueOrder] : always;
+}

@@ -1,0 +1,36 @@
+import type { Operation } from '../store.js';
+import { StoreError } from '../errors.js';
+import type { Refusal } from './scripts/script.js';
+
+/** How long operation records are kept at least, ms, unless their memory bound is reached. */
+export const WINDOW_MS = { caller: 24 * 3600 * 1000, made: 60 * 1000 } as const;
+
+/** ARGV 3 to 8 of every mutation; see RECALL in scripts/script.ts. */
+export function operationArgs(
+  operation: Operation,
+  field: string,
+  maxRecordBytes: number,
+): (string | number)[] {
+  return [
+    operation.origin,
+    field,
+    operation.fingerprint,
+    WINDOW_MS[operation.origin],
+    // Two windows are kept, the current and the previous one.
+    Math.floor(maxRecordBytes / 2),
+    operation.repeat && operation.madeAt !== undefined ? operation.madeAt : '',
+  ];
+}
+
+/** The error for a refused operation, other than LOST. */
+export function refusal(word: Exclude<Refusal, 'LOST'>, operation: Operation): StoreError {
+  return word === 'REUSED'
+    ? new StoreError(
+        'IDEMPOTENCY_KEY_REUSED',
+        `Idempotency-Key ${operation.id} was used before with another request; nothing was changed`,
+      )
+    : new StoreError(
+        'IDEMPOTENCY_KEY_EXPIRED',
+        `Idempotency-Key ${operation.id} is older than the record of its request; whether that was executed is not known any more, and nothing was changed now`,
+      );
+}

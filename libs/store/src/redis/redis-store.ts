@@ -1,0 +1,126 @@
+import { segmentBytes, type Segmentation } from '#bloom';
+import { MAX_SEGMENT_BYTES } from '../segmentation.js';
+import type {
+  Counters,
+  Filter,
+  FilterKind,
+  FilterSpec,
+  FilterStats,
+  ListPage,
+  Operation,
+  Queue,
+  Readiness,
+  Store,
+} from '../store.js';
+import { Catalogue } from './catalogue.js';
+import { Connection, type ConnectionOptions } from './connection.js';
+import { RedisCounters } from './counters.js';
+import { describeFilter } from './describe.js';
+import { RedisFilter } from './filter.js';
+import { LifeCycle } from './life-cycle.js';
+import { RedisQueue } from './queue.js';
+import { redisReadiness } from './readiness.js';
+import { Segments, segmentKeysOf } from './segments.js';
+
+export interface RedisStoreOptions extends ConnectionOptions {
+  /** Bound on the operation records of a segment, per origin. */
+  readonly maxRecordBytes?: number;
+}
+
+const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
+const MAX_OPEN_FILTERS = 10_000;
+const SEGMENTS_PER_MASTER = 4;
+
+/** Filters in a stock Redis 7 (or Valkey 8) server or cluster; see keys.ts for what is kept where. */
+export class RedisStore implements Store {
+  readonly counters: Counters;
+  readonly queue: Queue;
+  private readonly catalogue: Catalogue;
+  private readonly lifeCycle: LifeCycle;
+  private readonly opened = new Map<string, RedisFilter>();
+
+  private constructor(
+    private readonly connection: Connection,
+    private readonly options: RedisStoreOptions,
+  ) {
+    this.catalogue = new Catalogue(connection, options.timeoutMs);
+    this.lifeCycle = new LifeCycle(connection, this.catalogue);
+    const segments = new Segments(connection, this.catalogue, options.maxRecordBytes ?? DEFAULT_RECORD_BYTES);
+    this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
+    this.queue = new RedisQueue(segments);
+  }
+
+  /** Resolves at once, also while Redis is absent: it connects, and reconnects, by itself. */
+  static open(options: RedisStoreOptions): Promise<RedisStore> {
+    return Promise.resolve(new RedisStore(new Connection(options), options));
+  }
+
+  /** One segment on a single server where it fits; on a cluster a few for every master. */
+  get segmentation(): Segmentation {
+    const { masters } = this.connection;
+    return {
+      maxSegmentBytes: MAX_SEGMENT_BYTES,
+      minSegments: masters > 1 ? masters * SEGMENTS_PER_MASTER : 1,
+      minSegmentBytes: 64 * 1024,
+    };
+  }
+
+  async create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }> {
+    const { filter, created } = await this.lifeCycle.create(spec, operation);
+    this.remember(filter);
+    return { filter, created };
+  }
+
+  async open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter> {
+    const known = options?.fresh ? undefined : this.opened.get(name);
+    if (known?.kind === kind) return known;
+    this.opened.delete(name);
+    return this.remember(
+      new RedisFilter(await this.catalogue.ready(name, kind, Date.now() + this.options.timeoutMs)),
+    );
+  }
+
+  describe(filter: Filter): Promise<FilterStats> {
+    return describeFilter(this.connection, this.catalogue, RedisFilter.of(filter), this.options.timeoutMs);
+  }
+
+  list(kind: FilterKind, limit: number, after?: string): Promise<ListPage> {
+    return this.catalogue.list(kind, limit, after);
+  }
+
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    this.opened.delete(name);
+    await this.lifeCycle.drop(name, kind, operation);
+  }
+
+  async clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {
+    this.opened.delete(name);
+    return this.remember(await this.lifeCycle.clear(name, kind, operation));
+  }
+
+  readiness(): Promise<Readiness> {
+    return redisReadiness(this.connection, this.options.timeoutMs);
+  }
+
+  /** The cells of a segment as they lie in Redis. */
+  async segmentBytes(handle: Filter, segment: number): Promise<Uint8Array> {
+    const filter = RedisFilter.of(handle);
+    const { cells } = segmentKeysOf(filter, segment);
+    const bytes = await this.connection.repeat(
+      () => this.connection.client.getBuffer(cells),
+      Date.now() + this.options.timeoutMs,
+    );
+    if (bytes?.length !== segmentBytes(filter.geometry)) throw await this.catalogue.explainLoss(filter);
+    return bytes;
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  private remember(filter: RedisFilter): RedisFilter {
+    if (this.opened.size >= MAX_OPEN_FILTERS) this.opened.clear();
+    this.opened.set(filter.name, filter);
+    return filter;
+  }
+}

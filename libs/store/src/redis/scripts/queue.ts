@@ -1,0 +1,68 @@
+import type { Script } from './script.js';
+import { CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+
+/** KEYS: 5 queue-entries, 6 queue-order. An entry is "<lease> <attempt> <payload>"; its score is visible-at, ms. */
+const QUEUE = `
+local entries, order = KEYS[5], KEYS[6]
+if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then return redis.status_reply('LOST') end
+`;
+
+/**
+ * lease: hides up to so many visible entries for a while. ARGV: 9 entries, 10 lease in ms.
+ * Answers, per entry: "<lease> <attempt> <bytes of payload> " then the 16 bytes of its hash and the payload.
+ */
+export const leaseScript: Script = {
+  name: 'unseenLease',
+  numberOfKeys: 6,
+  lua: `${CHECK_SEGMENT}${RECALL}${QUEUE}
+local ids = call('ZRANGEBYSCORE', order, '-inf', now, 'LIMIT', 0, ARGV[9])
+local out = {}
+local last = #ids > 0 and call('HINCRBY', meta, 'leases', #ids) or 0
+local hidden = string.format('%.0f', now + ARGV[10])
+for n = 1, #ids do
+  local id = ids[n]
+  local entry = call('HGET', entries, id)
+  if not entry then return redis.error_reply('UNSEEN a queued entry is missing') end
+  local attempt, payload = string.match(entry, '^%d+ (%d+) (.*)$')
+  local lease = string.format('%.0f', last - #ids + n)
+  attempt = string.format('%d', attempt + 1)
+  call('HSET', entries, id, lease .. ' ' .. attempt .. ' ' .. payload)
+  call('ZADD', order, hidden, id)
+  out[n] = lease .. ' ' .. attempt .. ' ' .. #payload .. ' ' .. id .. payload
+end
+local answers = concat(out)
+${RECORD}
+return {answers, tonumber(kept[2])}`,
+};
+
+/**
+ * settle: ack or release of leases. ARGV: 9 ids, 10 'ack' or 'release', 11 per id the 16 bytes of the item's hash
+ * and 16 hex digits of the lease.
+ */
+export const settleScript: Script = {
+  name: 'unseenSettle',
+  numberOfKeys: 6,
+  lua: `${CHECK_SEGMENT}${RECALL}${QUEUE}
+local out, packed = {}, ARGV[11]
+for n = 1, tonumber(ARGV[9]) do
+  local id = sub(packed, n * 32 - 31, n * 32 - 16)
+  local lease = tonumber(sub(packed, n * 32 - 15, n * 32), 16)
+  local entry = call('HGET', entries, id)
+  if not entry then
+    out[n] = '0'
+  elseif tonumber(string.match(entry, '^(%d+) ')) ~= lease or tonumber(call('ZSCORE', order, id)) <= now then
+    out[n] = '2'
+  else
+    if ARGV[10] == 'ack' then
+      call('HDEL', entries, id)
+      call('ZREM', order, id)
+    else
+      call('ZADD', order, string.format('%.0f', now), id)
+    end
+    out[n] = '1'
+  end
+end
+local answers = concat(out)
+${RECORD}
+return {answers, tonumber(kept[2])}`,
+};

@@ -1,0 +1,69 @@
+/** A Lua script as a value: no files to read at run time. */
+export interface Script {
+  /** Name and version; another text needs another name. */
+  readonly name: string;
+  readonly numberOfKeys: number;
+  readonly lua: string;
+}
+
+/**
+ * How scripts answer. Success: {answers, items}, with one ASCII character (48 + value) an item in `answers` and
+ * the segment's item count after the call. Else one of these words as a status reply, and nothing was changed.
+ */
+export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
+
+/**
+ * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment.
+ * Nothing is answered, and nothing is created, when the segment is missing, short or another generation's.
+ */
+export const CHECK_SEGMENT = `
+local cells, meta = KEYS[1], KEYS[2]
+local call, byte, sub, char, concat = redis.call, string.byte, string.sub, string.char, table.concat
+local kept = call('HMGET', meta, 'generation', 'items')
+if kept[1] ~= ARGV[1] or call('STRLEN', cells) ~= tonumber(ARGV[2]) then
+  return redis.status_reply('LOST')
+end
+`;
+
+/**
+ * Opens a mutation: answers a repeat from its record, before anything is changed.
+ * KEYS: 3 operations-current, 4 operations-previous.
+ * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
+ * 8 when a made id that came with the request was made, in ms, else ''.
+ */
+export const RECALL = `
+local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local window = call('HMGET', meta, origin .. ':since', origin .. ':bytes', origin .. ':previous')
+local newer, older = call('HMGET', current, '', field), call('HMGET', previous, '', field)
+if not newer[1] or not older[1] or not window[3] then return redis.status_reply('LOST') end
+local record = newer[2] or older[2]
+if record then
+  if sub(record, 1, #fingerprint) ~= fingerprint then return redis.status_reply('REUSED') end
+  return {sub(record, #fingerprint + 1), tonumber(kept[2])}
+end
+if ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then return redis.status_reply('EXPIRED') end
+`;
+
+/**
+ * Closes a mutation: keeps \`answers\` as the record, in the same atomic step as the change. A window that is over,
+ * or full, becomes the previous one, and the previous one is forgotten.
+ */
+export const RECORD = `
+local size = #field + #fingerprint + #answers + 64
+if now - window[1] >= tonumber(ARGV[6]) or window[2] + size > tonumber(ARGV[7]) then
+  call('UNLINK', previous)
+  call('RENAME', current, previous)
+  call('HSET', current, '', '')
+  call('HSET', meta, origin .. ':previous', window[1], origin .. ':since', string.format('%.0f', now), origin .. ':bytes', size)
+else
+  call('HINCRBY', meta, origin .. ':bytes', size)
+end
+call('HSET', current, field, fingerprint .. answers)
+`;
+
+/** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
+export function addCounts(...names: readonly string[]): string {
+  return names.map((name) => `if ${name} ~= 0 then call('HINCRBY', meta, '${name}', ${name}) end`).join('\n');
+}

@@ -1,0 +1,62 @@
+import type { Script } from './script.js';
+import { CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+
+/**
+ * Makes every key of a segment but the cells, which the caller grows. KEYS: 1 meta, 2-5 operation records,
+ * then for visited sets queue-entries and queue-order. ARGV: 1 generation.
+ */
+export const createSegmentScript: Script = {
+  name: 'unseenCreateSegment',
+  numberOfKeys: 0,
+  lua: `
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
+  'removed', 0, 'refused', 0, 'leases', 0, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
+  'made:since', now, 'made:previous', now, 'made:bytes', 0)
+for n = 2, 5 do redis.call('HSET', KEYS[n], '', '') end
+if KEYS[6] then
+  redis.call('HSET', KEYS[6], '', '')
+  redis.call('ZADD', KEYS[7], '+inf', '')
+end
+return 'OK'`,
+};
+
+/**
+ * Claims an operation of several segments in the filter's first one, before any of them changes: see RECALL.
+ */
+export const claimScript: Script = {
+  name: 'unseenClaim',
+  numberOfKeys: 4,
+  lua: `${CHECK_SEGMENT}${RECALL}
+local answers = ''
+${RECORD}
+return {answers, tonumber(kept[2])}`,
+};
+
+/** Answers an operation from its record, or the status reply NONE: see RECALL. */
+export const recallScript: Script = {
+  name: 'unseenRecall',
+  numberOfKeys: 4,
+  lua: `${CHECK_SEGMENT}${RECALL}
+return redis.status_reply('NONE')`,
+};
+
+/** Counts of a segment, as a flat list. KEYS: 3 queue-order, for visited sets. */
+export const describeScript: Script = {
+  name: 'unseenDescribe',
+  numberOfKeys: 0,
+  lua: `${CHECK_SEGMENT}
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local counts = call('HMGET', meta, 'items', 'nonzero', 'saturated', 'added', 'duplicate', 'removed', 'refused',
+  'caller:previous', 'made:previous')
+local stats = {now}
+for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
+if KEYS[3] then
+  if not call('ZSCORE', KEYS[3], '') then return redis.status_reply('LOST') end
+  stats[#stats + 1] = call('ZCOUNT', KEYS[3], '-inf', now)
+  stats[#stats + 1] = call('ZCARD', KEYS[3]) - 1
+end
+return stats`,
+};

@@ -1,0 +1,126 @@
+import { segmentBytes } from '#bloom';
+import type { Operation } from '../store.js';
+import type { Catalogue } from './catalogue.js';
+import type { Connection } from './connection.js';
+import type { RedisFilter } from './filter.js';
+import type { SegmentKeys } from './keys.js';
+import { operationArgs, refusal } from './operations.js';
+import type { Script } from './scripts/script.js';
+import { recallScript } from './scripts/segment.js';
+
+type Value = string | number | Buffer;
+
+/** What a script on a segment answered. */
+export interface Answer<T = string> {
+  readonly answers: T;
+  /** Items of the segment after the call. */
+  readonly items: number;
+}
+
+/** Runs scripts on segments: arguments every script has, refusals turned into errors. */
+export class Segments {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly maxRecordBytes: number,
+  ) {}
+
+  /** A script that changes nothing. */
+  async read(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    args: Value[],
+    deadline: number,
+  ): Promise<Answer> {
+    const keys = segmentKeysOf(filter, segment);
+    const reply = await this.connection.run(
+      script,
+      [keys.cells, keys.meta],
+      [filter.generation, segmentBytes(filter.geometry), ...args],
+      deadline,
+    );
+    return this.decode<string>(reply, filter, segment, undefined);
+  }
+
+  /** A script that changes the segment, at most once per operation and `field`. */
+  async change(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation,
+    field: string,
+    args: Value[],
+  ): Promise<Answer> {
+    const reply = await this.call(script, filter, segment, operation, field, args, false);
+    return this.decode<string>(reply, filter, segment, operation);
+  }
+
+  /** As `change`, for scripts whose answers are bytes. */
+  async changeBinary(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation,
+    field: string,
+    args: Value[],
+  ): Promise<Answer<Buffer>> {
+    const reply = await this.call(script, filter, segment, operation, field, args, true);
+    return this.decode<Buffer>(Buffer.isBuffer(reply) ? reply.toString() : reply, filter, segment, operation);
+  }
+
+  /** Whether the segment has a record of the operation under `field`. */
+  async recalls(filter: RedisFilter, segment: number, operation: Operation, field: string): Promise<boolean> {
+    const reply = await this.call(recallScript, filter, segment, operation, field, [], false);
+    if (reply === 'NONE') return false;
+    await this.decode(reply, filter, segment, operation);
+    return true;
+  }
+
+  private call(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation,
+    field: string,
+    args: Value[],
+    binary: boolean,
+  ): Promise<unknown> {
+    const keys = segmentKeysOf(filter, segment);
+    const { current, previous } = keys.operations[operation.origin];
+    const queue = script.numberOfKeys === 6 ? [keys.queueEntries, keys.queueOrder] : [];
+    return this.connection.run(
+      script,
+      [keys.cells, keys.meta, current, previous, ...queue],
+      [
+        filter.generation,
+        segmentBytes(filter.geometry),
+        ...operationArgs(operation, field, this.maxRecordBytes),
+        ...args,
+      ],
+      operation.deadline,
+      binary,
+    );
+  }
+
+  private async decode<T>(
+    reply: unknown,
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation | undefined,
+  ): Promise<Answer<T>> {
+    if (Array.isArray(reply) && reply.length === 2 && typeof reply[1] === 'number') {
+      filter.itemsSeen[segment] = reply[1];
+      return { answers: reply[0] as T, items: reply[1] };
+    }
+    if (reply === 'LOST') throw await this.catalogue.explainLoss(filter);
+    if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
+    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  }
+}
+
+export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {
+  const keys = filter.segments[segment];
+  if (!keys) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
+  return keys;
+}

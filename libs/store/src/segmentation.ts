@@ -1,0 +1,16 @@
+/**
+ * No segment is larger: 16 MiB less one memory page. With the few bytes of a string's header in front, 16 MiB
+ * sharp would take 20 MiB of Redis, whose allocator knows no size in between (measured: 1.25 against 1.00 times
+ * the bytes asked for).
+ */
+export const MAX_SEGMENT_BYTES = 16 * 2 ** 20 - 4096;
+
+/**
+ * Bytes that jemalloc, the allocator of Redis, sets aside for a string of `bytes` bytes: four size classes for
+ * every doubling.
+ */
+export function jemallocBytes(bytes: number): number {
+  const asked = bytes + 10;
+  const step = 2 ** Math.max(4, Math.ceil(Math.log2(asked)) - 3);
+  return Math.ceil(asked / step) * step;
+}
