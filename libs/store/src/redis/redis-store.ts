@@ -1,5 +1,5 @@
 import { segmentBytes, type Segmentation } from '#bloom';
-import { MAX_SEGMENT_BYTES } from '../segmentation.js';
+import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
   Counters,
   Filter,
@@ -62,6 +62,7 @@ export class RedisStore implements Store {
       maxSegmentBytes: MAX_SEGMENT_BYTES,
       minSegments: masters > 1 ? masters * SEGMENTS_PER_MASTER : 1,
       minSegmentBytes: 64 * 1024,
+      allocatedBytes: jemallocBytes,
     };
   }
 

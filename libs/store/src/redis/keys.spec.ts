@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
+import { allKeys, CATALOGUE, segmentKeys, segmentTags } from './keys.js';
+
+describe('key layout', () => {
+  it('is the one that stored filters are found by', () => {
+    expect(segmentTags('0123456789abcdef', 1)).toEqual(['0123456789abcdef.0.0']);
+    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), true)).toEqual([
+      'unseen:{0123456789abcdef.0.0}:cells',
+      'unseen:{0123456789abcdef.0.0}:meta',
+      'unseen:{0123456789abcdef.0.0}:operations:caller:current',
+      'unseen:{0123456789abcdef.0.0}:operations:caller:previous',
+      'unseen:{0123456789abcdef.0.0}:operations:made:current',
+      'unseen:{0123456789abcdef.0.0}:operations:made:previous',
+      'unseen:{0123456789abcdef.0.0}:queue:entries',
+      'unseen:{0123456789abcdef.0.0}:queue:order',
+    ]);
+    expect(CATALOGUE.filters).toBe('unseen:{catalogue}:filters');
+    expect(CATALOGUE.names('visited-set')).toBe('unseen:{catalogue}:names:visited-set');
+  });
+
+  it('keeps all keys of a segment, and all of the catalogue, in one slot', () => {
+    for (const tag of segmentTags('00ff00ff00ff00ff', 7)) {
+      expect(new Set(allKeys(segmentKeys(tag), true).map(calculateSlot)).size).toBe(1);
+    }
+    const { caller, made } = CATALOGUE.operations;
+    const catalogue = [
+      CATALOGUE.filters,
+      CATALOGUE.names('filter'),
+      ...Object.values({ ...caller, ...made }),
+    ];
+    expect(new Set(catalogue.map(calculateSlot)).size).toBe(1);
+  });
+
+  it.each([1, 2, 3, 12, 48, 200])('puts segment i of %i into the i-th equal range of slots', (segments) => {
+    for (let trial = 0; trial < 5; trial++) {
+      const generation = `${trial}`.repeat(16);
+      segmentTags(generation, segments).forEach((tag, i) => {
+        expect(Math.floor((calculateSlot(tag) * segments) / 16_384)).toBe(i);
+      });
+    }
+  });
+
+  it.each([12, 48, 200])('gives each of 3 masters its share of %i segments within 10 %%', (segments) => {
+    const shares = [0, 0, 0];
+    for (const tag of segmentTags('a1b2c3d4e5f60718', segments)) {
+      const master = Math.min(2, Math.floor(calculateSlot(tag) / (16_384 / 3)));
+      shares[master] = (shares[master] as number) + 1;
+    }
+    for (const share of shares) {
+      expect(Math.abs(share - segments / 3)).toBeLessThanOrEqual((0.1 * segments) / 3);
+    }
+  });
+});
