@@ -1,0 +1,74 @@
+import { compileAuthority } from './authority.js';
+import { InvalidUrl } from './invalid-url.js';
+import { parseCanonical } from './parse.js';
+import { compilePath } from './path.js';
+import type { NormalisedUrlProfile } from './profile.js';
+import { compileQuery } from './query.js';
+import { scanCanonical } from './scan.js';
+
+/** A profile made into a function. */
+export interface UrlCanonicaliser {
+  readonly profile: NormalisedUrlProfile;
+  /**
+   * The URL's identity: two URLs are the same to a visited set if and only if their keys are equal strings. A key is pure
+   * ASCII and is its own key. It is for comparing and hashing; it is not the URL to fetch.
+   *
+   * `base` is the absolute URL that a relative `url` is resolved against. Never throws: what is no http or https URL
+   * gives an InvalidUrl.
+   */
+  key(url: string, base?: string): string | InvalidUrl;
+}
+
+/** Compiles a profile, as normaliseProfile gives it, to a function. Done once per visited set, not per URL. */
+export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser {
+  return compileWith(profile, (url, base) => scanCanonical(url) ?? parseCanonical(url, base));
+}
+
+/** The same without the fast path, for the tests that compare the two. */
+export function compileWithoutScan(profile: NormalisedUrlProfile): UrlCanonicaliser {
+  return compileWith(profile, parseCanonical);
+}
+
+function compileWith(
+  profile: NormalisedUrlProfile,
+  strictKey: (url: string, base?: string) => string | InvalidUrl,
+): UrlCanonicaliser {
+  const rewrite = compileRewrite(profile);
+  return {
+    profile,
+    key(url, base) {
+      const strict = strictKey(url, base);
+      return typeof strict === 'string' ? rewrite(strict) : strict;
+    },
+  };
+}
+
+/** What a profile does beyond `strict`, as a function on keys of `strict`. */
+function compileRewrite(profile: NormalisedUrlProfile): (strict: string) => string {
+  const authority = compileAuthority(profile);
+  const path = compilePath(profile);
+  const query = compileQuery(profile);
+  const queryOnly = authority === undefined && path === undefined && !profile.dropFragments;
+  if (queryOnly && query === undefined) return (strict) => strict;
+
+  return (strict) => {
+    if (queryOnly && !strict.includes('?')) return strict;
+    // The first slash after the scheme and at least one character of a host.
+    const pathAt = strict.indexOf('/', 'http://h'.length);
+    const hash = strict.indexOf('#', pathAt);
+    const fragmentAt = hash === -1 ? strict.length : hash;
+    const question = strict.indexOf('?', pathAt);
+    const queryAt = question === -1 || question > fragmentAt ? fragmentAt : question;
+
+    const authorityText = strict.slice(0, pathAt);
+    const pathText = strict.slice(pathAt, queryAt);
+    const queryText = strict.slice(queryAt + 1, fragmentAt);
+    const newQuery = query === undefined ? queryText : query(queryText);
+    return (
+      (authority === undefined ? authorityText : authority(authorityText)) +
+      (path === undefined ? pathText : path(pathText)) +
+      (newQuery === '' ? '' : `?${newQuery}`) +
+      (profile.dropFragments ? '' : strict.slice(fragmentAt))
+    );
+  };
+}

@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { PARAM_NAMES, randomUrls, seeded } from '../testdata/random-urls.js';
+import { compileWithoutScan } from './canonicaliser.js';
+import { compileProfile, normaliseProfile, type NormalisedUrlProfile } from './index.js';
+import { NAME_LISTS, SWITCHES } from './profile.js';
+import { scanCanonical } from './scan.js';
+
+/** SEED=n repeats a run, URLS=n makes it longer. */
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const count = Number(process.env['URLS'] ?? 20_000);
+
+const random = seeded(seed);
+const randomUrl = randomUrls(random);
+
+function randomProfile(): NormalisedUrlProfile {
+  const base = random() < 0.5 ? 'safe' : 'strict';
+  const spec: Record<string, unknown> = { base };
+  for (const name of SWITCHES) spec[name] = random() < 0.35 && !(name === 'sortValues' && base === 'strict');
+  for (const name of NAME_LISTS) {
+    if (random() < 0.15) spec[name] = ['id', ...PARAM_NAMES.filter(() => random() < 0.4)];
+  }
+  return normaliseProfile(spec);
+}
+
+const safe = normaliseProfile('safe');
+const strict = normaliseProfile('strict');
+const everySwitch = normaliseProfile(Object.fromEntries(SWITCHES.map((name) => [name, true])));
+const profiles = [
+  ...[safe, strict, everySwitch],
+  ...SWITCHES.map((name) => normaliseProfile({ [name]: true })),
+  ...Array.from({ length: 60 }, randomProfile),
+].map((profile) => ({ profile, fast: compileProfile(profile).key, slow: compileWithoutScan(profile).key }));
+
+interface Pairs {
+  pairs?: string[][];
+  merge?: string[][];
+  apart?: string[][];
+}
+
+const listed = ['must-merge', 'must-stay-apart', 'opt-in'].flatMap((name) => {
+  const groups = JSON.parse(
+    readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8'),
+  ) as Pairs[];
+  return groups.flatMap(({ pairs = [], merge = [], apart = [] }) => [...pairs, ...merge, ...apart].flat());
+});
+const real = readFileSync(new URL('../../../test/data/debian-homepages-sample.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '');
+
+/** What is wrong with the key of a URL, or undefined. Plain code, as a million `expect` would take minutes. */
+function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string): string | undefined {
+  const key = fast(url);
+  const fault = (what: string) => `${what}: ${JSON.stringify({ url, key, profile })}`;
+  if (key !== slow(url)) return fault('fast and slow path differ');
+  if (typeof key !== 'string') return undefined;
+  if (!/^https?:\/\/[!-~]+$/.test(key)) return fault('not ASCII');
+  if (fast(key) !== key || slow(key) !== key) return fault('not its own key');
+  if (new URL(key).href !== key) return fault('not as the parser writes it');
+  return undefined;
+}
+
+/** The bytes a component stands for, and the reserved characters written plainly in it, both in order. */
+function meaningOf(component: string): [bytes: string, reserved: string] {
+  const escapes = /%([0-9a-f]{2})/gi;
+  const bytes = component.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return [bytes, component.replace(escapes, '').replace(/[^!$&'()*+,;=:@/?#]/g, '')];
+}
+
+describe(`every key, seed ${seed}`, () => {
+  it.each([
+    ['listed', listed],
+    ['real', real.filter((_, i) => i % 10 === 0)],
+  ])('is its own key, and the same with and without the fast path: %s URLs, every profile', (_, urls) => {
+    const faults = profiles.flatMap((profile) => urls.map((url) => faultOf(profile, url)));
+    expect(faults.filter((fault) => fault !== undefined).slice(0, 5)).toEqual([]);
+  });
+
+  it('is its own key, and the same with and without the fast path: random URLs, random profiles', () => {
+    const tally = { invalid: 0, scanned: 0, parsed: 0 };
+    const faults: string[] = [];
+    for (let i = 0; i < count && faults.length < 5; i++) {
+      const url = randomUrl();
+      for (const profile of [profiles[0], profiles[1], profiles[Math.floor(random() * profiles.length)]]) {
+        const fault = profile && faultOf(profile, url);
+        if (fault !== undefined) faults.push(fault);
+      }
+      const valid = typeof profiles[0]?.fast(url) === 'string';
+      tally[valid ? (scanCanonical(url) === undefined ? 'parsed' : 'scanned') : 'invalid']++;
+    }
+    expect(faults).toEqual([]);
+    // The generator has to reach every path.
+    for (const times of Object.values(tally)) expect(times).toBeGreaterThan(count / 20);
+  });
+
+  it('stands for the same bytes and the same delimiters as the URL itself', () => {
+    const { key } = compileProfile(strict);
+    const faults: unknown[] = [];
+    for (let i = 0; i < count; i++) {
+      const url = randomUrl();
+      const own = key(url);
+      if (typeof own !== 'string') continue;
+      const [before, after] = [new URL(url), new URL(own)];
+      // What the parser of older Nodes leaves undone; see parse.ts.
+      if (/\/\.\.?(?:\/|$)/.test(before.pathname)) continue;
+      const given = [meaningOf(before.pathname), meaningOf(before.search)];
+      const kept = [meaningOf(after.pathname), meaningOf(after.search)];
+      if (JSON.stringify(given) !== JSON.stringify(kept)) faults.push({ url, own, given, kept });
+    }
+    expect(faults.slice(0, 5)).toEqual([]);
+  });
+
+  it('takes about linear time, whatever the URL', () => {
+    const { key } = compileProfile(everySwitch);
+    const started = performance.now();
+    for (const start of [
+      '',
+      'http:',
+      'http://',
+      'http://a',
+      'http://a/',
+      'http://a/?',
+      'http://a/#!',
+      'http://u@',
+    ]) {
+      for (const part of [
+        ' ',
+        '%',
+        ':',
+        '@',
+        '/',
+        '.',
+        '-',
+        'a.',
+        'a-',
+        '[',
+        '/.',
+        '/..',
+        '%2e/',
+        '&',
+        ';',
+        '\t',
+        '(S(',
+      ]) {
+        const url = start + part.repeat(30_000);
+        for (const end of ['', '|', ' \ud800', 'index.html', ';jsessionid=1']) key(url + end);
+      }
+    }
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('the fast path', () => {
+  it('agrees with the parser on every character and every escape, wherever it stands', () => {
+    const bytes = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+    const pieces = [
+      ...bytes.flatMap((hex) => [`%${hex}`, `%${hex.toUpperCase()}`, `%25${hex}`]),
+      ...Array.from({ length: 0x300 }, (_, code) => String.fromCharCode(code)),
+      ...[
+        '\u200d',
+        '\u3002',
+        '\ud800',
+        '\udfff',
+        '\ufeff',
+        '\uff0e',
+        '\uffff',
+        '/.',
+        '/..',
+        '--',
+        '.1',
+        '.0x1',
+      ],
+    ];
+    const places = [
+      ...[
+        '_://a.b/',
+        'http://_a.b/',
+        'http://a_a.b/',
+        'http://a._b/',
+        'http://a.b_',
+        'http://a.b_/',
+        'http://a.b/_',
+      ],
+      ...[
+        'http://a.b/x_',
+        'http://a.b/x_/y',
+        'http://a.b/x/_y',
+        'http://a.b/?_',
+        'http://a.b/?x_=1',
+        'http://a.b/?x=1_',
+      ],
+      ...['http://a.b/?x=1&_y', 'http://a.b/#_', 'http://a.b/#x_', 'http://a.b/?x#_'],
+    ];
+    const faults = profiles.slice(0, 2).flatMap((profile) =>
+      pieces.flatMap((piece) =>
+        places.map((place) =>
+          faultOf(
+            profile,
+            place.replace('_', () => piece),
+          ),
+        ),
+      ),
+    );
+    expect(faults.filter((fault) => fault !== undefined).slice(0, 5)).toEqual([]);
+  });
+
+  it('proves most real URLs canonical', () => {
+    const proven = real.filter((url) => scanCanonical(url) !== undefined);
+    expect(proven.length / real.length).toBeGreaterThan(0.99);
+  });
+});

@@ -1,0 +1,27 @@
+/** Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code. */
+export const INVALID_URL_REASONS = [
+  'empty',
+  'lone surrogate',
+  'not absolute',
+  'scheme not http or https',
+  'no host',
+  'invalid host',
+  'invalid port',
+  'invalid base',
+] as const;
+
+export type InvalidUrlReason = (typeof INVALID_URL_REASONS)[number];
+
+/** The answer for a string that has no key. A value, not an exception: in a crawl it is an everyday outcome. */
+export class InvalidUrl {
+  constructor(readonly reason: InvalidUrlReason) {}
+}
+
+const instances = new Map(
+  INVALID_URL_REASONS.map((reason) => [reason, Object.freeze(new InvalidUrl(reason))]),
+);
+
+/** The one instance of a reason, so that a batch of bad URLs allocates nothing. */
+export function invalidUrl(reason: InvalidUrlReason): InvalidUrl {
+  return instances.get(reason) ?? new InvalidUrl(reason);
+}

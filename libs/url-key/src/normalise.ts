@@ -1,0 +1,140 @@
+import { canonicalEscapes, formEscapes } from './escapes.js';
+import {
+  BASES,
+  MAX_NAME_LENGTH,
+  MAX_NAMES,
+  NAME_LISTS,
+  type NormalisedUrlProfile,
+  SWITCHES,
+} from './profile.js';
+import { LATEST_TRACKING_VERSION, TRACKING_VERSIONS } from './tracking.js';
+
+/** A profile that cannot be had. The message names the value and what is allowed, and is fit to be shown to callers. */
+export class InvalidUrlProfileError extends Error {
+  override readonly name = 'InvalidUrlProfileError';
+}
+
+/**
+ * Reads a profile: the name of a base profile, or an object shaped like UrlProfileSpec. Takes any JSON value.
+ *
+ * Throws InvalidUrlProfileError.
+ */
+export function normaliseProfile(input: unknown): NormalisedUrlProfile {
+  if (typeof input === 'string') return { base: oneOf('URL profile', input, BASES), version: 1 };
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new InvalidUrlProfileError(`URL profile is ${show(input)}: must be ${list(BASES)}, or an object`);
+  }
+  const given = givenValues(input);
+  const base = given.has('base') ? oneOf('base', given.get('base'), BASES) : 'safe';
+  const version = given.has('version') ? oneOf('version', given.get('version'), [1] as const) : 1;
+  const on = SWITCHES.filter((name) => given.has(name) && isOn(name, given.get(name)));
+  if (base === 'strict' && on.includes('sortValues')) {
+    throw new InvalidUrlProfileError(
+      "sortValues is true: must be false with base 'strict', which does not sort by name",
+    );
+  }
+  const switches: { [name in (typeof SWITCHES)[number]]?: true } = Object.fromEntries(
+    on.map((name) => [name, true]),
+  );
+  const form = on.includes('formQuery');
+  return {
+    base,
+    version,
+    ...switches,
+    ...trackingVersion(given, on.includes('stripTracking')),
+    ...nameList('dropParams', given, form),
+    ...nameList('keepParams', given, form),
+  };
+}
+
+/** The object's own properties; a Map, so that no name can reach a prototype. */
+type Given = ReadonlyMap<string, unknown>;
+
+function givenValues(input: object): Given {
+  const allowed: readonly string[] = ['base', 'version', ...SWITCHES, 'trackingVersion', ...NAME_LISTS];
+  const entries: [string, unknown][] = Object.entries(input);
+  for (const [name] of entries) {
+    if (!allowed.includes(name)) {
+      throw new InvalidUrlProfileError(`URL profile has ${show(name)}: must have only ${list(allowed)}`);
+    }
+  }
+  return new Map(entries.filter(([, value]) => value !== undefined));
+}
+
+function isOn(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new InvalidUrlProfileError(`${name} is ${show(value)}: must be true or false`);
+}
+
+function trackingVersion(
+  given: Given,
+  stripTracking: boolean,
+): Pick<NormalisedUrlProfile, 'trackingVersion'> {
+  const value = given.get('trackingVersion');
+  if (stripTracking) {
+    const version = given.has('trackingVersion') ? value : LATEST_TRACKING_VERSION;
+    return { trackingVersion: oneOf('trackingVersion', version, TRACKING_VERSIONS) };
+  }
+  if (!given.has('trackingVersion')) return {};
+  throw new InvalidUrlProfileError(
+    `trackingVersion is ${show(value)}: must be absent unless stripTracking is true`,
+  );
+}
+
+function nameList(
+  key: (typeof NAME_LISTS)[number],
+  given: Given,
+  form: boolean,
+): Pick<NormalisedUrlProfile, (typeof NAME_LISTS)[number]> {
+  if (!given.has(key)) return {};
+  const value = given.get(key);
+  if (!Array.isArray(value) || value.length > MAX_NAMES) {
+    throw new InvalidUrlProfileError(
+      `${key} is ${show(value)}: must be an array of at most ${MAX_NAMES} names`,
+    );
+  }
+  if (value.length === 0) {
+    if (key === 'dropParams') return {};
+    // It would drop every query, which no profile offers.
+    throw new InvalidUrlProfileError('keepParams is an empty array: must hold at least one name');
+  }
+  const names = new Set(value.map((name: unknown) => canonicalName(key, name, form)));
+  return { [key]: [...names].sort() };
+}
+
+/** The name in the bytes it has in a canonical query. */
+function canonicalName(key: string, name: unknown, form: boolean): string {
+  if (
+    typeof name === 'string' &&
+    name.length <= MAX_NAME_LENGTH &&
+    name.isWellFormed() &&
+    /^[^&=#]+$/.test(name)
+  ) {
+    // The parser escapes an apostrophe in a query and nowhere else.
+    const escaped = canonicalEscapes(name).replaceAll("'", '%27');
+    const canonical = form ? formEscapes(escaped) : escaped;
+    if (canonical.length <= MAX_NAME_LENGTH) return canonical;
+  }
+  throw new InvalidUrlProfileError(
+    `${key} has ${show(name)}: must be a name as a URL has it, well-formed Unicode of 1 to ${MAX_NAME_LENGTH} ` +
+      'characters once escaped, without & = #',
+  );
+}
+
+function oneOf<T extends string | number>(key: string, value: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found !== undefined) return found;
+  throw new InvalidUrlProfileError(`${key} is ${show(value)}: must be ${list(allowed)}`);
+}
+
+function list(values: readonly (string | number)[]): string {
+  return values.map(show).join(values.length === 2 ? ' or ' : ', ');
+}
+
+/** A value as a message shows it: short whatever it is, and never an error of its own. */
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return String(value);
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { compileProfile, type InvalidUrl, normaliseProfile } from './index.js';
+
+type Pair = [a: string, b: string];
+interface PairsOfRule {
+  about: string;
+  pairs: Pair[];
+}
+interface PairsOfProfile {
+  profile: object;
+  merge: Pair[];
+  apart: Pair[];
+}
+
+/** The pairs are JSON, so that clients in other languages can be held to them too. */
+function read<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8')) as T;
+}
+
+function keysUnder(profile: unknown): (url: string) => string | InvalidUrl {
+  const { key } = compileProfile(normaliseProfile(profile));
+  return (url) => key(url);
+}
+
+function expectMerge(key: (url: string) => string | InvalidUrl, [a, b]: Pair): void {
+  expect(key(a)).toBe(key(b));
+  expect(typeof key(a)).toBe('string');
+}
+
+function expectApart(key: (url: string) => string | InvalidUrl, [a, b]: Pair): void {
+  expect(key(a)).not.toBe(key(b));
+  expect([typeof key(a), typeof key(b)]).toEqual(['string', 'string']);
+}
+
+describe('safe: pairs that are one URL', () => {
+  for (const { about, pairs } of read<PairsOfRule[]>('must-merge')) {
+    describe(about, () => {
+      it.each(pairs)('%j = %j', (...pair) => expectMerge(keysUnder('safe'), pair));
+    });
+  }
+});
+
+describe('safe: pairs that are two URLs', () => {
+  for (const { about, pairs } of read<PairsOfRule[]>('must-stay-apart')) {
+    describe(about, () => {
+      it.each(pairs)('%j and %j', (...pair) => expectApart(keysUnder('safe'), pair));
+    });
+  }
+});
+
+describe.each(read<PairsOfProfile[]>('opt-in'))('$profile', ({ profile, merge, apart }) => {
+  it.each(merge)('%j = %j', (...pair) => expectMerge(keysUnder(profile), pair));
+  it.each(apart)('%j and %j', (...pair) => expectApart(keysUnder(profile), pair));
+});
+
+describe('opt-in rules are needed', () => {
+  it.each(read<PairsOfProfile[]>('opt-in').filter(({ profile }) => !('base' in profile)))(
+    'safe alone keeps apart what $profile merges',
+    ({ merge }) => {
+      const key = keysUnder('safe');
+      expect(merge.filter(([a, b]) => key(a) !== key(b)).length).toBeGreaterThan(0);
+    },
+  );
+});
+
+/** Rows are added to this file, never changed: the sets that were stored with version 1 hold these keys. */
+describe.each(read<{ profile: object; keys: [url: string, key: string][] }[]>('golden-v1'))(
+  'version 1, for ever: $profile',
+  ({ profile, keys }) => {
+    it.each(keys)('%j', (url, key) => {
+      expect(keysUnder(profile)(url)).toBe(key);
+      expect(normaliseProfile(profile)).toEqual(profile);
+    });
+  },
+);

@@ -1,0 +1,56 @@
+import type { NormalisedUrlProfile } from './profile.js';
+import { withoutSessions } from './session.js';
+
+/**
+ * What servers answer with when a directory is asked for. Exact case.
+ *
+ * Part of profile version 1: not to be edited, only followed by another version.
+ */
+const DIRECTORY_INDEXES = new Set([
+  ...[
+    'index.html',
+    'index.htm',
+    'index.shtml',
+    'index.xhtml',
+    'index.php',
+    'index.asp',
+    'index.aspx',
+    'index.jsp',
+  ],
+  ...['index.cgi', 'index.cfm', 'index.pl', 'default.html', 'default.htm', 'default.asp', 'default.aspx'],
+  ...['Default.html', 'Default.htm', 'Default.asp', 'Default.aspx'],
+]);
+
+/** The path rules of a profile as one function on canonical paths, or undefined if there are none. */
+export function compilePath(profile: NormalisedUrlProfile): ((path: string) => string) | undefined {
+  const { stripSession, collapseSlashes, stripDirIndex, stripTrailingSlash } = profile;
+  if (!stripSession && !collapseSlashes && !stripDirIndex && !stripTrailingSlash) return undefined;
+  return (path) => {
+    let result = path;
+    if (stripSession) result = withoutSessions(result);
+    if (collapseSlashes) result = withSlashesCollapsed(result);
+    // Each of the two may uncover work for the other (`/a/index.html/`), so they take turns until neither has any.
+    for (let before = ''; before !== result;) {
+      before = result;
+      if (stripDirIndex) result = withoutDirectoryIndex(result);
+      if (stripTrailingSlash) result = withoutTrailingSlash(result);
+    }
+    return result;
+  };
+}
+
+/** Runs of slashes become one; after a scheme (`/web/http://a.b/`) two, since an archive's path holds a whole URL. */
+function withSlashesCollapsed(path: string): string {
+  if (!path.includes('//')) return path;
+  return path.replace(/(?<![a-z][a-z0-9+.-]*:)\/{2,}/gi, '/');
+}
+
+function withoutDirectoryIndex(path: string): string {
+  const slash = path.lastIndexOf('/');
+  return DIRECTORY_INDEXES.has(path.slice(slash + 1)) ? path.slice(0, slash + 1) : path;
+}
+
+/** The root keeps its slash. So does a path that ends with several: they are not one trailing slash. */
+function withoutTrailingSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') && !path.endsWith('//') ? path.slice(0, -1) : path;
+}

@@ -1,0 +1,48 @@
+/**
+ * The fast path. Nearly all real URLs are canonical already, and a regular expression that proves it costs a fraction of
+ * what the parser does. It need not be complete, only right: what it cannot prove goes to the parser (parse.ts), and
+ * tests hold the two equal.
+ */
+
+/**
+ * Lower-case labels, the last of which is not a number (it may be an IPv4 form). Refused, though the parser may take them:
+ * `--` (it may be Punycode, which has to be checked), hyphens at the ends of a label, empty labels, ports, userinfo.
+ */
+const HOST = '(?:[a-z0-9]+[.-])*[a-z][a-z0-9]*';
+
+/** Characters that the rules leave alone. A segment does not begin with a dot, so it is no dot segment. */
+const SEGMENT = "[\\w\\-~!$&'()*+,;=:@%][\\w\\-.~!$&'()*+,;=:@%]*";
+
+/** No apostrophe: the parser escapes it in a query. */
+const QUERY = '[\\w\\-.~!$&()*+,;=:@/?%]+';
+
+// Each repetition ends at a character that it does not itself contain, so a mismatch takes linear time.
+const CANONICAL_BUT_FOR_ESCAPES = new RegExp(`^https?://${HOST}(?:/(?:${SEGMENT})?)+(?:\\?${QUERY})?$`);
+const WITHOUT_PATH = new RegExp(`^https?://${HOST}$`);
+
+/** A `%` that does not begin an upper-case escape of a character that needs one. */
+const UNCANONICAL_ESCAPE = /%(?![01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])/;
+
+/** A fragment that is dropped for sure. The parser removes tabs before it looks for `#!`, hence only visible ASCII. */
+const PLAIN_FRAGMENT = /^#(?![!/])[!-~]*$/;
+
+/** In characters. Bounds the stack that the expressions need. */
+const MAX_LENGTH = 4_096;
+
+/**
+ * The key under the base profile `strict`, or undefined if the scan cannot tell. Usually the very string that came in;
+ * an absent path is completed and a plain fragment cut.
+ */
+export function scanCanonical(url: string): string | undefined {
+  if (url.length > MAX_LENGTH) return undefined;
+  if (isCanonical(url)) return url;
+  if (WITHOUT_PATH.test(url)) return `${url}/`;
+  const hash = url.indexOf('#');
+  if (hash === -1 || !PLAIN_FRAGMENT.test(url.slice(hash))) return undefined;
+  const rest = url.slice(0, hash);
+  return isCanonical(rest) ? rest : undefined;
+}
+
+function isCanonical(url: string): boolean {
+  return CANONICAL_BUT_FOR_ESCAPES.test(url) && !(url.includes('%') && UNCANONICAL_ESCAPE.test(url));
+}
