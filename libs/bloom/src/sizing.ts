@@ -19,6 +19,8 @@ export interface Segmentation {
   readonly minSegments: number;
   /** No filter is cut into segments smaller than this for the sake of `minSegments`. */
   readonly minSegmentBytes: number;
+  /** Bytes the store's allocator sets aside for a segment of so many; large filters are cut so that few are wasted. */
+  readonly allocatedBytes?: (bytes: number) => number;
 }
 
 export const MIN_ERROR_RATE = 1e-9;
@@ -83,17 +85,7 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
   }
   const { pageCells, hashes, itemsPerPage } = pageShapeFor(errorRate);
   const pages = Math.ceil(capacity / itemsPerPage);
-  const bytesPerPage = (pageCells * cellBits) / 8;
-  const needed = Math.ceil(pages / Math.floor(segmentation.maxSegmentBytes / bytesPerPage));
-  const wanted = Math.min(
-    segmentation.minSegments,
-    Math.floor((pages * bytesPerPage) / segmentation.minSegmentBytes),
-  );
-  // A count that spreads evenly: a multiple of what was wanted, where more than that is needed.
-  const segments = Math.max(
-    1,
-    needed <= wanted ? wanted : wanted > 1 ? Math.ceil(needed / wanted) * wanted : needed,
-  );
+  const segments = segmentsFor(pages, (pageCells * cellBits) / 8, segmentation);
   return {
     hashScheme: DEFAULT_HASH_SCHEME,
     cellBits,
@@ -102,4 +94,24 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
     pagesPerSegment: Math.ceil(pages / segments),
     segments,
   };
+}
+
+/** Below this size a segment is never cut for the allocator's sake: a second script a batch would cost more. */
+const CUT_FROM_BYTES = 4 * 2 ** 20;
+const ALLOCATION_WASTE = 1.03;
+
+function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmentation): number {
+  const { maxSegmentBytes, minSegments, minSegmentBytes, allocatedBytes } = segmentation;
+  const needed = Math.ceil(pages / Math.floor(maxSegmentBytes / bytesPerPage));
+  const wanted = Math.max(1, Math.min(minSegments, Math.floor((pages * bytesPerPage) / minSegmentBytes)));
+  // Whole multiples of what was wanted spread evenly.
+  const least = Math.ceil(needed / wanted) * wanted;
+  const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
+  if (!allocatedBytes || bytesAt(least) < CUT_FROM_BYTES) return least;
+  const waste = (segments: number) => allocatedBytes(bytesAt(segments)) / bytesAt(segments);
+  let best = least;
+  for (let segments = least; segments <= 2 * least && waste(best) > ALLOCATION_WASTE; segments += wanted) {
+    if (waste(segments) < waste(best)) best = segments;
+  }
+  return best;
 }

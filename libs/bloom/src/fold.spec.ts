@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { foldDuplicates, select } from './fold.js';
+import type { Geometry } from './geometry.js';
+import { positionsOf } from './positions.js';
+
+const geometry: Geometry = {
+  hashScheme: 1,
+  cellBits: 4,
+  hashes: 7,
+  pageCells: 256,
+  pagesPerSegment: 10,
+  segments: 3,
+};
+const positions = (keys: readonly string[]) => positionsOf(keys, new Uint8Array(16), geometry);
+
+describe('folding a batch', () => {
+  it('keeps first occurrences, in order, and says where they were', () => {
+    const folded = foldDuplicates(positions(['a', 'b', 'a', 'c', 'b', 'a', 'd']));
+    expect(folded?.positions).toEqual(positions(['a', 'b', 'c', 'd']));
+    expect([...(folded?.original ?? [])]).toEqual([0, 1, 3, 6]);
+  });
+
+  it.each([0, 1, 2, 1000])('copies nothing when all of %d items are distinct', (count) => {
+    expect(foldDuplicates(positions(Array.from({ length: count }, (_, i) => `item ${i}`)))).toBeUndefined();
+  });
+
+  it('finds every duplicate of a large batch', () => {
+    const keys = Array.from({ length: 10_000 }, (_, i) => `item ${i % 3_333}`);
+    const folded = foldDuplicates(positions(keys));
+    expect([...(folded?.original ?? [])]).toEqual(Array.from({ length: 3_333 }, (_, i) => i));
+  });
+});
+
+describe('selecting items of a batch', () => {
+  it('takes them in the order asked for', () => {
+    const all = positions(['a', 'b', 'c', 'd']);
+    expect(select(all, Uint32Array.of(3, 0, 0))).toEqual(positions(['d', 'a', 'a']));
+    expect(select(all, Uint32Array.of())).toEqual(positions([]));
+  });
+});

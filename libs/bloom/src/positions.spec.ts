@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Geometry } from './geometry.js';
+import { SEED_BYTES } from './hash-scheme.js';
+import { positionsOf, type Positions } from './positions.js';
+
+const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => (i * 37 + 5) & 0xff);
+const ITEMS = 200_000;
+
+const geometry: Geometry = {
+  hashScheme: 1,
+  cellBits: 4,
+  hashes: 9,
+  pageCells: 512,
+  pagesPerSegment: 1000,
+  segments: 7,
+};
+
+/** Letters and digits of i in base 36, `width` of them: 36^4 = 1.7 million keys of four bytes. */
+const short = (width: number) => (i: number) => i.toString(36).padStart(width, '0');
+
+/** Keys as people have them. Those of up to 4 and 8 bytes make words of murmur3 x86_128 equal one another. */
+const KEYS: readonly (readonly [string, (i: number) => string])[] = [
+  ['short numbers', (i) => String(i)],
+  ['URLs', (i) => `https://www.example.org/articles/${i % 97}/page-${i}?lang=en`],
+  [
+    'hex digests',
+    (i) =>
+      Math.imul(i + 1, 0x9e3779b1)
+        .toString(16)
+        .padStart(8, '0')
+        .repeat(5),
+  ],
+  ['at most 4 bytes', short(4)],
+  ['at most 8 bytes', short(8)],
+  ['four-byte characters', (i) => String.fromCodePoint(0x1f300 + (i % 1024)) + String(i)],
+];
+
+/**
+ * Standard score of the chi-square statistic of counts that should be equal: with many cells it is normal with
+ * mean 0 and deviation 1. Keys and seed are fixed, so a bound of 5 holds or fails for ever.
+ */
+function uniformityScore(counts: Uint32Array): number {
+  const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+  const statistic = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
+  const freedom = counts.length - 1;
+  return (statistic - freedom) / Math.sqrt(2 * freedom);
+}
+
+function tally(size: number, count: number, bucket: (item: number) => number): Uint32Array {
+  const counts = new Uint32Array(size);
+  for (let i = 0; i < count; i++) counts[bucket(i)]!++;
+  return counts;
+}
+
+function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
+  return positionsOf(
+    Array.from({ length: ITEMS }, (_, i) => key(i)),
+    SEED,
+    of,
+  );
+}
+
+describe.each(KEYS)('positions of %s', (_, key) => {
+  const { segment, page, cell, hashes } = batch(key);
+  const at = (values: ArrayLike<number>, i: number) => values[i] as number;
+
+  it('spread evenly over segments, pages and cells', () => {
+    expect(uniformityScore(tally(7, ITEMS, (i) => at(segment, i)))).toBeLessThan(5);
+    expect(uniformityScore(tally(1000, ITEMS, (i) => at(page, i)))).toBeLessThan(5);
+    expect(uniformityScore(tally(512, cell.length, (i) => at(cell, i)))).toBeLessThan(5);
+  });
+
+  it('have segment, page and cells independent of each other', () => {
+    const joint = (size: number, bucket: (i: number) => number) =>
+      uniformityScore(tally(size, ITEMS, bucket));
+    // Any one of an item's cells is even; ordered places are not. i % hashes takes each place in turn.
+    const someCell = (i: number) => at(cell, i * hashes + (i % hashes)) >> 3;
+    expect(joint(7 * 1000, (i) => at(segment, i) * 1000 + at(page, i))).toBeLessThan(5);
+    expect(joint(7 * 64, (i) => at(segment, i) * 64 + someCell(i))).toBeLessThan(5);
+    expect(joint(125 * 64, (i) => (at(page, i) >> 3) * 64 + someCell(i))).toBeLessThan(5);
+  });
+
+  it('have distinct, ascending cells inside the page', () => {
+    for (let i = 0; i < ITEMS; i++) {
+      for (let j = i * hashes + 1; j < (i + 1) * hashes; j++) {
+        if (at(cell, j) <= at(cell, j - 1)) throw new Error(`cells of item ${i} are out of order`);
+      }
+    }
+    expect(Math.max(...tally(512, cell.length, (i) => at(cell, i)).keys())).toBe(511);
+  });
+});
+
+describe('positions', () => {
+  it('depend on key, seed and geometry only', () => {
+    const keys = ['', 'a', 'ä', '日本', '😀', 'x'.repeat(5000)];
+    const once = positionsOf(keys, SEED, geometry);
+    expect(positionsOf(keys, SEED, geometry)).toEqual(once);
+    expect(positionsOf([...keys].reverse(), SEED, geometry).page.reverse()).toEqual(once.page);
+    expect(
+      positionsOf(
+        keys,
+        SEED.map((byte) => byte ^ 1),
+        geometry,
+      ).hash,
+    ).not.toEqual(once.hash);
+    expect(positionsOf([], SEED, geometry)).toMatchObject({ count: 0, hashes: 9 });
+  });
+
+  it('are found when every cell of the page is taken', () => {
+    const { cell } = positionsOf(['all of them'], SEED, { ...geometry, pageCells: 128, hashes: 128 });
+    expect([...cell]).toEqual(Array.from({ length: 128 }, (_, i) => i));
+  });
+
+  it('refuse a seed of another length', () => {
+    expect(() => positionsOf(['a'], new Uint8Array(4), geometry)).toThrow(RangeError);
+  });
+
+  // JavaScript's bit operations are signed and 32 bits wide: arbitrary precision is the reference.
+  it('are exact beyond 2^31: hash words, pages, counter offsets', () => {
+    const large: Geometry = { ...geometry, pageCells: 4096, pagesPerSegment: 2 ** 21 - 1, segments: 70_001 };
+    const { hash, segment, page, cell, hashes } = batch(KEYS[1]![1], large);
+    const scaled = (word: number, n: number) => Number((BigInt(word) * BigInt(n)) >> 32n);
+    let words = 0;
+    let offsets = 0;
+    for (let i = 0; i < ITEMS; i++) {
+      const [h0, h1] = [hash[i * 4] as number, hash[i * 4 + 1] as number];
+      const exact = [scaled(h0, large.segments), scaled(h1, large.pagesPerSegment)];
+      if (segment[i] !== exact[0] || page[i] !== exact[1]) throw new Error(`item ${i}: not ${String(exact)}`);
+      if (h0 >= 2 ** 31) words++;
+      if ((page[i] as number) * large.pageCells + (cell[i * hashes] as number) >= 2 ** 31) offsets++;
+    }
+    expect(words / ITEMS).toBeCloseTo(0.5, 2);
+    expect(offsets / ITEMS).toBeCloseTo(0.75, 2);
+    expect(Math.max(...segment.subarray(0, 1000))).toBeGreaterThan(65_536);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
+import { cellCount, filterBytes, pageBytes, segmentBytes, type Geometry } from './geometry.js';
+import {
+  MAX_CAPACITY,
+  MAX_ERROR_RATE,
+  MIN_ERROR_RATE,
+  pageShapeFor,
+  planGeometry,
+  type Segmentation,
+} from './sizing.js';
+
+const MIB = 2 ** 20;
+const single: Segmentation = { maxSegmentBytes: 16 * MIB, minSegments: 1, minSegmentBytes: 1 };
+const cluster: Segmentation = { maxSegmentBytes: 16 * MIB, minSegments: 6, minSegmentBytes: 64 * 1024 };
+const RATES = [0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9];
+const CAPACITIES = [1, 2, 100, 12_345, 1e6, 1e8, 1e10, 1e13];
+
+function expectedErrorRate(capacity: number, geometry: Geometry): number {
+  const pages = geometry.segments * geometry.pagesPerSegment;
+  return new PagedErrorRate(geometry.pageCells, geometry.hashes).at(capacity / pages);
+}
+
+describe('page shape', () => {
+  it.each(RATES)('p = %d: within the memory allowed beyond the classic optimum', (p) => {
+    const shape = pageShapeFor(p);
+    const allowance = p >= 1e-3 ? 1.1 : 1.2;
+    expect(shape.pageCells / shape.itemsPerPage).toBeLessThanOrEqual(classicCellsPerItem(p) * allowance);
+    expect(new PagedErrorRate(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
+  });
+
+  it.each(RATES)('p = %d: no other number of hashes holds more in that page', (p) => {
+    const { pageCells, itemsPerPage } = pageShapeFor(p);
+    const loads = Array.from({ length: 34 }, (_, i) => new PagedErrorRate(pageCells, i + 1).loadFor(p));
+    expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);
+  });
+});
+
+describe('planned geometry', () => {
+  const grid = CAPACITIES.flatMap((capacity) => RATES.map((errorRate) => ({ capacity, errorRate })));
+
+  it.each(grid)('n = $capacity, p = $errorRate keeps the rate and the limits', ({ capacity, errorRate }) => {
+    for (const segmentation of [single, cluster]) {
+      for (const cellBits of [1, 4] as const) {
+        const geometry = planGeometry({ capacity, errorRate, cellBits }, segmentation);
+        expect(expectedErrorRate(capacity, geometry)).toBeLessThanOrEqual(errorRate * (1 + 1e-6));
+        expect(segmentBytes(geometry)).toBeLessThanOrEqual(segmentation.maxSegmentBytes);
+        expect(filterBytes(geometry)).toBe((cellCount(geometry) * cellBits) / 8);
+        expect(Number.isSafeInteger(cellCount(geometry))).toBe(true);
+      }
+    }
+  });
+
+  it('wastes less than a page a segment', () => {
+    const { itemsPerPage } = pageShapeFor(1e-3);
+    const geometry = planGeometry({ capacity: 1e9, errorRate: 1e-3, cellBits: 4 }, cluster);
+    const pages = geometry.segments * geometry.pagesPerSegment;
+    expect(pages - 1e9 / itemsPerPage).toBeLessThan(geometry.segments + 1);
+  });
+
+  it('is one segment on a single server where it fits, whole pages at the least', () => {
+    const geometry = planGeometry({ capacity: 1, errorRate: 0.01, cellBits: 4 }, single);
+    expect(geometry).toMatchObject({ segments: 1, pagesPerSegment: 1 });
+    expect(segmentBytes(geometry)).toBe(pageBytes(geometry));
+  });
+
+  it('is cut into a multiple of the wanted segments on a cluster, unless that makes them too small', () => {
+    const segmentsFor = (capacity: number) =>
+      planGeometry({ capacity, errorRate: 0.01, cellBits: 4 }, cluster).segments;
+    expect(segmentsFor(100)).toBe(1);
+    expect(segmentsFor(30_000)).toBe(2);
+    expect(segmentsFor(1e6)).toBe(6);
+    for (const capacity of [1e8, 3e8, 1e9, 1e11]) {
+      expect(segmentsFor(capacity)).toBeGreaterThan(6);
+      expect(segmentsFor(capacity) % 6).toBe(0);
+    }
+  });
+
+  it.each([0, -1, 1.5, NaN, Infinity, MAX_CAPACITY + 1])('refuses a capacity of %d', (capacity) => {
+    expect(() => planGeometry({ capacity, errorRate: 0.01, cellBits: 4 }, single)).toThrow(RangeError);
+  });
+
+  it.each([0, 1, -0.1, NaN, MIN_ERROR_RATE / 2, MAX_ERROR_RATE * 1.01])('refuses p = %d', (errorRate) => {
+    expect(() => planGeometry({ capacity: 1, errorRate, cellBits: 4 }, single)).toThrow(RangeError);
+  });
+});
