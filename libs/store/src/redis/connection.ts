@@ -119,7 +119,8 @@ function connect(options: ConnectionOptions): Redis | Cluster {
   const shared = {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: null,
+    // Commands of a lost connection fail at once (null would leave them waiting for ever).
+    maxRetriesPerRequest: 0,
     connectTimeout: timeoutMs,
     // A connection on which an answer is overdue is closed: its commands must not run later unseen.
     socketTimeout: timeoutMs,

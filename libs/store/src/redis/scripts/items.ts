@@ -58,7 +58,8 @@ function suffix({ hashes, wide }: ItemShape): string {
 
 /**
  * add: see Counters.add. ARGV: 9 items, 10 values of a cell, 11 '1' for multiset, 12 packed items.
- * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 13 packed payloads.
+ * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 13 packed payloads. Entries are visible at
+ * once, in the order of the batch: their scores are thousandths apart and lie in the millisecond before.
  */
 export function addScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
@@ -68,7 +69,7 @@ export function addScript(shape: ItemShape, queued: boolean): Script {
     local length = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     if fresh then
       call('HSET', entries, id, '0 0 ' .. sub(payloads, p + 20, p + 19 + length))
-      call('ZADD', order, string.format('%.3f', now + n / 1000), id)
+      call('ZADD', order, string.format('%.3f', now - 1 + n / 1000), id)
     end
     p = p + 20 + length`;
   return {
