@@ -13,9 +13,18 @@ interface PairsOfProfile {
   apart: Pair[];
 }
 
+interface TestData {
+  'must-merge': PairsOfRule[];
+  'must-stay-apart': PairsOfRule[];
+  'opt-in': PairsOfProfile[];
+  'golden-v1': { profile: object; keys: [url: string, key: string][] }[];
+}
+
 /** The pairs are JSON, so that clients in other languages can be held to them too. */
-function read<T>(name: string): T {
-  return JSON.parse(readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8')) as T;
+function read<Name extends keyof TestData>(name: Name): TestData[Name] {
+  return JSON.parse(
+    readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8'),
+  ) as TestData[Name];
 }
 
 function keysUnder(profile: unknown): (url: string) => string | InvalidUrl {
@@ -34,7 +43,7 @@ function expectApart(key: (url: string) => string | InvalidUrl, [a, b]: Pair): v
 }
 
 describe('safe: pairs that are one URL', () => {
-  for (const { about, pairs } of read<PairsOfRule[]>('must-merge')) {
+  for (const { about, pairs } of read('must-merge')) {
     describe(about, () => {
       it.each(pairs)('%j = %j', (...pair) => expectMerge(keysUnder('safe'), pair));
     });
@@ -42,20 +51,20 @@ describe('safe: pairs that are one URL', () => {
 });
 
 describe('safe: pairs that are two URLs', () => {
-  for (const { about, pairs } of read<PairsOfRule[]>('must-stay-apart')) {
+  for (const { about, pairs } of read('must-stay-apart')) {
     describe(about, () => {
       it.each(pairs)('%j and %j', (...pair) => expectApart(keysUnder('safe'), pair));
     });
   }
 });
 
-describe.each(read<PairsOfProfile[]>('opt-in'))('$profile', ({ profile, merge, apart }) => {
+describe.each(read('opt-in'))('$profile', ({ profile, merge, apart }) => {
   it.each(merge)('%j = %j', (...pair) => expectMerge(keysUnder(profile), pair));
   it.each(apart)('%j and %j', (...pair) => expectApart(keysUnder(profile), pair));
 });
 
 describe('opt-in rules are needed', () => {
-  it.each(read<PairsOfProfile[]>('opt-in').filter(({ profile }) => !('base' in profile)))(
+  it.each(read('opt-in').filter(({ profile }) => !('base' in profile)))(
     'safe alone keeps apart what $profile merges',
     ({ merge }) => {
       const key = keysUnder('safe');
@@ -65,12 +74,9 @@ describe('opt-in rules are needed', () => {
 });
 
 /** Rows are added to this file, never changed: the sets that were stored with version 1 hold these keys. */
-describe.each(read<{ profile: object; keys: [url: string, key: string][] }[]>('golden-v1'))(
-  'version 1, for ever: $profile',
-  ({ profile, keys }) => {
-    it.each(keys)('%j', (url, key) => {
-      expect(keysUnder(profile)(url)).toBe(key);
-      expect(normaliseProfile(profile)).toEqual(profile);
-    });
-  },
-);
+describe.each(read('golden-v1'))('version 1, for ever: $profile', ({ profile, keys }) => {
+  it.each(keys)('%j', (url, key) => {
+    expect(keysUnder(profile)(url)).toBe(key);
+    expect(normaliseProfile(profile)).toEqual(profile);
+  });
+});

@@ -13,9 +13,9 @@
  */
 export interface Cells {
   /** All k cells are non-zero. */
-  contains(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): boolean;
+  readonly contains: (bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number) => boolean;
   /** Adds one to each cell that is not at its limit. Packed as above. */
-  add(bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number): number;
+  readonly add: (bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number) => number;
 }
 
 export const SATURATED = 15;

@@ -1,24 +1,42 @@
 import { join } from 'node:path';
-import { open, type Database as LmdbTable, type RootDatabase } from 'lmdb';
+import { open, type RootDatabase } from 'lmdb';
 
-export type Table = LmdbTable<Buffer, Buffer>;
+export interface RangeOptions {
+  readonly start?: Buffer;
+  /** Exclusive. */
+  readonly end?: Buffer;
+  readonly limit?: number;
+}
+
+/** What is used of a table of LMDB's; puts and removals only inside a transaction. Keys and values are copied. */
+export interface Table {
+  get(key: Buffer): Buffer | undefined;
+  /** False if `noOverwrite` and the key was there. */
+  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
+  removeSync(key: Buffer): boolean;
+  getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
+  getKeys(options: RangeOptions): Iterable<Buffer>;
+}
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
-/** After a failed commit the library may wait for ever for a flush that will not come. */
-const CLOSE_TIMEOUT_MS = 5_000;
+const FORMAT = Buffer.from('format');
+/** Of the tables below; a store of another version refuses the directory. */
+const FORMAT_VERSION = '1';
+/** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
+const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
 /**
  * The LMDB environment of a data directory and its tables. `g` stands for the 8 bytes of a generation.
  *
- *   meta         name               format version, first sequence number of the journal
+ *   meta         name               format version, ends of the journal
  *   catalogue    filter name        description (JSON)
  *   states       g                  counts, record windows, queue numbers (state-codec.ts)
  *   journal      sequence number    cells that one mutation changed (journal.ts)
  *   blocks       g, block number    checkpointed cells (checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operation-records.ts)
- *   entries      g, item hash       queue entries (todo-queue.ts)
- *   order        g, state, time, sequence       item hash, in the order of handing out
+ *   order        g, place           queue entries in the order of handing out (todo-queue.ts)
+ *   entries      g, item hash       their places
  */
 export class Database {
   readonly meta: Table;
@@ -31,6 +49,7 @@ export class Database {
   readonly entries: Table;
   readonly order: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
+  private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
   /** Opens `directory`'s environment, making it if absent. */
   constructor(directory: string) {
@@ -43,7 +62,9 @@ export class Database {
       eventTurnBatching: false,
       separateFlushed: true,
     });
-    const table = (name: string): Table => this.root.openDB<Buffer, Buffer>({ name, ...TABLE });
+    // The library's types have putSync return nothing; it tells whether it put.
+    const table = (name: string): Table =>
+      this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Table;
     this.meta = table('meta');
     this.catalogue = table('catalogue');
     this.states = table('states');
@@ -53,6 +74,16 @@ export class Database {
     this.records = table('records');
     this.entries = table('entries');
     this.order = table('order');
+  }
+
+  /** Marks a new directory with the format version; throws if it has another one. */
+  async checkFormat(): Promise<void> {
+    const version = this.meta.get(FORMAT)?.toString();
+    if (version === undefined) {
+      await this.transaction(() => void this.meta.putSync(FORMAT, Buffer.from(FORMAT_VERSION)), true);
+    } else if (version !== FORMAT_VERSION) {
+      throw new Error(`the data directory has format ${version}; this version reads ${FORMAT_VERSION}`);
+    }
   }
 
   /** The tables whose keys begin with a generation. */
@@ -70,30 +101,22 @@ export class Database {
     const flushed = flush ? Promise.resolve(this.root.flushed) : undefined;
     try {
       await committed;
+      this.last = 'committed';
     } catch (error) {
+      this.last = 'failed';
       throw await commitError(error);
     }
     await flushed;
   }
 
-  /** Writes a consistent copy of the last committed state, as a crash now would leave it. */
-  async copyTo(directory: string): Promise<void> {
-    await (this.root as BackedUp).backup(join(directory, 'data.mdb'), false);
-  }
-
   async close(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS[this.last]);
     });
     await Promise.race([this.root.close(), timeout]);
     clearTimeout(timer);
   }
-}
-
-/** The library has it, its types do not. */
-interface BackedUp {
-  backup(path: string, compact: boolean): Promise<void>;
 }
 
 /** The library hands out the cause of a failed commit as a promise that rejects with it. */

@@ -24,6 +24,10 @@ export interface JournalRecord {
   readonly cell: Uint16Array;
 }
 
+/** Under these names the table `meta` has the sequence numbers of the first record kept and of the last written. */
+export const JOURNAL_FIRST = Buffer.from('journal-first');
+export const JOURNAL_LAST = Buffer.from('journal-last');
+
 const HEADER = 24;
 const CRC_BYTES = 4;
 
@@ -52,8 +56,9 @@ export class JournalEncoder {
     const { buffer, byteOffset } = record;
     const page = new Uint32Array(buffer, byteOffset + HEADER, n);
     const segment = new Uint16Array(buffer, byteOffset + HEADER + 4 * n, n);
-    const Cell = width === 1 ? Uint8Array : Uint16Array;
-    const cell = new Cell(buffer, byteOffset + HEADER + 6 * n, n * k);
+    const cellsAt = byteOffset + HEADER + 6 * n;
+    const cell =
+      width === 1 ? new Uint8Array(buffer, cellsAt, n * k) : new Uint16Array(buffer, cellsAt, n * k);
     for (let i = 0, to = 0; i < n; i++) {
       const item = changed[i] as number;
       page[i] = positions.page[item] as number;

@@ -31,9 +31,9 @@ export function blockKey(generation: Buffer, block: number): Buffer {
 }
 
 export interface KeyRange {
-  readonly start: Buffer;
+  start: Buffer;
   /** Exclusive; absent: to the end of the table. */
-  readonly end?: Buffer;
+  end?: Buffer;
 }
 
 /** All keys that begin with `prefix`. */

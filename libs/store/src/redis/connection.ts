@@ -12,7 +12,6 @@ export interface ConnectionOptions {
 }
 
 type Value = string | number | Buffer;
-type Method = (...args: Value[]) => Promise<unknown>;
 
 /** Server errors after which the same call may succeed: nothing was done. */
 const PASSING = /^(LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS)\b/;
@@ -53,7 +52,11 @@ export class Connection {
     this.define(script);
     const name = binary ? `${script.name}Buffer` : script.name;
     const values: Value[] = script.numberOfKeys === 0 ? [keys.length, ...keys, ...args] : [...keys, ...args];
-    return this.repeat(() => (this.client as unknown as Record<string, Method>)[name]!(...values), deadline);
+    return this.repeat(async () => {
+      const method: unknown = Reflect.get(this.client, name);
+      if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
+      return (await Reflect.apply(method, this.client, values)) as unknown;
+    }, deadline);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { type Geometry, type Positions } from '#bloom';
 import { StoreError } from '../errors.js';
-import { Added, type Counters, type Filter, type Operation } from '../store.js';
+import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter } from './filter.js';
 import {
   type Chunk,
@@ -162,7 +162,7 @@ export class RedisCounters implements Counters {
     const present = await this.check(filter, positions, operation.deadline);
     const absent = new Set<string>();
     present.forEach((answer, i) => {
-      if (answer === Added.Present) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
+      if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
     });
     if (items + absent.size > limit && !(await this.wasAdded(filter, positions, operation))) {
       throw new StoreError(

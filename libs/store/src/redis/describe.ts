@@ -40,32 +40,18 @@ export async function describeFilter(
   };
 }
 
-interface Row {
-  readonly now: number;
-  readonly items: number;
-  readonly nonZero: number;
-  readonly saturated: number;
-  readonly added: number;
-  readonly duplicate: number;
-  readonly removed: number;
-  readonly refused: number;
-  readonly callerSince: number;
-  readonly madeSince: number;
-  readonly waiting: number;
-  readonly queued: number;
-}
+/** The numbers that the script answers, in its order; the last two for visited sets only. */
+const COLUMNS = [
+  ...(['now', 'items', 'nonZero', 'saturated', 'added', 'duplicate', 'removed', 'refused'] as const),
+  ...(['callerSince', 'madeSince', 'waiting', 'queued'] as const),
+];
+
+type Row = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 function readRow(reply: unknown, queued: boolean): Row {
-  const numbers = Array.isArray(reply) ? reply : [];
-  if (numbers.length !== (queued ? 12 : 10) || !numbers.every((n) => typeof n === 'number')) {
+  const numbers: unknown[] = Array.isArray(reply) ? reply : [];
+  if (numbers.length !== (queued ? COLUMNS.length : COLUMNS.length - 2)) {
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
-  const [now, items, nonZero, saturated, added, duplicate, removed, refused, callerSince, madeSince] =
-    numbers as [number, number, number, number, number, number, number, number, number, number];
-  const [waiting = 0, all = 0] = numbers.slice(10) as number[];
-  return {
-    ...{ now, items, nonZero, saturated, added, duplicate, removed, refused, callerSince, madeSince },
-    waiting,
-    queued: all,
-  };
+  return Object.fromEntries(COLUMNS.map((name, n) => [name, Number(numbers[n] ?? 0)])) as unknown as Row;
 }

@@ -13,8 +13,7 @@ export async function redisReadiness(connection: Connection, timeoutMs: number):
     const deadline = Date.now() + timeoutMs;
     if (clustered) {
       const info = await connection.repeat(() => client.cluster('INFO'), deadline);
-      if (field(String(info), 'cluster_state') !== 'ok')
-        return { ...unready, reason: 'the Redis cluster is down' };
+      if (field(info, 'cluster_state') !== 'ok') return { ...unready, reason: 'the Redis cluster is down' };
     }
     const found = await Promise.all(
       nodes.map((node) => connection.repeat(() => nodeWarnings(node, clustered), deadline)),

@@ -1,0 +1,152 @@
+import { foldDuplicates, type Positions } from '#bloom';
+import { StoreError } from '../errors.js';
+import { Added, Removed } from '../store.js';
+import {
+  ABSENT,
+  becameSaturated,
+  BITS,
+  COUNTERS,
+  crossedZero,
+  removeCounters,
+  smallestCounter,
+  type Cells,
+} from './cells.js';
+import type { FilterState } from './filter-state.js';
+
+/** What a batch did: an answer an item, and the items whose cells changed. */
+export interface Outcome {
+  readonly answers: Uint8Array;
+  readonly changed: Uint32Array;
+}
+
+export function cellsOf(state: FilterState): Cells {
+  return state.filter.geometry.cellBits === 4 ? COUNTERS : BITS;
+}
+
+/**
+ * Reads the first and last cell of every item. The processor fetches many of these pages at once, whereas the work
+ * on the items waits for one after the other: that takes a third to a half off the cost of cells outside the cache.
+ */
+function fetchPages(state: FilterState, positions: Positions): void {
+  const { pageCells, cellBits } = state.filter.geometry;
+  const { count, hashes: k, segment, page, cell } = positions;
+  const shift = cellBits === 4 ? 1 : 3;
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    const bytes = state.segments[segment[i] as number] as Uint8Array;
+    const base = (page[i] as number) * pageCells;
+    sum += bytes[(base + (cell[i * k] as number)) >> shift] as number;
+    sum += bytes[(base + (cell[i * k + k - 1] as number)) >> shift] as number;
+  }
+  // Kept, so that the compiler cannot leave out the reading.
+  state.fetched = sum;
+}
+
+/** 1 an item if all its cells are non-zero. */
+export function checkBatch(state: FilterState, positions: Positions): Uint8Array {
+  const { pageCells } = state.filter.geometry;
+  const { count, hashes: k, segment, page, cell } = positions;
+  const { contains } = cellsOf(state);
+  fetchPages(state, positions);
+  const present = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    const bytes = state.segments[segment[i] as number] as Uint8Array;
+    if (contains(bytes, (page[i] as number) * pageCells, cell, i * k, k)) present[i] = 1;
+  }
+  return present;
+}
+
+export function countBatch(state: FilterState, positions: Positions): Uint8Array {
+  const { pageCells } = state.filter.geometry;
+  const { count, hashes: k, segment, page, cell } = positions;
+  fetchPages(state, positions);
+  const smallest = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    const bytes = state.segments[segment[i] as number] as Uint8Array;
+    smallest[i] = smallestCounter(bytes, (page[i] as number) * pageCells, cell, i * k, k);
+  }
+  return smallest;
+}
+
+/** FILTER_FULL if the filter would hold more than twice its capacity with the batch's new items. Changes nothing. */
+export function refuseOverflow(state: FilterState, positions: Positions): void {
+  const limit = 2 * state.filter.capacity;
+  const { items } = state.tally;
+  if (items + positions.count <= limit) return;
+  const distinct = foldDuplicates(positions)?.positions ?? positions;
+  let fresh = 0;
+  for (const present of checkBatch(state, distinct)) fresh += 1 - present;
+  if (items + fresh > limit) {
+    throw new StoreError(
+      'FILTER_FULL',
+      `filter ${state.filter.name} holds ${items} items, its capacity is ${state.filter.capacity}`,
+    );
+  }
+}
+
+/** Adds the batch in memory. */
+export function addBatch(state: FilterState, positions: Positions): Outcome {
+  const { geometry, semantics } = state.filter;
+  const { count, hashes: k, segment, page, cell } = positions;
+  const { contains, add } = cellsOf(state);
+  const testFirst = semantics === 'set';
+  fetchPages(state, positions);
+  const answers = new Uint8Array(count);
+  const changed = new Uint32Array(count);
+  let changes = 0;
+  let fresh = 0;
+  let nonZero = 0;
+  let saturated = 0;
+  for (let i = 0; i < count; i++) {
+    const s = segment[i] as number;
+    const bytes = state.segments[s] as Uint8Array;
+    const base = (page[i] as number) * geometry.pageCells;
+    if (testFirst && contains(bytes, base, cell, i * k, k)) continue;
+    const packed = add(bytes, base, cell, i * k, k);
+    if (packed === 0) continue;
+    changed[changes++] = i;
+    state.dirty[state.blockOf(s, page[i] as number)] = 1;
+    nonZero += crossedZero(packed);
+    saturated += becameSaturated(packed);
+    // Some cell was zero: the item was not present.
+    if (crossedZero(packed) === 0) continue;
+    answers[i] = Added.New;
+    fresh++;
+  }
+  const { tally } = state;
+  tally.items += fresh;
+  tally.added += fresh;
+  tally.duplicate += count - fresh;
+  tally.nonZeroCells += nonZero;
+  tally.saturatedCells += saturated;
+  return { answers, changed: changed.subarray(0, changes) };
+}
+
+/** Removes the batch in memory; counting filters only. */
+export function removeBatch(state: FilterState, positions: Positions): Outcome {
+  const { pageCells } = state.filter.geometry;
+  const { count, hashes: k, segment, page, cell } = positions;
+  fetchPages(state, positions);
+  const answers = new Uint8Array(count);
+  const changed = new Uint32Array(count);
+  const { tally } = state;
+  let changes = 0;
+  for (let i = 0; i < count; i++) {
+    const s = segment[i] as number;
+    const bytes = state.segments[s] as Uint8Array;
+    const packed = removeCounters(bytes, (page[i] as number) * pageCells, cell, i * k, k);
+    if (packed === ABSENT) continue;
+    if (packed === 0) {
+      answers[i] = Removed.Saturated;
+      continue;
+    }
+    answers[i] = Removed.Removed;
+    changed[changes++] = i;
+    state.dirty[state.blockOf(s, page[i] as number)] = 1;
+    tally.nonZeroCells -= crossedZero(packed);
+    if (crossedZero(packed) > 0 && tally.items > 0) tally.items--;
+  }
+  tally.removed += changes;
+  tally.refused += count - changes;
+  return { answers, changed: changed.subarray(0, changes) };
+}

@@ -1,0 +1,37 @@
+import { setImmediate } from 'node:timers/promises';
+import { filterBytes, segmentBytes, type Geometry } from '#bloom';
+import { StoreError } from '../errors.js';
+import { MAX_SEGMENTS } from './journal.js';
+
+const MEMORY_PAGE = 4096;
+
+/** Zeroed cells, one array a segment: reserved, but claimed page by page as they are written. */
+export function allocateCells(geometry: Geometry): Uint8Array[] {
+  try {
+    if (geometry.segments > MAX_SEGMENTS) throw new RangeError(`more than ${MAX_SEGMENTS} segments`);
+    return Array.from({ length: geometry.segments }, () => new Uint8Array(segmentBytes(geometry)));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new StoreError('STORE_FULL', `there is no memory for ${filterBytes(geometry)} bytes of cells`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Cells whose memory is there, so that a lack of it shows now and not in mid-crawl: the kernel hands out pages as
+ * they are first written. STORE_FULL if there is not enough.
+ */
+export async function claimCells(geometry: Geometry): Promise<Uint8Array[]> {
+  const bytes = filterBytes(geometry);
+  const available = process.availableMemory();
+  if (bytes > available) {
+    throw new StoreError('STORE_FULL', `the cells take ${bytes} bytes of memory, ${available} are free`);
+  }
+  const segments = allocateCells(geometry);
+  for (const segment of segments) {
+    for (let at = 0; at < segment.length; at += MEMORY_PAGE) segment[at] = 0;
+    await setImmediate();
+  }
+  return segments;
+}

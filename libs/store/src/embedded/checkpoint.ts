@@ -1,0 +1,75 @@
+import { encodeBlock } from './block.js';
+import type { Commits } from './commits.js';
+import type { Database } from './database.js';
+import type { FilterState } from './filter-state.js';
+import { JOURNAL_FIRST } from './journal.js';
+import { blockKey, numberKey, readNumber } from './keys.js';
+import type { Memory } from './memory.js';
+
+/** Blocks written in one transaction, so that the event loop is held for a few milliseconds at most. */
+const SLICE_BLOCKS = 16;
+/** The same when nobody is waiting: fewer, larger writes. */
+export const IDLE_SLICE_BLOCKS = 128;
+const SLICE_RECORDS = 256;
+
+/** A checkpoint is due: journal and cells are then within a constant factor on disk and in loading time. */
+export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {
+  if (memory.journalBytes <= checkpointBytes) return false;
+  let cells = 0;
+  for (const state of memory.filters.values()) cells += state.segmentBytes * state.segments.length;
+  return memory.journalBytes > cells / 2;
+}
+
+/**
+ * A fuzzy checkpoint: writes the blocks that are dirty now, a slice a transaction, while mutations go on, then cuts
+ * the journal as it was at the start. A block says up to which record it includes, so that loading applies later ones
+ * only.
+ */
+export async function checkpoint(
+  database: Database,
+  commits: Commits,
+  memory: Memory,
+  sliceBlocks = SLICE_BLOCKS,
+): Promise<void> {
+  const { sequence: last, journalBytes: bytes } = memory;
+  for (const state of [...memory.filters.values()]) {
+    const blocks = state.lost ? [] : dirtyBlocks(state);
+    for (let at = 0; at < blocks.length; at += sliceBlocks) {
+      await commits.run(() => writeBlocks(database, memory, state, blocks.slice(at, at + sliceBlocks)));
+    }
+  }
+  while (memory.journalFirst <= last) {
+    const next = Math.min(last + 1, memory.journalFirst + SLICE_RECORDS);
+    await commits.run(() => cutJournal(database, memory.journalFirst, next));
+    memory.journalFirst = next;
+  }
+  memory.journalBytes -= bytes;
+}
+
+function dirtyBlocks(state: FilterState): number[] {
+  const blocks: number[] = [];
+  for (let block = state.dirty.indexOf(1); block >= 0; block = state.dirty.indexOf(1, block + 1)) {
+    blocks.push(block);
+  }
+  return blocks;
+}
+
+function writeBlocks(database: Database, memory: Memory, state: FilterState, blocks: number[]): void {
+  if (memory.filters.get(state.filter.name) !== state) return;
+  let firsts = 0;
+  for (const block of blocks) {
+    database.blocks.putSync(blockKey(state.key, block), encodeBlock(memory.sequence, state.block(block)));
+    state.dirty[block] = 0;
+    firsts += 1 - (state.written[block] as number);
+    state.written[block] = 1;
+  }
+  if (firsts === 0) return;
+  const count = database.blockCounts.get(state.key);
+  database.blockCounts.putSync(state.key, numberKey((count ? readNumber(count) : 0) + firsts));
+}
+
+/** Deletes the records from `first` up to but without `next`. */
+function cutJournal(database: Database, first: number, next: number): void {
+  for (let sequence = first; sequence < next; sequence++) database.journal.removeSync(numberKey(sequence));
+  database.meta.putSync(JOURNAL_FIRST, numberKey(next));
+}

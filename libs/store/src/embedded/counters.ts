@@ -1,0 +1,84 @@
+import type { Positions } from '#bloom';
+import type { Counters, Filter, Operation } from '../store.js';
+import { Added, Removed } from '../store.js';
+import { addBatch, checkBatch, countBatch, refuseOverflow, removeBatch, type Outcome } from './batches.js';
+import type { Engine } from './engine.js';
+import type { FilterState } from './filter-state.js';
+import { JournalOperation } from './journal.js';
+import type { Change, Session } from './session.js';
+import { hashBytes } from './queue-entry.js';
+import { TodoQueue } from './todo-queue.js';
+import { ADD, REMOVE } from './verbs.js';
+
+/** See the port for what each method promises. */
+export class EmbeddedCounters implements Counters {
+  constructor(private readonly engine: Engine) {}
+
+  async add(
+    filter: Filter,
+    positions: Positions,
+    operation: Operation,
+    payloads?: readonly string[],
+  ): Promise<Uint8Array> {
+    if (payloads && payloads.length !== positions.count) throw new TypeError('one payload an item');
+    return this.engine.mutate((session) => {
+      const scope = session.memory.current(filter);
+      return session.once({ scope, verb: ADD, operation }, () => {
+        refuseOverflow(scope, positions);
+        const outcome = addBatch(scope, positions);
+        if (payloads) {
+          const queue = new TodoQueue(session.database, scope);
+          outcome.answers.forEach((answer, i) => {
+            if (answer === Added.New) queue.push(hashBytes(positions.hash, i), payloads[i] as string);
+          });
+        }
+        return journaled(session, scope, JournalOperation.Add, positions, outcome);
+      });
+    }, true);
+  }
+
+  async check(filter: Filter, positions: Positions): Promise<Uint8Array> {
+    return this.engine.read((memory) => checkBatch(memory.current(filter), positions));
+  }
+
+  async remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+    assertCounting(filter);
+    return this.engine.mutate((session) => {
+      const scope = session.memory.current(filter);
+      return session.once({ scope, verb: REMOVE, operation }, () => {
+        const outcome = removeBatch(scope, positions);
+        if (filter.kind === 'visited-set') {
+          const queue = new TodoQueue(session.database, scope);
+          outcome.answers.forEach((answer, i) => {
+            if (answer === Removed.Removed) queue.remove(hashBytes(positions.hash, i));
+          });
+        }
+        return journaled(session, scope, JournalOperation.Remove, positions, outcome);
+      });
+    });
+  }
+
+  async count(filter: Filter, positions: Positions): Promise<Uint8Array> {
+    assertCounting(filter);
+    return this.engine.read((memory) => countBatch(memory.current(filter), positions));
+  }
+}
+
+function journaled(
+  session: Session,
+  state: FilterState,
+  operation: JournalOperation,
+  positions: Positions,
+  { answers, changed }: Outcome,
+): Change<Uint8Array> {
+  if (changed.length === 0) return { answer: answers };
+  const { pageCells } = state.filter.geometry;
+  return {
+    answer: answers,
+    record: session.journal.encode(state.key, operation, positions, changed, pageCells),
+  };
+}
+
+function assertCounting(filter: Filter): void {
+  if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters`);
+}

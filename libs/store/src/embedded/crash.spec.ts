@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { open } from 'lmdb';
+import { compileInto } from './testing/compiled.js';
+import type { EmbeddedStore } from './embedded-store.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const BATCH = 100;
+const CODE = [
+  'libs/bloom/src',
+  'libs/store/src',
+  'libs/store/src/embedded',
+  'libs/store/src/embedded/testing',
+];
+const bench = new Workbench();
+const program = mkdtempSync(join(tmpdir(), 'unseen-child-'));
+
+beforeAll(() => compileInto(program, CODE));
+afterEach(() => bench.tidy());
+afterAll(() => rmSync(program, { recursive: true }));
+
+interface Written {
+  readonly acknowledged: number[];
+  /** The last line of a child that was not killed. */
+  readonly end: Record<string, unknown> | undefined;
+}
+
+/** Runs testing/crash-child.ts from batch `from` on; kills it some time after its first line, or limits its files. */
+async function runChild(
+  from: number,
+  limits: { killAfterMs?: number; fileBlocks?: number },
+): Promise<Written> {
+  const command = `ulimit -f ${limits.fileBlocks ?? 'unlimited'}; exec "$0" "$@"`;
+  const script = join(program, 'libs/store/src/embedded/testing/crash-child.js');
+  const child = spawn('sh', ['-c', command, process.execPath, script, await bench.dataDir(), `${from}`], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (output === '' && limits.killAfterMs !== undefined) {
+      setTimeout(() => child.kill('SIGKILL'), limits.killAfterMs);
+    }
+    output += chunk.toString();
+  });
+  await new Promise((resolve) => child.on('close', resolve));
+  const lines = output.split('\n').slice(0, -1);
+  const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const acknowledged = said.flatMap((line) => ('acknowledged' in line ? [Number(line['acknowledged'])] : []));
+  return { acknowledged, end: said.find((line) => !('acknowledged' in line)) };
+}
+
+/** Every acknowledged batch is there once, under its record too; others are there whole or not at all. */
+async function expectWhole(store: EmbeddedStore, acknowledged: readonly number[]): Promise<void> {
+  const filter = await store.open('seen', 'filter');
+  const before = await store.describe(filter);
+  expect(before.added + before.duplicate).toBeGreaterThanOrEqual(acknowledged.length * BATCH);
+  expect((before.added + before.duplicate) % BATCH).toBe(0);
+  let missing = 0;
+  for (const batch of acknowledged) {
+    const cells = positions(filter, keys(BATCH, batch * BATCH));
+    const present = await store.counters.check(filter, cells);
+    missing += present.filter((one) => one === 0).length;
+    const record = operation({ id: `batch-${batch}`, origin: 'caller', repeat: true });
+    await store.counters.add(filter, cells, record);
+  }
+  expect(missing).toBe(0);
+  expect(await store.describe(filter)).toEqual(before);
+}
+
+describe('kill -9', () => {
+  it('in the middle of writes and checkpoints loses nothing that was acknowledged', async () => {
+    const acknowledged: number[] = [];
+    for (const [round, killAfterMs] of [150, 300, 200].entries()) {
+      const { acknowledged: more } = await runChild(round * 1_000_000, { killAfterMs });
+      expect(more.length).toBeGreaterThan(0);
+      acknowledged.push(...more);
+    }
+    await expectWhole(await bench.open(), acknowledged);
+  });
+});
+
+describe('a copy of a live directory, as a crash would leave it', () => {
+  it('has every mutation acknowledged before it, during checkpoints too', async () => {
+    const store = await bench.open({ checkpointBytes: 20_000 });
+    const dataDir = await bench.dataDir();
+    const filter = await createFilter(store, { semantics: 'multiset', capacity: 100_000, errorRate: 1e-6 });
+    const acknowledged: number[] = [];
+    let next = 0;
+    let writing = true;
+    const writers = Array.from({ length: 8 }, async () => {
+      while (writing) {
+        const batch = next++;
+        const cells = positions(filter, keys(BATCH, batch * BATCH));
+        const record = operation({ id: `batch-${batch}`, origin: 'caller', repeat: true });
+        await store.counters.add(filter, cells, record);
+        acknowledged.push(batch);
+      }
+    });
+    const environment = open({ path: join(dataDir, 'data.mdb'), noSubdir: true }) as unknown as Environment;
+    const copies: { directory: string; acknowledged: number[] }[] = [];
+    for (let copy = 0; copy < 6; copy++) {
+      await new Promise((resolve) => setTimeout(resolve, 20 + copy * 7));
+      const directory = join(dataDir, `copy-${copy}`);
+      copies.push({ directory, acknowledged: [...acknowledged] });
+      await environment.backup(join(directory, 'data.mdb'), false);
+    }
+    writing = false;
+    await Promise.all(writers);
+    await environment.close();
+    for (const { directory, acknowledged: known } of copies) {
+      const copy = await bench.open({ dataDir: directory });
+      await expectWhole(copy, known);
+      await copy.close();
+    }
+    expect(copies.at(-1)?.acknowledged.length).toBeGreaterThan(20);
+  });
+});
+
+/** The library has it, its types do not. */
+interface Environment {
+  backup(path: string, compact: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+describe('a write that fails', () => {
+  it('is an error, changes nothing, and costs nothing that was acknowledged', async () => {
+    const { acknowledged, end } = await runChild(0, { fileBlocks: 4000 });
+    expect(acknowledged.length).toBeGreaterThan(10);
+    expect(end).toMatchObject({ present: 0, items: acknowledged.length * BATCH });
+    expect(['STORE_UNAVAILABLE', 'STORE_FULL']).toContain(end?.['code']);
+    await expectWhole(await bench.open(), acknowledged);
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Added, Settled } from '../store.js';
+import { Database } from './database.js';
+import { EmbeddedStore } from './embedded-store.js';
+import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { generationKey, prefixRange } from './keys.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+describe('a data directory', () => {
+  it('is made if absent, with its parents', async () => {
+    const dataDir = join(await bench.dataDir(), 'a', 'b');
+    const store = await bench.open({ dataDir });
+    expect(await store.readiness()).toEqual({ ready: true, warnings: [] });
+  });
+
+  it('has one owner, named in the refusal, until that closes', async () => {
+    const first = await bench.open();
+    const dataDir = await bench.dataDir();
+    await expect(EmbeddedStore.open({ dataDir })).rejects.toThrow(dataDir);
+    expect((await first.readiness()).ready).toBe(true);
+    await first.close();
+    await bench.open();
+  });
+
+  it('that cannot be made is an error, and nothing is left open', async () => {
+    const dataDir = await bench.dataDir();
+    await expect(EmbeddedStore.open({ dataDir: '/dev/null/data' })).rejects.toThrow('/dev/null');
+    await bench.open({ dataDir });
+  });
+});
+
+describe('a restart', () => {
+  it('keeps cells, counts, descriptions and queue', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store, { urlProfile: { name: 'safe', version: 1 } });
+    const bits = await createFilter(store, { name: 'bits', type: 'standard' });
+    const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
+    const all = positions(filter, keys(3000));
+    await store.counters.add(filter, all, operation());
+    await store.counters.remove(filter, positions(filter, keys(1000)), operation());
+    await store.counters.add(bits, positions(bits, keys(3000)), operation());
+    await store.counters.add(visited, positions(visited, keys(5)), operation(), keys(5));
+    const [leased] = await store.queue.lease(visited, 1, 60_000, operation());
+    const before = await Promise.all([filter, bits, visited].map((each) => store.describe(each)));
+    const answers = await store.counters.check(filter, all);
+    await store.close();
+
+    const again = await bench.open();
+    expect(await again.open('seen', 'filter')).toEqual(filter);
+    expect(await Promise.all([filter, bits, visited].map((each) => again.describe(each)))).toEqual(before);
+    expect(await again.counters.check(filter, all)).toEqual(answers);
+    expect(before[2]?.queue).toEqual({ waiting: 4, leased: 1 });
+    expect(leased?.payload).toBe(keys(1)[0]);
+    const acks = await again.queue.ack(visited, [leased?.id ?? ''], operation());
+    expect([...acks]).toEqual([Settled.Done]);
+    const rest = await again.queue.lease(visited, 10, 60_000, operation());
+    expect(rest.map(({ payload }) => payload)).toEqual(keys(4, 1));
+  });
+
+  it('removes what a dropped filter left', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store, { kind: 'visited-set' });
+    await store.counters.add(filter, positions(filter, keys(2000)), operation(), keys(2000));
+    // Closed at once: the deletion in the background is cut off.
+    await Promise.all([store.drop('seen', 'visited-set', operation()), store.close()]);
+    const again = await bench.open();
+    await expect(again.open('seen', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
+    expect((await again.list('visited-set', 10)).filters).toEqual([]);
+
+    const database = new Database(await bench.dataDir());
+    const range = prefixRange(generationKey(filter.generation));
+    const left = () => database.tablesByGeneration.flatMap((table) => [...table.getKeys(range)]).length;
+    for (let turn = 0; turn < 250 && left() > 0; turn++) await setTimeout(20);
+    expect(left()).toBe(0);
+    await database.close();
+  });
+
+  it('with fsync over a directory written without it keeps everything', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store);
+    await store.counters.add(filter, positions(filter, keys(100)), operation());
+    await store.close();
+    const again = await bench.open({ fsync: true });
+    const answers = await again.counters.add(filter, positions(filter, keys(200)), operation());
+    expect([...answers].filter((answer) => answer === Added.Present)).toHaveLength(100);
+  });
+});
+
+describe('creation', () => {
+  it('answers STORE_FULL for more memory than there is, and goes on', async () => {
+    const store = await bench.open();
+    const huge = filterSpec(store, { capacity: 10 ** 13 });
+    await expect(store.create(huge, operation())).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await createFilter(store);
+  });
+
+  it('under one name by many at once makes one filter', async () => {
+    const store = await bench.open();
+    const spec = filterSpec(store);
+    const made = await Promise.all(Array.from({ length: 8 }, () => store.create(spec, operation())));
+    expect(made.filter(({ created }) => created)).toHaveLength(1);
+    expect(new Set(made.map(({ filter }) => filter.generation)).size).toBe(1);
+  });
+});
+
+describe('a closed store', () => {
+  it('refuses every call, after those under way are answered', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store);
+    const adding = store.counters.add(filter, positions(filter, keys(1000)), operation());
+    await Promise.all([store.close(), store.close()]);
+    expect([...(await adding)].every((answer) => answer === Added.New)).toBe(true);
+    await expect(store.open('seen', 'filter')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await store.readiness()).toMatchObject({ ready: false });
+    await store.close();
+  });
+
+  it('leaves a directory that may be deleted', async () => {
+    const dataDir = join(await bench.dataDir(), 'gone');
+    mkdirSync(dataDir);
+    const store = await bench.open({ dataDir });
+    await store.close();
+    rmSync(dataDir, { recursive: true });
+  });
+});

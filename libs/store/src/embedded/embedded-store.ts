@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { SEED_BYTES, type Segmentation } from '#bloom';
+import { StoreError } from '../errors.js';
+import { MAX_SEGMENT_BYTES } from '../segmentation.js';
+import type {
+  Filter,
+  FilterKind,
+  FilterSpec,
+  FilterStats,
+  ListPage,
+  Operation,
+  Readiness,
+  Store,
+} from '../store.js';
+import { sameParameters } from './catalogue.js';
+import { allocateCells, claimCells } from './cell-memory.js';
+import { EmbeddedCounters } from './counters.js';
+import { Engine } from './engine.js';
+import { newGeneration, publish, withdraw } from './generation.js';
+import { EmbeddedQueue } from './queue.js';
+import { queueCounts } from './queue-entry.js';
+import { windowSeconds } from './record-window.js';
+import { CLEAR, CREATE, DROP } from './verbs.js';
+
+export interface EmbeddedOptions {
+  /** Made if absent. One store at a time owns it. */
+  readonly dataDir: string;
+  /** Wait with every answer until the disk has the change too. */
+  readonly fsync?: boolean;
+  /** Bound on the operation records of one filter and origin, in bytes; at it, the time they are kept shrinks. */
+  readonly maxRecordBytes?: number;
+  /** The journal may outgrow this, or half of all cells if that is more, before cells are checkpointed. */
+  readonly checkpointBytes?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+const DEFAULT_MAX_RECORD_BYTES = 64 * 2 ** 20;
+const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
+
+/**
+ * The store of one process: cells in memory, everything durable in an LMDB environment.
+ *
+ * A mutation is one transaction: operation record, journal record of the cells it changed, queue entries and counts.
+ * Its callback runs alone, changes memory in the same go, and the answer leaves after the commit. Cells are written
+ * in blocks by a checkpoint in the background; a start loads these and the journal after them. A call waits for
+ * nothing but its commit, so that deadlines have no work to do here.
+ */
+export class EmbeddedStore implements Store {
+  readonly counters: EmbeddedCounters;
+  readonly queue: EmbeddedQueue;
+  readonly segmentation: Segmentation = {
+    maxSegmentBytes: MAX_SEGMENT_BYTES,
+    minSegments: 1,
+    minSegmentBytes: 1,
+  };
+
+  private constructor(private readonly engine: Engine) {
+    this.counters = new EmbeddedCounters(engine);
+    this.queue = new EmbeddedQueue(engine);
+  }
+
+  /** Throws if the directory cannot be used, or another store owns it. */
+  static async open(options: EmbeddedOptions): Promise<EmbeddedStore> {
+    const engine = await Engine.open(options.dataDir, {
+      fsync: options.fsync ?? false,
+      maxRecordBytes: options.maxRecordBytes ?? DEFAULT_MAX_RECORD_BYTES,
+      checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
+      now: options.now ?? Date.now,
+    });
+    return new EmbeddedStore(engine);
+  }
+
+  async create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }> {
+    const taken = await this.engine.read((memory) => memory.filters.has(spec.name));
+    const claimed = taken ? undefined : await claimCells(spec.geometry);
+    return this.engine.mutate((session) => {
+      const scope = session.memory.names;
+      return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
+        const existing = session.memory.filters.get(spec.name)?.filter;
+        if (existing && !sameParameters(existing, spec)) {
+          throw new StoreError('FILTER_EXISTS', `there is another ${existing.kind} named ${spec.name}`);
+        }
+        if (existing) return { answer: { filter: existing, created: false } };
+        const filter = newGeneration(spec, spec.seed, session.now);
+        publish(session, filter, claimed ?? allocateCells(spec.geometry));
+        return { answer: { filter, created: true } };
+      });
+    }, true);
+  }
+
+  async open(name: string, kind: FilterKind): Promise<Filter> {
+    return this.engine.read((memory) => memory.named(name, kind).filter);
+  }
+
+  async describe(filter: Filter): Promise<FilterStats> {
+    return this.engine.read((memory, now) => {
+      const state = memory.current(filter);
+      const { caller, made } = state.windows;
+      return {
+        ...state.tally,
+        ...(filter.kind === 'visited-set' ? { queue: queueCounts(state, now) } : {}),
+        recordWindowSeconds: {
+          caller: windowSeconds(caller, 'caller', now),
+          made: windowSeconds(made, 'made', now),
+        },
+      };
+    });
+  }
+
+  async list(kind: FilterKind, limit: number, after?: string): Promise<ListPage> {
+    return this.engine.read((memory) => {
+      const matching = [...memory.filters.values()]
+        .map(({ filter }) => filter)
+        .filter((filter) => filter.kind === kind && (after === undefined || filter.name > after))
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+      const filters = matching.slice(0, limit);
+      const last = filters.at(-1);
+      return { filters, ...(last && matching.length > limit ? { next: last.name } : {}) };
+    });
+  }
+
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    return this.engine.mutate((session) => {
+      const scope = session.memory.names;
+      return session.once({ scope, verb: DROP, operation, subject: name }, () => {
+        withdraw(session, session.memory.named(name, kind));
+        return { answer: undefined };
+      });
+    });
+  }
+
+  async clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {
+    return this.engine.mutate((session) => {
+      const scope = session.memory.names;
+      return session.once({ scope, verb: CLEAR, operation, subject: name }, () => {
+        const old = session.memory.named(name, kind);
+        const filter = newGeneration(old.filter, randomBytes(SEED_BYTES), session.now);
+        const cells = allocateCells(filter.geometry);
+        withdraw(session, old);
+        publish(session, filter, cells);
+        return { answer: filter };
+      });
+    });
+  }
+
+  /** A copy of a segment's cells, laid out as Redis has them. RangeError if the filter has no such segment. */
+  async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
+    return this.engine.read((memory) => {
+      const bytes = memory.current(filter).segments[segment];
+      if (!bytes) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
+      return bytes.slice();
+    });
+  }
+
+  async readiness(): Promise<Readiness> {
+    try {
+      const lost = await this.engine.read((memory) =>
+        [...memory.filters.values()].filter(({ lost }) => lost),
+      );
+      return { ready: true, warnings: lost.map(({ filter }) => `part of filter ${filter.name} is missing`) };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return { ready: false, reason: error.message, warnings: [] };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close();
+  }
+}

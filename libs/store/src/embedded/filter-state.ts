@@ -1,0 +1,84 @@
+import { pageBytes, segmentBytes } from '#bloom';
+import type { Filter } from '../store.js';
+import { generationKey } from './keys.js';
+import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
+
+/** Cells are checkpointed in blocks of this size; the last of a segment may be shorter. No page straddles two. */
+export const BLOCK_BYTES = 65_536;
+
+/** Counts of a filter; see FilterStats. */
+export interface Tally {
+  items: number;
+  nonZeroCells: number;
+  saturatedCells: number;
+  added: number;
+  duplicate: number;
+  removed: number;
+  refused: number;
+}
+
+/** Numbers of a visited set's queue; the entries themselves are in the database. */
+export interface QueueNumbers {
+  entries: number;
+  /** Place in line of the next entry. */
+  nextSequence: number;
+  nextLease: number;
+  /** How many entries are leased until a time (ms): found again from the order table at open. */
+  readonly leasedUntil: Map<number, number>;
+}
+
+/** One generation of a filter in memory. */
+export class FilterState implements RecordScope {
+  readonly key: Buffer;
+  readonly segmentBytes: number;
+  readonly blocksPerSegment: number;
+  readonly pageBytes: number;
+  /** Per block: 1 if its cells differ from the checkpointed ones. */
+  readonly dirty: Uint8Array;
+  /** Per block: 1 if it has ever been checkpointed. Others are zero on load. */
+  readonly written: Uint8Array;
+  readonly tally: Tally = {
+    items: 0,
+    nonZeroCells: 0,
+    saturatedCells: 0,
+    added: 0,
+    duplicate: 0,
+    removed: 0,
+    refused: 0,
+  };
+  readonly queue: QueueNumbers = { entries: 0, nextSequence: 1, nextLease: 1, leasedUntil: new Map() };
+  windows: { caller: RecordWindow; made: RecordWindow };
+  /** Sequence number of the last journal record of this generation. */
+  lastChange = 0;
+  /** See fetchPages in batches.ts. */
+  fetched = 0;
+  /** Part of its data is missing: every call is refused. */
+  lost = false;
+
+  constructor(
+    readonly filter: Filter,
+    readonly segments: readonly Uint8Array[],
+    now: number,
+  ) {
+    const { geometry } = filter;
+    this.key = generationKey(filter.generation);
+    this.segmentBytes = segmentBytes(geometry);
+    this.pageBytes = pageBytes(geometry);
+    this.blocksPerSegment = Math.ceil(this.segmentBytes / BLOCK_BYTES);
+    this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);
+    this.written = new Uint8Array(this.dirty.length);
+    this.windows = freshWindows(now);
+  }
+
+  /** The block that a page lies in. */
+  blockOf(segment: number, page: number): number {
+    return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / BLOCK_BYTES);
+  }
+
+  /** The cells of a block: a view, not a copy. */
+  block(index: number): Uint8Array {
+    const segment = this.segments[Math.floor(index / this.blocksPerSegment)] as Uint8Array;
+    const from = (index % this.blocksPerSegment) * BLOCK_BYTES;
+    return segment.subarray(from, Math.min(from + BLOCK_BYTES, this.segmentBytes));
+  }
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import type { Filter, FilterSpec } from '../store.js';
+import { encodeFilter } from './catalogue.js';
+import { FilterState } from './filter-state.js';
+import { GENERATION_BYTES } from './keys.js';
+import type { Session } from './session.js';
+
+/** A filter as the spec says, with a generation of its own. */
+export function newGeneration(spec: FilterSpec, seed: Uint8Array, now: number): Filter {
+  const generation = randomBytes(GENERATION_BYTES).toString('hex');
+  return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now };
+}
+
+/** Inside a transaction: makes a generation the current one of its name. `cells` are zero. */
+export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
+  const state = new FilterState(filter, cells, session.now);
+  session.memory.filters.set(filter.name, state);
+  session.database.catalogue.putSync(Buffer.from(filter.name), encodeFilter(filter));
+  session.save(state);
+}
+
+/** Inside a transaction: takes a generation out of the catalogue; what is left of it is deleted in the background. */
+export function withdraw(session: Session, state: FilterState): void {
+  session.memory.filters.delete(state.filter.name);
+  session.database.catalogue.removeSync(Buffer.from(state.filter.name));
+  session.purger.generation(state.key);
+}

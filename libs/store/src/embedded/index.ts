@@ -1,0 +1,1 @@
+export { EmbeddedStore, type EmbeddedOptions } from './embedded-store.js';

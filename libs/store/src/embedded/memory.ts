@@ -1,0 +1,44 @@
+import { StaleFilterError, StoreError } from '../errors.js';
+import type { Filter, FilterKind } from '../store.js';
+import type { FilterState } from './filter-state.js';
+import { GENERATION_BYTES } from './keys.js';
+import { freshWindows, type RecordScope } from './record-window.js';
+
+/** All that the store holds in memory; equal to the database wherever no commit is pending. */
+export class Memory {
+  readonly filters = new Map<string, FilterState>();
+  /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
+  readonly names: RecordScope;
+  /** Sequence number of the last journal record; the first is 1. */
+  sequence = 0;
+  /** Sequence number of the first journal record kept. */
+  journalFirst = 1;
+  /** Bytes of the journal records kept. */
+  journalBytes = 0;
+
+  constructor(now: number) {
+    this.names = { key: Buffer.alloc(GENERATION_BYTES), windows: freshWindows(now) };
+  }
+
+  /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */
+  named(name: string, kind: FilterKind): FilterState {
+    const state = this.filters.get(name);
+    if (state?.filter.kind !== kind) throw notFound(name);
+    return state;
+  }
+
+  /** The state of a filter's generation, for use of its cells and queue; throws as the port says. */
+  current(filter: Filter): FilterState {
+    const state = this.filters.get(filter.name);
+    if (!state || state.filter.kind !== filter.kind) throw notFound(filter.name);
+    if (state.filter.generation !== filter.generation) throw new StaleFilterError(filter.name);
+    if (state.lost) {
+      throw new StoreError('STORE_DATA_LOST', `part of filter ${filter.name} is missing; clear or drop it`);
+    }
+    return state;
+  }
+}
+
+function notFound(name: string): StoreError {
+  return new StoreError('FILTER_NOT_FOUND', `there is no ${name}`);
+}

@@ -1,0 +1,97 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Commits } from './commits.js';
+import type { Database, Table } from './database.js';
+import { GENERATION_BYTES, prefixRange, type KeyRange } from './keys.js';
+import type { Memory } from './memory.js';
+import { outdatedRecords } from './operation-records.js';
+
+const SLICE_KEYS = 256;
+
+/** Deletes what nothing refers to any more: in the background, a slice a transaction. */
+export class Purger {
+  private readonly due: { table: Table; range: KeyRange }[] = [];
+  private running: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly commits: Commits,
+  ) {}
+
+  /** Everything of a generation that is no longer in the catalogue. */
+  generation(key: Buffer): void {
+    for (const table of this.database.tablesByGeneration) this.range(table, prefixRange(key));
+  }
+
+  records(range: KeyRange): void {
+    this.range(this.database.records, range);
+  }
+
+  /** What a crash left: generations not in the catalogue, records before the windows. */
+  leftovers(memory: Memory): void {
+    const states = [...memory.filters.values()];
+    const known = new Set([memory.names, ...states].map(({ key }) => key.toString('hex')));
+    for (const table of this.database.tablesByGeneration) {
+      for (const key of generationsIn(table)) {
+        if (!known.has(key.toString('hex'))) this.range(table, prefixRange(key));
+      }
+    }
+    for (const scope of [memory.names, ...states]) {
+      for (const range of [outdatedRecords(scope, 'caller'), outdatedRecords(scope, 'made')]) {
+        if (firstKey(this.database.records, range)) this.records(range);
+      }
+    }
+  }
+
+  /** Ends after the slice under way; the rest is found again at the next open. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.running;
+  }
+
+  private range(table: Table, range: KeyRange): void {
+    this.due.push({ table, range });
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
+  }
+
+  private async run(): Promise<void> {
+    // Called inside a transaction, in which none may be begun.
+    await setImmediate();
+    try {
+      for (let next = this.due[0]; next && !this.stopped; next = this.due[0]) {
+        const { table, range } = next;
+        const removed = await this.commits.run(() => removeSlice(table, range));
+        if (removed < SLICE_KEYS) this.due.shift();
+      }
+    } catch {
+      // A commit failed: what is left is found again when the store reloads.
+      this.due.length = 0;
+    }
+  }
+}
+
+function removeSlice(table: Table, range: KeyRange): number {
+  const keys = Array.from(table.getKeys({ ...range, limit: SLICE_KEYS }));
+  for (const key of keys) table.removeSync(key);
+  return keys.length;
+}
+
+function firstKey(table: Table, range: KeyRange): Buffer | undefined {
+  return Array.from(table.getKeys({ ...range, limit: 1 }))[0];
+}
+
+/** The distinct generations that keys of a table begin with, by leaping from one to the next. */
+function generationsIn(table: Table): Buffer[] {
+  const found: Buffer[] = [];
+  let start: Buffer | undefined = Buffer.alloc(1);
+  while (start) {
+    const key = firstKey(table, { start });
+    if (!key) break;
+    const generation: Buffer = Buffer.from(key.subarray(0, GENERATION_BYTES));
+    found.push(generation);
+    start = prefixRange(generation).end;
+  }
+  return found;
+}

@@ -1,0 +1,95 @@
+import { Commits } from './commits.js';
+import type { Database } from './database.js';
+import { FilterState } from './filter-state.js';
+import { JOURNAL_LAST, JournalEncoder } from './journal.js';
+import { numberKey } from './keys.js';
+import { loadMemory } from './load.js';
+import type { Memory } from './memory.js';
+import { findRecord, outdatedRecords, putRecord, type Identity } from './operation-records.js';
+import { Purger } from './purge.js';
+import { windowAt, type RecordScope } from './record-window.js';
+import { encodeScope, encodeState } from './state-codec.js';
+
+export interface SessionOptions {
+  /** Answers wait for the disk too, not only for the commit. */
+  readonly fsync: boolean;
+  /** Bound on the operation records of one scope and origin. */
+  readonly maxRecordBytes: number;
+  /** A checkpoint is due when the journal outgrows this, or half of all cells if that is more. */
+  readonly checkpointBytes: number;
+  readonly now: () => number;
+}
+
+/** What a mutation answers, and the journal record of its cells, if it changed any. */
+export interface Change<T> {
+  readonly answer: T;
+  readonly record?: Buffer;
+}
+
+/** The database loaded into memory, for as long as commits succeed. */
+export class Session {
+  readonly memory: Memory;
+  readonly commits: Commits;
+  readonly purger: Purger;
+  readonly journal = new JournalEncoder();
+
+  private constructor(
+    readonly database: Database,
+    private readonly options: SessionOptions,
+  ) {
+    this.memory = loadMemory(database, options.now());
+    this.commits = new Commits(database, this.memory, options.fsync);
+    this.purger = new Purger(database, this.commits);
+  }
+
+  static async load(database: Database, options: SessionOptions): Promise<Session> {
+    const session = new Session(database, options);
+    const lost = [...session.memory.filters.values()].filter((state) => state.lost);
+    // What shows a loss now, such as a gap in the journal, may be gone after the next checkpoint.
+    if (lost.length > 0) await session.commits.run(() => lost.forEach((state) => session.save(state)));
+    session.purger.leftovers(session.memory);
+    return session;
+  }
+
+  get now(): number {
+    return Math.floor(this.options.now());
+  }
+
+  /**
+   * Inside a transaction: executes an operation, or answers what it answered before. `change` throws before it
+   * changes anything, or not at all. Its answer is recorded together with what it changed.
+   */
+  once<T>(identity: Identity<T>, change: () => Change<T>): T {
+    const { scope, operation } = identity;
+    const { origin } = operation;
+    const before = scope.windows[origin];
+    const window = windowAt(before, origin, this.now, this.options.maxRecordBytes);
+    const known = operation.repeat ? findRecord(this.database, identity, window) : undefined;
+    if (known) return known.answer;
+    const { answer, record } = change();
+    this.append(record ?? this.journal.encodeNone(scope.key));
+    const bytes = window.bytes + putRecord(this.database, identity, window, answer);
+    scope.windows = { ...scope.windows, [origin]: { ...window, bytes } };
+    this.save(scope);
+    if (window.number !== before.number) this.purger.records(outdatedRecords(scope, origin));
+    return answer;
+  }
+
+  /** Inside a transaction: writes the small state of a scope. */
+  save(scope: RecordScope): void {
+    if (scope instanceof FilterState) {
+      scope.lastChange = this.memory.sequence;
+      this.database.states.putSync(scope.key, encodeState(scope));
+    } else {
+      this.database.states.putSync(scope.key, encodeScope(scope));
+    }
+  }
+
+  private append(record: Buffer): void {
+    this.memory.sequence++;
+    this.memory.journalBytes += record.length;
+    const key = numberKey(this.memory.sequence);
+    this.database.journal.putSync(key, record);
+    this.database.meta.putSync(JOURNAL_LAST, key);
+  }
+}

@@ -1,0 +1,27 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { transformSync } from '@swc/core';
+
+/**
+ * Compiles the sources under `folders` of the working directory into `target`, so that a spec can run them in a
+ * process of their own without a build.
+ */
+export function compileInto(target: string, folders: readonly string[]): void {
+  const compiled = { '#bloom': './libs/bloom/src/index.js', '#store': './libs/store/src/index.js' };
+  mkdirSync(target, { recursive: true });
+  writeFileSync(join(target, 'package.json'), JSON.stringify({ type: 'module', imports: compiled }));
+  symlinkSync(resolve('node_modules'), join(target, 'node_modules'));
+  for (const folder of folders) {
+    for (const name of readdirSync(folder)) {
+      if (!/(?<!\.spec|\.d)\.ts$/.test(name)) continue;
+      const { code } = transformSync(readFileSync(join(folder, name), 'utf8'), {
+        filename: name,
+        jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
+        module: { type: 'es6' },
+      });
+      const to = join(target, folder, name.replace(/\.ts$/, '.js'));
+      mkdirSync(dirname(to), { recursive: true });
+      writeFileSync(to, code);
+    }
+  }
+}

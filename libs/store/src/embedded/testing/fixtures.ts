@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { planGeometry, positionsOf, SEED_BYTES, type Positions } from '#bloom';
+import type { Filter, FilterSpec, Operation } from '../../store.js';
+import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
+
+/** What the specs of this folder share: a temporary directory, the stores opened in it, and their end. */
+export class Workbench {
+  private directory: string | undefined;
+  private readonly stores: EmbeddedStore[] = [];
+
+  async dataDir(): Promise<string> {
+    this.directory ??= await mkdtemp(join(tmpdir(), 'unseen-embedded-'));
+    return this.directory;
+  }
+
+  async open(options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedStore> {
+    const store = await EmbeddedStore.open({ dataDir: await this.dataDir(), ...options });
+    this.stores.push(store);
+    return store;
+  }
+
+  async tidy(): Promise<void> {
+    for (const store of this.stores.splice(0)) await store.close();
+    if (this.directory) await rm(this.directory, { recursive: true, force: true });
+    this.directory = undefined;
+  }
+}
+
+export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): FilterSpec {
+  const chosen = {
+    name: 'seen',
+    kind: 'filter',
+    type: 'counting',
+    semantics: 'set',
+    capacity: 10_000,
+    errorRate: 0.001,
+    ...changes,
+  } as const;
+  const cellBits = chosen.type === 'counting' ? 4 : 1;
+  const geometry = planGeometry({ ...chosen, cellBits }, store.segmentation);
+  return { geometry, seed: randomBytes(SEED_BYTES), ...chosen };
+}
+
+export async function createFilter(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): Promise<Filter> {
+  const { filter } = await store.create(filterSpec(store, changes), operation());
+  return filter;
+}
+
+/** A new operation of the service's own, sent once. */
+export function operation(changes: Partial<Operation> = {}): Operation {
+  return {
+    id: randomUUID(),
+    origin: 'made',
+    fingerprint: 'f',
+    repeat: false,
+    deadline: Infinity,
+    ...changes,
+  };
+}
+
+export function positions(filter: Filter, keys: readonly string[]): Positions {
+  return positionsOf(keys, filter.seed, filter.geometry);
+}
+
+/** `count` keys, from number `from` on. */
+export function keys(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, i) => `https://example.org/${from + i}`);
+}

@@ -1,0 +1,59 @@
+import type { Filter, LeasedEntry } from '../store.js';
+import { decodeFilter, encodeFilter } from './catalogue.js';
+
+/** A kind of mutation: its number in operation records, and how its answer is kept there. Numbers are for ever. */
+export interface Verb<T> {
+  readonly number: number;
+  encode(answer: T): Uint8Array;
+  decode(bytes: Buffer): T;
+}
+
+/** One answer an item, each from 0 to 3: their number (4 bytes), then four answers a byte. */
+export function packAnswers(answers: Uint8Array): Uint8Array {
+  const packed = Buffer.alloc(4 + Math.ceil(answers.length / 4));
+  packed.writeUInt32LE(answers.length, 0);
+  for (let i = 0; i < answers.length; i++) {
+    const at = 4 + (i >> 2);
+    packed[at] = (packed[at] as number) | ((answers[i] as number) << ((i & 3) << 1));
+  }
+  return packed;
+}
+
+export function unpackAnswers(packed: Buffer): Uint8Array {
+  const answers = new Uint8Array(packed.readUInt32LE(0));
+  for (let i = 0; i < answers.length; i++) {
+    answers[i] = ((packed[4 + (i >> 2)] as number) >> ((i & 3) << 1)) & 3;
+  }
+  return answers;
+}
+
+const answers = (number: number): Verb<Uint8Array> => ({
+  number,
+  encode: packAnswers,
+  decode: unpackAnswers,
+});
+
+export const ADD = answers(1);
+export const REMOVE = answers(2);
+export const ACK = answers(3);
+export const RELEASE = answers(4);
+
+export const LEASE: Verb<LeasedEntry[]> = {
+  number: 5,
+  encode: (entries) => Buffer.from(JSON.stringify(entries)),
+  decode: (bytes) => JSON.parse(bytes.toString()) as LeasedEntry[],
+};
+
+export const CREATE: Verb<{ filter: Filter; created: boolean }> = {
+  number: 6,
+  encode: ({ filter, created }) => Buffer.concat([Buffer.of(created ? 1 : 0), encodeFilter(filter)]),
+  decode: (bytes) => ({ created: bytes[0] === 1, filter: decodeFilter(bytes.subarray(1)) }),
+};
+
+export const DROP: Verb<void> = {
+  number: 7,
+  encode: () => new Uint8Array(0),
+  decode: () => undefined,
+};
+
+export const CLEAR: Verb<Filter> = { number: 8, encode: encodeFilter, decode: decodeFilter };
