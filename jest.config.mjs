@@ -3,10 +3,14 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
+  // Many files start servers of their own; more workers than this only make them wait for each other.
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
-      '@swc/jest',
+      '<rootDir>/test/support/swc-transform.mjs',
       {
         jsc: {
           target: 'es2023',

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { createNodeResolver, importX } from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+const root = import.meta.dirname;
+
+/** package.json's "imports" name built files; lint follows them to the sources. */
+const resolver = createNodeResolver({
+  alias: {
+    '#bloom': [join(root, 'libs/bloom/src/index.ts')],
+    '#url-key': [join(root, 'libs/url-key/src/index.ts')],
+    '#store/embedded': [join(root, 'libs/store/src/embedded/index.ts')],
+    '#store/redis': [join(root, 'libs/store/src/redis/index.ts')],
+    '#store': [join(root, 'libs/store/src/index.ts')],
+  },
+  extensions: ['.ts', '.mjs', '.js', '.json'],
+  extensionAlias: { '.js': ['.ts', '.js'] },
+  conditionNames: ['import', 'node', 'default'],
+});
+
+/** Imports only go down: src -> libs/store -> libs/bloom. */
+const DIRECTION = [
+  {
+    target: 'libs/bloom',
+    from: ['libs/url-key', 'libs/store'],
+    message: 'libs/bloom imports no other library',
+  },
+  {
+    target: 'libs/url-key',
+    from: ['libs/bloom', 'libs/store'],
+    message: 'libs/url-key imports no other library',
+  },
+  { target: 'libs/store', from: 'libs/url-key', message: 'a store knows positions, not URLs' },
+  { target: 'libs/store/src/embedded', from: 'libs/store/src/redis', message: 'the adapters are apart' },
+  { target: 'libs/store/src/redis', from: 'libs/store/src/embedded', message: 'the adapters are apart' },
+  {
+    target: 'libs/store/src/*.ts',
+    from: ['libs/store/src/embedded', 'libs/store/src/redis'],
+    message: 'the port does not know its adapters',
+  },
+  { target: 'libs', from: 'src', message: 'libraries do not know the service' },
+];
+
+const TESTS = '**/*spec.ts';
+
+const REDIS_CLIENT = {
+  group: ['ioredis', 'ioredis/*', 'cluster-key-slot'],
+  message: 'only libs/store/src/redis knows the Redis client',
+};
+const NEST = { group: ['@nestjs/*'], message: 'only src knows Nest' };
+const ENVIRONMENT = {
+  object: 'process',
+  property: 'env',
+  message: 'only src/config.ts reads the environment',
+};
+
+export default tseslint.config(
+  { ignores: ['dist', 'node_modules', 'coverage', 'data'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: root } },
+    plugins: { 'import-x': importX },
+    settings: { ...importX.flatConfigs.typescript.settings, 'import-x/resolver-next': [resolver] },
+    rules: {
+      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      'import-x/no-unresolved': 'error',
+      'import-x/no-restricted-paths': ['error', { basePath: root, zones: DIRECTION }],
+      'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT, NEST] }],
+      'no-restricted-properties': ['error', ENVIRONMENT],
+      // `() => void call()` says no more than `() => call()`.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      // A method is async because its interface answers a promise, also where it need not wait.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/restrict-plus-operands': ['error', { allowNumberAndString: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      // Classes of plain data describe JSON; object literals are how they are made.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+    },
+  },
+  {
+    // Sources are imported by tests, never the other way round.
+    files: ['src/**/*.ts', 'libs/**/*.ts'],
+    ignores: [TESTS],
+    rules: {
+      'import-x/no-restricted-paths': [
+        'error',
+        {
+          basePath: root,
+          zones: [...DIRECTION, { target: ['src', 'libs'], from: 'test', message: 'sources know no tests' }],
+        },
+      ],
+    },
+  },
+  {
+    files: ['libs/store/src/redis/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [NEST] }] },
+  },
+  { files: ['src/**/*.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT] }] } },
+  { files: ['src/config.ts'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    files: ['test/**/*.ts', TESTS],
+    rules: {
+      'no-restricted-imports': 'off',
+      'no-restricted-properties': 'off',
+      // What a test has just made is there, and helpers are taken out of their objects by name.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+);

@@ -1,0 +1,141 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from '@jest/globals';
+import { planGeometry, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
+import type { Filter, FilterSpec, Operation, Store, StoreErrorCode } from '#store';
+import { Random } from '../support/random.js';
+
+/** Cuts even small filters into several segments. */
+export const SEGMENTED: Segmentation = { maxSegmentBytes: 4096, minSegments: 4, minSegmentBytes: 1 };
+const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1 };
+
+const PATIENCE_MS = 20_000;
+const BATCH = 5_000;
+
+export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry'>> {
+  readonly segmentation?: Segmentation;
+}
+
+/** A counting filter for 1,000 items at 1e-3 in one segment, under a name of its own, unless told otherwise. */
+export function filterSpec(options: FilterOptions = {}): FilterSpec {
+  const { segmentation = WHOLE, ...given } = options;
+  const sizing = { capacity: given.capacity ?? 1_000, errorRate: given.errorRate ?? 1e-3 };
+  const cellBits = given.type === 'standard' ? 1 : 4;
+  return {
+    name: `f-${randomUUID()}`,
+    kind: 'filter',
+    type: 'counting',
+    semantics: 'set',
+    ...sizing,
+    geometry: planGeometry({ ...sizing, cellBits }, segmentation),
+    seed: randomBytes(SEED_BYTES),
+    ...given,
+  };
+}
+
+export async function makeFilter(store: Store, options: FilterOptions = {}): Promise<Filter> {
+  return (await store.create(filterSpec(options), made())).filter;
+}
+
+/** The seed of tests whose random numbers must come again with SEED. */
+export function seedOf(random: Random): Uint8Array {
+  return random.bytes(SEED_BYTES);
+}
+
+/** An operation whose id the service makes: nobody repeats it. */
+export function made(): Operation {
+  const madeAt = Date.now();
+  return {
+    id: randomUUID(),
+    origin: 'made',
+    fingerprint: 'request',
+    repeat: false,
+    madeAt,
+    deadline: madeAt + PATIENCE_MS,
+  };
+}
+
+/** An operation with an Idempotency-Key of the caller's own: it may come again. */
+export function keyed(id: string = randomUUID()): Operation {
+  return {
+    id,
+    origin: 'caller',
+    fingerprint: 'request',
+    repeat: true,
+    deadline: Date.now() + PATIENCE_MS,
+  };
+}
+
+export function items(count: number, prefix = 'item'): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
+}
+
+export const deadline = (): number => Date.now() + PATIENCE_MS;
+
+function positions(filter: Filter, keys: readonly string[]) {
+  return positionsOf(keys, filter.seed, filter.geometry);
+}
+
+export async function add(
+  store: Store,
+  filter: Filter,
+  keys: readonly string[],
+  operation = made(),
+): Promise<number[]> {
+  return [...(await store.counters.add(filter, positions(filter, keys), operation))];
+}
+
+/** Adds to a visited set with the keys themselves as payloads. */
+export async function discover(
+  store: Store,
+  filter: Filter,
+  keys: readonly string[],
+  operation = made(),
+): Promise<number[]> {
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, keys))];
+}
+
+export async function check(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {
+  return [...(await store.counters.check(filter, positions(filter, keys), deadline()))];
+}
+
+export async function remove(
+  store: Store,
+  filter: Filter,
+  keys: readonly string[],
+  operation = made(),
+): Promise<number[]> {
+  return [...(await store.counters.remove(filter, positions(filter, keys), operation))];
+}
+
+export async function count(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {
+  return [...(await store.counters.count(filter, positions(filter, keys), deadline()))];
+}
+
+type Call = (store: Store, filter: Filter, keys: readonly string[]) => Promise<number[]>;
+
+/** Makes a call over any number of keys, in batches, one after the other. */
+export async function inBatches(
+  call: Call,
+  store: Store,
+  filter: Filter,
+  keys: readonly string[],
+): Promise<number[]> {
+  const answers: number[] = [];
+  for (let at = 0; at < keys.length; at += BATCH) {
+    answers.push(...(await call(store, filter, keys.slice(at, at + BATCH))));
+  }
+  return answers;
+}
+
+/** How many of the answers are `answer`. */
+export function tally(answers: readonly number[], answer: number): number {
+  return answers.filter((one) => one === answer).length;
+}
+
+export async function expectRefusal(call: Promise<unknown>, code: StoreErrorCode): Promise<void> {
+  await expect(call).rejects.toMatchObject({ name: 'StoreError', code });
+}
+
+export async function expectStale(call: Promise<unknown>): Promise<void> {
+  await expect(call).rejects.toMatchObject({ name: 'StaleFilterError' });
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Filter } from '#store';
+import { CounterModel } from '../support/counter-model.js';
+import { add, check, count, items, makeFilter, remove, SEGMENTED } from './calls.js';
+import type { Subject } from './subject.js';
+
+const KINDS = [
+  { type: 'counting', semantics: 'set' },
+  { type: 'counting', semantics: 'multiset' },
+  { type: 'standard', semantics: 'set' },
+] as const;
+
+/** Page shapes: bytes of one page fit one byte of offset, or take two. */
+const RATES = [0.1, 1e-2, 1e-3, 1e-6];
+
+export function cellsContract(subject: Subject): void {
+  describe('empty batch', () => {
+    it.each(KINDS)('is answered with nothing: $type, $semantics', async (kind) => {
+      const { store } = subject;
+      const filter = await makeFilter(store, kind);
+      expect(await add(store, filter, [])).toEqual([]);
+      expect(await check(store, filter, [])).toEqual([]);
+      if (kind.type === 'standard') return;
+      expect(await remove(store, filter, [])).toEqual([]);
+      expect(await count(store, filter, [])).toEqual([]);
+    });
+  });
+
+  describe('answers', () => {
+    it.each(KINDS)('are one an item, in the order of the batch: $type, $semantics', async (kind) => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { ...kind, segmentation: SEGMENTED });
+      expect(filter.geometry.segments).toBeGreaterThan(1);
+      const keys = items(500);
+      const some = keys.filter((_, i) => i % 3 === 0);
+      expect(await add(store, filter, some)).toEqual(some.map(() => 1));
+      expect(await check(store, filter, keys)).toEqual(keys.map((_, i) => (i % 3 === 0 ? 1 : 0)));
+      expect(await add(store, filter, keys)).toEqual(keys.map((_, i) => (i % 3 === 0 ? 0 : 1)));
+      expect(await check(store, filter, keys)).toEqual(keys.map(() => 1));
+    });
+
+    it('of a set: a second add changes nothing, one removal forgets', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store);
+      expect(await add(store, filter, ['a'])).toEqual([1]);
+      expect(await add(store, filter, ['a'])).toEqual([0]);
+      expect(await count(store, filter, ['a', 'b'])).toEqual([1, 0]);
+      expect(await remove(store, filter, ['a', 'a', 'b'])).toEqual([1, 0, 0]);
+      expect(await check(store, filter, ['a'])).toEqual([0]);
+    });
+
+    it('of a multiset: every add counts, every removal takes one back', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { semantics: 'multiset' });
+      expect(await add(store, filter, ['a', 'a', 'b', 'a'])).toEqual([1, 0, 1, 0]);
+      expect(await count(store, filter, ['a', 'b', 'c'])).toEqual([3, 1, 0]);
+      expect(await remove(store, filter, ['a', 'b', 'b', 'a'])).toEqual([1, 1, 0, 1]);
+      expect(await check(store, filter, ['a', 'b'])).toEqual([1, 0]);
+    });
+  });
+
+  describe('description', () => {
+    it.each(KINDS)('counts what happened: $type, $semantics', async (kind) => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { ...kind, segmentation: SEGMENTED });
+      const model = new CounterModel(filter);
+      for (const keys of [items(300), items(50), items(20, 'other'), items(20, 'other')]) {
+        expect(await add(store, filter, keys)).toEqual(model.add(keys));
+      }
+      if (kind.type === 'counting') {
+        for (const keys of [items(70), items(30), items(30, 'absent')]) {
+          expect(await remove(store, filter, keys)).toEqual(model.remove(keys));
+        }
+      }
+      const { recordWindowSeconds, ...stats } = await store.describe(filter);
+      // A bit says no more than that it is set.
+      expect(stats).toEqual({ ...model.stats(), ...(kind.type === 'standard' ? bitStats(model) : {}) });
+      expect(recordWindowSeconds.caller).toBeGreaterThanOrEqual(0);
+      expect(recordWindowSeconds.made).toBeGreaterThanOrEqual(0);
+    });
+  });
+
+  describe('layout', () => {
+    it.each(RATES)('of counters is that of BITFIELD u4, byte for byte, p = %d', async (errorRate) => {
+      const { store } = subject;
+      const filter = await makeFilter(store, {
+        ...{ errorRate, semantics: 'multiset', segmentation: SEGMENTED },
+      });
+      const model = new CounterModel(filter);
+      for (const keys of [items(900), items(300), Array.from({ length: 20 }, () => 'often')]) {
+        expect(await add(store, filter, keys)).toEqual(model.add(keys));
+      }
+      expect(await remove(store, filter, items(100))).toEqual(model.remove(items(100)));
+      await expectCells(subject, filter, model);
+    });
+
+    it('of bits has the first cell in the highest bit', async () => {
+      const filter = await makeFilter(subject.store, { type: 'standard' });
+      const model = new CounterModel(filter);
+      expect(await add(subject.store, filter, items(500))).toEqual(model.add(items(500)));
+      const bytes = await subject.harness.segmentBytes(filter, 0);
+      const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
+      expect(bits).toBe(Array.from(model.cells, Math.sign).join(''));
+    });
+  });
+}
+
+function bitStats(model: CounterModel) {
+  return { saturatedCells: 0, nonZeroCells: model.stats()['nonZeroCells'] };
+}
+
+/** The segments hold exactly what the model holds. */
+export async function expectCells(subject: Subject, filter: Filter, model: CounterModel): Promise<void> {
+  for (let segment = 0; segment < filter.geometry.segments; segment++) {
+    const bytes = await subject.harness.segmentBytes(filter, segment);
+    expect(Buffer.compare(bytes, model.segmentBytes(segment))).toBe(0);
+  }
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { PagedErrorRate } from '#bloom';
+import type { Filter } from '#store';
+import { CounterModel } from '../support/counter-model.js';
+import {
+  add,
+  check,
+  expectRefusal,
+  inBatches,
+  items,
+  keyed,
+  makeFilter,
+  remove,
+  SEGMENTED,
+  tally,
+} from './calls.js';
+import { expectCells } from './cells.js';
+import type { Subject } from './subject.js';
+
+const N = 20_000;
+const P = 1e-2;
+const REMOVED = 1 / 5;
+
+export function limitsContract(subject: Subject): void {
+  describe('G8 what no counting filter can promise', () => {
+    it('words added to a set, every fifth removed, reopened: the predicted number is lost', async () => {
+      const words = items(N, 'word');
+      const options = { capacity: N, errorRate: P, segmentation: SEGMENTED };
+      const filter = await makeFilter(subject.store, options);
+      const model = new CounterModel(filter);
+      expect(await inBatches(add, subject.store, filter, words)).toEqual(model.add(words));
+      const fifth = words.filter((_, i) => i % 5 === 0);
+      expect(await inBatches(remove, subject.store, filter, fifth)).toEqual(model.remove(fifth));
+
+      subject.store = await subject.harness.reopen();
+      const reopened = await subject.store.open(filter.name, 'filter');
+      const kept = words.filter((_, i) => i % 5 !== 0);
+      const answers = await inBatches(check, subject.store, reopened, kept);
+      expect(answers).toEqual(model.check(kept));
+      const { lost, deviation } = predictedLoss(filter);
+      expect(Math.abs(tally(answers, 0) - lost)).toBeLessThan(4 * deviation);
+    });
+  });
+
+  describe('FILTER_FULL', () => {
+    it.each(['set', 'multiset'] as const)(
+      'at twice the capacity, whole and before any change: %s',
+      async (semantics) => {
+        const { store } = subject;
+        const options = { semantics, capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED };
+        const filter = await makeFilter(store, options);
+        const model = new CounterModel(filter);
+        expect(await add(store, filter, items(150))).toEqual(model.add(items(150)));
+        await expectRefusal(add(store, filter, items(51, 'more')), 'FILTER_FULL');
+        await expectCells(subject, filter, model);
+        expect(await store.describe(filter)).toMatchObject(model.stats());
+        // Items that are there already take no room.
+        const rest = [...items(150), ...items(50, 'more')];
+        expect(await add(store, filter, rest)).toEqual(model.add(rest));
+        await expectRefusal(add(store, filter, ['one more']), 'FILTER_FULL');
+        expect(await add(store, filter, rest)).toEqual(model.add(rest));
+        expect(await remove(store, filter, ['item 0'])).toEqual(model.remove(['item 0']));
+        await expectCells(subject, filter, model);
+      },
+    );
+
+    it('does not refuse the repeat of an add that filled the filter', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED });
+      const operation = keyed();
+      const first = await add(store, filter, items(200), operation);
+      expect(tally(first, 1)).toBe(200);
+      expect(await remove(store, filter, items(1))).toEqual([1]);
+      expect(await add(store, filter, ['another'])).toEqual([1]);
+      expect(await add(store, filter, items(200), operation)).toEqual(first);
+    });
+  });
+}
+
+/**
+ * How many of the kept items a set loses when a share f of N is removed. Letters as in libs/bloom.
+ *
+ *   U    = Σ p(i), i = 1 … N: items never stored, because they tested positive when added
+ *   μ    = kN/m, mean of a counter; a covered counter is Poisson(μ) given that it is not zero
+ *   r(x) = (1 - e^(-μ(1-x))) / (1 - e^(-μ)): a covered counter is still covered once a share x is removed
+ *   s(x) = P(it is at 1, given that it is not zero), at mean μ(1-x)
+ *
+ * Of the U(1-f) that were never stored but kept, those are lost that do not test positive any more:
+ * U(1-f)(1 - r(f)^k). A removal of one of the U·f passes the guard with probability r(x)^k at its turn x, and then
+ * takes away the last of k·s(x) counters, whose owners are lost if kept: (1-f)/(1-x) of them. The losses of one
+ * such removal come together: they deviate as a sum of clusters of k·s. False positives live in crowded pages, where
+ * counters are larger than the mean: 30 % is allowed for that.
+ */
+function predictedLoss({ geometry }: Filter): { lost: number; deviation: number } {
+  const { hashes: k, pageCells, pagesPerSegment, segments } = geometry;
+  const pages = pagesPerSegment * segments;
+  const rate = new PagedErrorRate(pageCells, k);
+  const STEPS = 100;
+  const mean = (of: (x: number) => number) =>
+    Array.from({ length: STEPS }, (_, i) => of((i + 0.5) / STEPS)).reduce((sum, y) => sum + y, 0) / STEPS;
+  const unstored = N * mean((x) => rate.at((x * N) / pages));
+  const mu = (k * N) / (pages * pageCells);
+  const covered = (x: number) => Math.expm1(-mu * (1 - x)) / Math.expm1(-mu);
+  const atOne = (x: number) => (mu * (1 - x)) / Math.expm1(mu * (1 - x));
+  const forgotten = unstored * (1 - REMOVED) * (1 - covered(REMOVED) ** k);
+  const passed = unstored * REMOVED * mean((t) => covered(t * REMOVED) ** k);
+  const cluster = mean((t) => (k * atOne(t * REMOVED) * (1 - REMOVED)) / (1 - t * REMOVED));
+  const lost = forgotten + passed * cluster;
+  return { lost, deviation: Math.sqrt(forgotten + passed * cluster * (1 + cluster)) + (0.3 * lost) / 4 };
+}

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { Settled, type Filter } from '#store';
+import { add, check, discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
+import type { Subject } from './subject.js';
+
+/** Long enough to last through a test, short enough to wait for. */
+const LONG_MS = 60_000;
+const SHORT_MS = 50;
+
+export function queueContract(subject: Subject): void {
+  const visitedSet = (cut = SEGMENTED) =>
+    makeFilter(subject.store, { kind: 'visited-set', segmentation: cut });
+  const whole = () => makeFilter(subject.store, { kind: 'visited-set' });
+  const lease = (filter: Filter, max: number, ms = LONG_MS) =>
+    subject.store.queue.lease(filter, max, ms, made());
+  const ack = async (filter: Filter, ids: string[]) => [
+    ...(await subject.store.queue.ack(filter, ids, made())),
+  ];
+  const release = async (filter: Filter, ids: string[]) => [
+    ...(await subject.store.queue.release(filter, ids, made())),
+  ];
+  const queued = async (filter: Filter) => (await subject.store.describe(filter)).queue;
+  const idsOf = (entries: readonly { id: string }[]) => entries.map(({ id }) => id);
+
+  describe('queue', () => {
+    it('takes what was new, once, with its payload as it came', async () => {
+      const filter = await visitedSet();
+      await add(subject.store, filter, ['visited, not queued']);
+      const keys = ['visited, not queued', 'b', 'https://ü.example/日本?x=😀', 'b', 'c\n\0d'];
+      expect(await discover(subject.store, filter, keys)).toEqual([0, 1, 1, 0, 1]);
+      expect(await queued(filter)).toEqual({ waiting: 3, leased: 0 });
+      const leased = await lease(filter, 10);
+      expect(leased.map(({ payload }) => payload).sort()).toEqual([keys[1], keys[2], keys[4]].sort());
+      expect(leased.every(({ attempt }) => attempt === 1)).toBe(true);
+      expect(new Set(idsOf(leased)).size).toBe(3);
+      expect(await queued(filter)).toEqual({ waiting: 0, leased: 3 });
+    });
+
+    it('can be leased from the moment it was filled', async () => {
+      const filter = await whole();
+      for (let round = 0; round < 50; round++) {
+        await discover(subject.store, filter, items(4, `round ${round}`));
+        expect(await lease(filter, 10)).toHaveLength(4);
+      }
+    });
+
+    it('hands out first what came first', async () => {
+      const filter = await whole();
+      for (let from = 0; from < 60; from += 20) {
+        await discover(subject.store, filter, items(60).slice(from, from + 20));
+        await sleep(2);
+      }
+      const payloads: string[] = [];
+      for (let turn = 0; turn < 6; turn++) {
+        payloads.push(...(await lease(filter, 10)).map(({ payload }) => payload));
+      }
+      expect(payloads).toEqual(items(60));
+    });
+
+    it('gives an entry to one of many at once, and to all what there is', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(300));
+      const other = await subject.harness.open();
+      const theirs = await other.open(filter.name, filter.kind);
+      const leases = Array.from({ length: 10 }, (_, i) =>
+        i % 2 ? lease(filter, 40) : other.queue.lease(theirs, 40, LONG_MS, made()),
+      );
+      const payloads = (await Promise.all(leases)).flat().map(({ payload }) => payload);
+      expect(payloads.sort()).toEqual(items(300).sort());
+      expect(await lease(filter, 1)).toEqual([]);
+    });
+
+    it('leases nothing where nothing is', async () => {
+      const filter = await visitedSet();
+      expect(await lease(filter, 1_000)).toEqual([]);
+      expect(await ack(filter, [])).toEqual([]);
+    });
+  });
+
+  describe('lease', () => {
+    it('hides an entry until it ends; then it is handed out again, and its attempts are counted', async () => {
+      const filter = await whole();
+      await discover(subject.store, filter, ['a']);
+      const [first] = await lease(filter, 1, SHORT_MS);
+      expect(first).toMatchObject({ payload: 'a', attempt: 1 });
+      await sleep(2 * SHORT_MS);
+      expect(await queued(filter)).toEqual({ waiting: 1, leased: 0 });
+      const [second] = await lease(filter, 1);
+      expect(second).toMatchObject({ payload: 'a', attempt: 2 });
+      expect(await lease(filter, 1)).toEqual([]);
+      expect(await ack(filter, idsOf([first!]))).toEqual([Settled.Expired]);
+      expect(await release(filter, idsOf([first!]))).toEqual([Settled.Expired]);
+      expect(await ack(filter, idsOf([second!]))).toEqual([Settled.Done]);
+      expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
+    });
+
+    it('that has ended cannot be acknowledged, though nobody took the entry since', async () => {
+      const filter = await whole();
+      await discover(subject.store, filter, ['a']);
+      const ids = idsOf(await lease(filter, 1, SHORT_MS));
+      await sleep(2 * SHORT_MS);
+      expect(await ack(filter, ids)).toEqual([Settled.Expired]);
+      expect(await lease(filter, 1)).toMatchObject([{ payload: 'a', attempt: 2 }]);
+    });
+
+    it('outlives the store', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(10));
+      const ids = idsOf(await lease(filter, 4));
+      subject.store = await subject.harness.reopen();
+      const reopened = await subject.store.open(filter.name, filter.kind);
+      expect(await queued(reopened)).toEqual({ waiting: 6, leased: 4 });
+      expect(await lease(reopened, 10)).toHaveLength(6);
+      expect(await ack(reopened, ids)).toEqual(ids.map(() => Settled.Done));
+    });
+  });
+
+  describe('ack and release', () => {
+    it('settle an entry once; ids of no entry, or no ids at all, are unknown', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(20));
+      const ids = idsOf(await lease(filter, 20));
+      const strange = ['', 'x', 'nonsense-that-is-no-id', ids[0]!.slice(1), 'A'.repeat(36)];
+      expect(await ack(filter, strange)).toEqual(strange.map(() => Settled.Unknown));
+      expect(await ack(filter, [...ids.slice(0, 10), ids[0]!])).toEqual([
+        ...ids.slice(0, 10).map(() => Settled.Done),
+        Settled.Unknown,
+      ]);
+      expect(await ack(filter, ids)).toEqual(ids.map((_, i) => (i < 10 ? Settled.Unknown : Settled.Done)));
+      expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
+      // The queue forgets, the filter does not.
+      expect(await check(subject.store, filter, items(20))).toEqual(items(20).map(() => 1));
+    });
+
+    it('release makes an entry visible at once, for another attempt', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(5));
+      const ids = idsOf(await lease(filter, 5));
+      expect(ids).toHaveLength(5);
+      expect(await release(filter, ids)).toEqual(ids.map(() => Settled.Done));
+      expect(await queued(filter)).toEqual({ waiting: 5, leased: 0 });
+      expect(await release(filter, ids)).toEqual(ids.map(() => Settled.Expired));
+      const again = await lease(filter, 10);
+      expect(again.map(({ attempt }) => attempt)).toEqual([2, 2, 2, 2, 2]);
+      expect(await ack(filter, ids)).toEqual(ids.map(() => Settled.Expired));
+      expect(await ack(filter, idsOf(again))).toEqual(again.map(() => Settled.Done));
+    });
+  });
+
+  describe('forgetting', () => {
+    it('takes the entry off the queue, leased or not', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(20));
+      const leased = await lease(filter, 10);
+      expect(await remove(subject.store, filter, items(20))).toEqual(items(20).map(() => 1));
+      expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
+      expect(await ack(filter, idsOf(leased))).toEqual(leased.map(() => Settled.Unknown));
+      expect(await lease(filter, 10)).toEqual([]);
+    });
+
+    it('and discovering again makes a new entry, which an old lease cannot settle', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, ['a']);
+      const [old] = await lease(filter, 1);
+      await remove(subject.store, filter, ['a']);
+      expect(await discover(subject.store, filter, ['a'])).toEqual([1]);
+      expect(await ack(filter, [old!.id])).not.toEqual([Settled.Done]);
+      const [fresh] = await lease(filter, 1);
+      expect(fresh).toMatchObject({ payload: 'a', attempt: 1 });
+      expect(await ack(filter, [old!.id])).not.toEqual([Settled.Done]);
+      expect(await release(filter, [old!.id])).not.toEqual([Settled.Done]);
+      expect(await lease(filter, 1)).toEqual([]);
+      expect(await ack(filter, [fresh!.id])).toEqual([Settled.Done]);
+    });
+
+    it('clear empties the queue', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(10));
+      const ids = idsOf(await lease(filter, 5));
+      const cleared = await subject.store.clear(filter.name, filter.kind, made());
+      expect(await queued(cleared)).toEqual({ waiting: 0, leased: 0 });
+      expect(await lease(cleared, 10)).toEqual([]);
+      expect(await ack(cleared, ids)).toEqual(ids.map(() => Settled.Unknown));
+    });
+  });
+}

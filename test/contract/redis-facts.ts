@@ -1,0 +1,127 @@
+import { expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import { StoreError, type Operation } from '#store';
+import { CounterModel } from '../support/counter-model.js';
+import { cellsPattern, type RedisHarness } from '../support/stores.js';
+import { add, check, discover, expectRefusal, items, keyed, makeFilter, remove, SEGMENTED } from './calls.js';
+import { expectCells } from './cells.js';
+import type { Subject } from './subject.js';
+
+const TRIES = 5;
+
+/** What holds for Redis, single or as a cluster: its keys can be read, its connections cut. */
+export function redisFacts(subject: Subject<RedisHarness>): void {
+  it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
+    const filter = await makeFilter(subject.store, {
+      ...{ semantics: 'multiset', capacity: 40_000, errorRate: 1e-2, segmentation: SEGMENTED },
+    });
+    const model = new CounterModel(filter);
+    let failures = 0;
+    for (let round = 0; round < 12; round++) {
+      const keys = items(8_000, `round ${round >> 1}`);
+      const act = round % 3 === 2 ? remove : add;
+      const attempt = (operation: Operation) => act(subject.store, filter, keys, operation);
+      const { answers, failed } = await whileKilled(subject, round, attempt);
+      expect(answers).toEqual(act === add ? model.add(keys) : model.remove(keys));
+      failures += failed;
+    }
+    await expectCells(subject, filter, model);
+    expect(await subject.store.describe(filter)).toMatchObject(model.stats());
+    // The cuts fall where they fall, but not all of them beside the calls.
+    expect(failures).toBeGreaterThan(0);
+  });
+
+  it('counters are read by plain BITFIELD, from keys that begin with unseen:', async () => {
+    const filter = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
+    const keys = [...items(300), ...items(100)];
+    await add(subject.store, filter, keys);
+    const model = new CounterModel(filter);
+    model.add(keys);
+    const size = model.cells.length / filter.geometry.segments;
+    for (const key of items(50)) {
+      const { segment, page, cell } = positionsOf([key], filter.seed, filter.geometry);
+      const offsets = Array.from(cell, (c) => page[0]! * filter.geometry.pageCells + c);
+      const gets = offsets.flatMap((offset) => ['GET', 'u4', `#${offset}`]);
+      const expected = offsets.map((offset) => model.cells[segment[0]! * size + offset]);
+      const [found] = await subject.harness.find(cellsPattern(filter, segment[0]!));
+      expect(await found!.client.call('BITFIELD', found!.key, ...gets)).toEqual(expected);
+    }
+  });
+
+  it('every key has the prefix, and none a time to live', async () => {
+    await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+    for (const { key, client } of await subject.harness.find('*')) {
+      expect(key).toMatch(/^unseen:\{/);
+      expect([key, await client.ttl(key)]).toEqual([key, -1]);
+    }
+  });
+
+  it('G6 any key of a segment missing, replaced or of another generation is STORE_DATA_LOST', async () => {
+    const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+    const { store } = subject;
+    await discover(store, filter, items(100));
+    const calls = [
+      () => discover(store, filter, items(1)),
+      () => discover(store, filter, items(1), keyed()),
+      () => store.queue.lease(filter, 1, 1_000, keyed()),
+    ];
+    const outcomes = () =>
+      Promise.all(
+        calls.map((call) =>
+          call().then(
+            () => 'done',
+            (error: unknown) => (error instanceof StoreError ? error.code : error),
+          ),
+        ),
+      );
+    const found = await subject.harness.find(`unseen:{${filter.generation}.0.*}*`);
+    expect(found.length).toBeGreaterThanOrEqual(8);
+    for (const { key, client } of found) {
+      const kept = await client.dumpBuffer(key);
+      await client.del(key);
+      expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
+      await (key.endsWith(':cells') ? client.hset(key, 'a', 'b') : client.set(key, 'x'));
+      expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
+      await client.restore(key, 0, kept, 'REPLACE');
+      expect([key, await outcomes()]).toEqual([key, ['done', 'done', 'done']]);
+    }
+    const meta = found.find(({ key }) => key.endsWith(':meta'))!;
+    await meta.client.hset(meta.key, 'generation', '0123456789abcdef');
+    expect(await outcomes()).toEqual(calls.map(() => 'STORE_DATA_LOST'));
+    await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
+  });
+
+  it('drop leaves nothing behind', async () => {
+    const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+    expect(await subject.harness.find(`*${filter.generation}*`)).not.toEqual([]);
+    await subject.store.drop(filter.name, filter.kind, keyed());
+    expect(await subject.harness.find(`*${filter.generation}*`)).toEqual([]);
+  });
+}
+
+/** Makes a call, cuts its connections while it is under way, and repeats it under the same id until it is answered. */
+async function whileKilled(
+  subject: Subject<RedisHarness>,
+  round: number,
+  attempt: (operation: Operation) => Promise<number[]>,
+): Promise<{ answers: number[]; failed: number }> {
+  const operation = keyed();
+  for (let failed = 0; failed < TRIES; failed++) {
+    // Only the first try waits long enough to see the connection come back by itself.
+    const deadline = Date.now() + (failed === 0 ? 5 : 20_000);
+    const call = attempt({ ...operation, deadline });
+    const cuts = failed === 0 ? cutAfter(subject.harness, 1 + round) : Promise.resolve();
+    const [outcome] = await Promise.allSettled([call, cuts]);
+    if (outcome.status === 'fulfilled') return { answers: outcome.value, failed };
+    if (!(outcome.reason instanceof StoreError)) throw outcome.reason;
+    expect(outcome.reason.code).toBe('STORE_UNAVAILABLE');
+  }
+  throw new Error(`no answer in ${TRIES} tries`);
+}
+
+async function cutAfter(harness: RedisHarness, ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  await Promise.all(
+    harness.clients.map((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
+  );
+}

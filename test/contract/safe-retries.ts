@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Filter, Operation, Store } from '#store';
+import {
+  add,
+  check,
+  discover,
+  expectRefusal,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+  SEGMENTED,
+} from './calls.js';
+import type { Subject } from './subject.js';
+
+/** A mutation of a visited set; `prepare` says what the calls with one operation id have in common. */
+interface Mutation {
+  readonly name: string;
+  prepare?(store: Store, filter: Filter): Promise<string[]>;
+  run(store: Store, filter: Filter, operation: Operation, ids: string[]): Promise<unknown>;
+}
+
+const leaseSome = async (store: Store, filter: Filter) =>
+  (await store.queue.lease(filter, 50, 60_000, made())).map(({ id }) => id);
+
+/** Half of what they name is in the filter. */
+const HALF_KNOWN = [...items(100), ...items(100, 'unknown')];
+
+const MUTATIONS: readonly Mutation[] = [
+  { name: 'add', run: (store, filter, operation) => add(store, filter, HALF_KNOWN, operation) },
+  {
+    name: 'add with payloads',
+    run: (store, filter, operation) => discover(store, filter, HALF_KNOWN, operation),
+  },
+  { name: 'remove', run: (store, filter, operation) => remove(store, filter, HALF_KNOWN, operation) },
+  {
+    name: 'lease',
+    run: (store, filter, operation) => store.queue.lease(filter, 20, 60_000, operation),
+  },
+  {
+    name: 'ack',
+    prepare: leaseSome,
+    run: async (store, filter, operation, ids) => [...(await store.queue.ack(filter, ids, operation))],
+  },
+  {
+    name: 'release',
+    prepare: leaseSome,
+    run: async (store, filter, operation, ids) => [...(await store.queue.release(filter, ids, operation))],
+  },
+  {
+    name: 'clear',
+    run: async (store, filter, operation) =>
+      (await store.clear(filter.name, 'visited-set', operation)).generation,
+  },
+];
+
+export function safeRetriesContract(subject: Subject): void {
+  const visitedSet = async () => {
+    const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+    expect(filter.geometry.segments).toBeGreaterThan(1);
+    await discover(subject.store, filter, items(200));
+    return filter;
+  };
+
+  describe('G5 safe retries', () => {
+    describe.each(MUTATIONS)('$name', ({ run, prepare }) => {
+      it.each(['a caller’s', 'a made'])(
+        'repeated with %s id: the same answer, and no change',
+        async (whose) => {
+          const filter = await visitedSet();
+          const ids = (await prepare?.(subject.store, filter)) ?? [];
+          const first = whose === 'a made' ? made() : keyed();
+          const repeat = { ...first, repeat: true };
+          const answer = await run(subject.store, filter, first, ids);
+          const before = await snapshot(subject, filter.name);
+          expect(await run(subject.store, filter, repeat, ids)).toEqual(answer);
+          expect(await snapshot(subject, filter.name)).toEqual(before);
+
+          subject.store = await subject.harness.reopen();
+          const reopened = { ...filter, ...(await subject.store.open(filter.name, filter.kind)) };
+          const handle = await subject.store.open(reopened.name, reopened.kind);
+          expect(await run(subject.store, handle, repeat, ids)).toEqual(answer);
+          expect(await snapshot(subject, filter.name)).toEqual(before);
+        },
+      );
+
+      it('with another fingerprint: IDEMPOTENCY_KEY_REUSED, and no change', async () => {
+        const filter = await visitedSet();
+        const ids = (await prepare?.(subject.store, filter)) ?? [];
+        const operation = keyed();
+        await run(subject.store, filter, operation, ids);
+        const before = await snapshot(subject, filter.name);
+        const current = await subject.store.open(filter.name, filter.kind);
+        const other = { ...operation, fingerprint: 'another request' };
+        await expectRefusal(run(subject.store, current, other, ids), 'IDEMPOTENCY_KEY_REUSED');
+        expect(await snapshot(subject, filter.name)).toEqual(before);
+      });
+    });
+
+    it('another body under a key changes nothing, even in segments the first did not touch', async () => {
+      const filter = await visitedSet();
+      const operation = keyed();
+      await add(subject.store, filter, ['one item'], operation);
+      const before = await snapshot(subject, filter.name);
+      const other = { ...operation, fingerprint: 'another request' };
+      await expectRefusal(add(subject.store, filter, items(200, 'other'), other), 'IDEMPOTENCY_KEY_REUSED');
+      expect(await snapshot(subject, filter.name)).toEqual(before);
+    });
+
+    it('ids are kept per verb: an add and a removal may share one', async () => {
+      const filter = await makeFilter(subject.store);
+      const operation = keyed();
+      expect(await add(subject.store, filter, ['a'], operation)).toEqual([1]);
+      expect(await remove(subject.store, filter, ['a'], operation)).toEqual([1]);
+      expect(await add(subject.store, filter, ['a'], operation)).toEqual([1]);
+      expect(await check(subject.store, filter, ['a'])).toEqual([0]);
+    });
+
+    it('repeats at the same time: one change, the same answer for all', async () => {
+      const filter = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
+      const other = await subject.harness.open();
+      const theirs = await other.open(filter.name, 'filter');
+      const operation = keyed();
+      const calls = Array.from({ length: 6 }, (_, i) =>
+        i % 2 ? add(subject.store, filter, items(300), operation) : add(other, theirs, items(300), operation),
+      );
+      for (const answers of await Promise.all(calls)) expect(answers).toEqual(items(300).map(() => 1));
+      expect(await subject.store.describe(filter)).toMatchObject({ added: 300, duplicate: 0 });
+    });
+
+    it('creation, repeated: "created" again, one filter; for another request refused', async () => {
+      const { store } = subject;
+      const spec = filterSpec();
+      const operation = keyed();
+      const first = await store.create(spec, operation);
+      const again = await store.create({ ...spec, seed: new Uint8Array(16) }, operation);
+      expect([first.created, again.created]).toEqual([true, true]);
+      expect(again.filter.generation).toBe(first.filter.generation);
+      const other = { ...operation, fingerprint: 'another request' };
+      await expectRefusal(store.create(spec, other), 'IDEMPOTENCY_KEY_REUSED');
+    });
+
+    it('drop, repeated: done, and a filter made since is left alone', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store);
+      const operation = keyed();
+      await store.drop(filter.name, 'filter', operation);
+      await store.drop(filter.name, 'filter', operation);
+      const next = await makeFilter(store, { name: filter.name });
+      await store.drop(filter.name, 'filter', operation);
+      expect((await store.open(filter.name, 'filter', { fresh: true })).generation).toBe(next.generation);
+      const other = { ...operation, fingerprint: 'another request' };
+      await expectRefusal(store.drop(filter.name, 'filter', other), 'IDEMPOTENCY_KEY_REUSED');
+    });
+
+    it('a made id older than its record is IDEMPOTENCY_KEY_EXPIRED, and changes nothing', async () => {
+      const filter = await makeFilter(subject.store);
+      const old = { ...made(), id: randomUUID(), repeat: true, madeAt: Date.now() - 3_600_000 };
+      await expectRefusal(add(subject.store, filter, ['a'], old), 'IDEMPOTENCY_KEY_EXPIRED');
+      expect(await check(subject.store, filter, ['a'])).toEqual([0]);
+    });
+  });
+}
+
+/** All that a mutation can change: cells, counts, queue. */
+async function snapshot(subject: Subject, name: string): Promise<unknown> {
+  const filter = await subject.store.open(name, 'visited-set', { fresh: true });
+  const { recordWindowSeconds: _, ...stats } = await subject.store.describe(filter);
+  const segments = Array.from({ length: filter.geometry.segments }, (_, segment) =>
+    subject.harness.segmentBytes(filter, segment),
+  );
+  const cells = (await Promise.all(segments)).map((bytes) => Buffer.from(bytes).toString('base64'));
+  return { generation: filter.generation, stats, cells };
+}

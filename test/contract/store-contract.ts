@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import type { StoreFixture, StoreHarness } from '../support/stores.js';
+import { atomicAddContract } from './atomic-add.js';
+import { cellsContract } from './cells.js';
+import { dataLossContract } from './data-loss.js';
+import { errorRateContract } from './error-rate.js';
+import { honestRemovalContract } from './honest-removal.js';
+import { lifeCycleContract } from './life-cycle.js';
+import { limitsContract } from './limits.js';
+import { noFalseNegativesContract } from './no-false-negatives.js';
+import { queueContract } from './queue.js';
+import { safeRetriesContract } from './safe-retries.js';
+import { saturationContract } from './saturation.js';
+import { Subject } from './subject.js';
+
+/**
+ * What every store must do: the port's specification, with the guarantees G1 to G8 by name. It runs unchanged on
+ * all stores; `facts` adds what holds for one of them only.
+ */
+export function storeContract<H extends StoreHarness>(
+  fixture: StoreFixture<H>,
+  facts?: (subject: Subject<H>) => void,
+): void {
+  describe(`${fixture.name} store`, () => {
+    const subject = new Subject(fixture);
+    beforeAll(() => subject.setUp());
+    afterAll(() => subject.tearDown());
+
+    lifeCycleContract(subject);
+    cellsContract(subject);
+    noFalseNegativesContract(subject);
+    errorRateContract(subject);
+    atomicAddContract(subject);
+    honestRemovalContract(subject);
+    safeRetriesContract(subject);
+    dataLossContract(subject);
+    saturationContract(subject);
+    limitsContract(subject);
+    queueContract(subject);
+    if (facts) describe('and of this store only', () => facts(subject));
+  });
+}

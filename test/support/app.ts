@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import supertest from 'supertest';
+import { createApp } from '../../src/app.setup.js';
+import { readConfig } from '../../src/config.js';
+import { shutDown } from '../../src/health/shutdown.js';
+
+/** The real service, listening on a free loopback port. */
+export interface TestApp {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Starts the service with settings as the environment would give them; logs are off unless asked for. */
+export async function startApp(env: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-e2e-'));
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+    SHUTDOWN_GRACE_MS: '2000',
+    ...env,
+  });
+  const app = await createApp(config);
+  await app.listen(config.port, config.host);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  return {
+    app,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      await shutDown(app, config.shutdownGraceMs);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A JSON answer, taken apart. `body` is undefined for an empty answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** Sends JSON (or the text of a broken one) and reads JSON. */
+export async function call(
+  app: TestApp,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const verb = method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
+  const test = supertest(app.url)[verb](path).set(headers);
+  if (body !== undefined) {
+    const raw = typeof body === 'string' ? body : JSON.stringify(body);
+    if (headers['content-type'] === undefined) test.type('application/json');
+    test.send(raw);
+  }
+  const answer = await test;
+  return {
+    status: answer.status,
+    headers: new Headers(answer.headers),
+    body: answer.text ? JSON.parse(answer.text) : undefined,
+  };
+}
+
+let names = 0;
+
+/** A name no other test uses, so that nothing has to be flushed. */
+export function freshName(prefix = 'f'): string {
+  names++;
+  return `${prefix}-${process.pid}-${Date.now().toString(36)}-${names}`;
+}

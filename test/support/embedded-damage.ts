@@ -1,0 +1,26 @@
+import { open } from 'lmdb';
+import { join } from 'node:path';
+import type { Filter } from '#store';
+import type { Damage } from './stores.js';
+
+/**
+ * Damages a segment behind the embedded store's back, while it is closed: its first checkpointed block is removed
+ * or loses its last byte. (A block's key is the filter's generation, 8 bytes, and its number, 4 bytes; the segments
+ * of the tests are single blocks.)
+ */
+export async function damageBlock(
+  dataDir: string,
+  filter: Filter,
+  segment: number,
+  how: Damage,
+): Promise<void> {
+  const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true });
+  const blocks = root.openDB<Buffer, Buffer>({ name: 'blocks', encoding: 'binary', keyEncoding: 'binary' });
+  const key = Buffer.concat([Buffer.from(filter.generation, 'hex'), Buffer.alloc(4)]);
+  key.writeUInt32BE(segment, 8);
+  const block = blocks.get(key);
+  if (!block) throw new Error(`segment ${segment} of ${filter.name} has no block to damage`);
+  if (how === 'missing') await blocks.remove(key);
+  else await blocks.put(key, block.subarray(0, -1));
+  await root.close();
+}

@@ -1,0 +1,164 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A real redis-server on a loopback port, stopped by its pid. It dies with the test process, however that ends. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  readonly pid: number;
+  readonly dir: string;
+  /** Starts it again on the same port and folder, with the same arguments, stopping it first if it runs. */
+  restart(): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Stops it and removes the folder, unless that was given. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface RedisOptions {
+  /** Arguments after the defaults, which keep nothing on disk. */
+  readonly args?: readonly string[];
+  /** An existing folder to work in; else one is made, and removed at the end. */
+  readonly dir?: string;
+  /** A free one is taken unless given. */
+  readonly port?: number;
+}
+
+const START_ATTEMPTS = 5;
+const START_MS = 10_000;
+const STOP_MS = 10_000;
+
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'unseen-redis-')));
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await freePort());
+    const server = new RedisProcess(port, dir, options.dir === undefined, options.args ?? []);
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      // Another process may have taken the port since it was found free.
+      if (options.port !== undefined || attempt === START_ATTEMPTS) {
+        await server.stop();
+        throw error;
+      }
+    }
+  }
+}
+
+/** A TCP port of the loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, 'close');
+  return port;
+}
+
+let program: string | undefined;
+
+/** Path of the server program, by the same rules as `npm run redis:ensure`. */
+function serverProgram(): string {
+  program ??= execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
+    encoding: 'utf8',
+  });
+  return program;
+}
+
+class RedisProcess implements RedisServer {
+  private child: ChildProcess | undefined;
+  private watchdog: ChildProcess | undefined;
+
+  constructor(
+    readonly port: number,
+    readonly dir: string,
+    private readonly ownsDir: boolean,
+    private readonly args: readonly string[],
+  ) {}
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.child?.pid === undefined) throw new Error('this redis-server does not run');
+    return this.child.pid;
+  }
+
+  async start(): Promise<void> {
+    const defaults = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.dir];
+    const volatile = ['--save', '', '--appendonly', 'no'];
+    const child = spawn(serverProgram(), [...defaults, ...volatile, ...this.args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    this.child = child;
+    this.watchdog = child.pid === undefined ? undefined : watch(child.pid);
+    await untilReady(child, this.port);
+  }
+
+  async restart(): Promise<void> {
+    await this.kill('SIGTERM');
+    await this.start();
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const child = this.child;
+    this.child = undefined;
+    this.watchdog?.kill('SIGKILL');
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    const lastResort = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    await exited;
+    clearTimeout(lastResort);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill('SIGKILL');
+    if (this.ownsDir) await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Resolves at the line that says the server listens; rejects with its last words if it ends before. */
+async function untilReady(child: ChildProcess, port: number): Promise<void> {
+  let words = '';
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve, reject) => {
+    const fail = (why: string) => {
+      reject(new Error(`redis-server on port ${port} ${why}: ${words.slice(-500)}`));
+    };
+    timer = setTimeout(fail, START_MS, 'did not start');
+    child.once('error', reject);
+    child.once('exit', () => fail('ended'));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      words += text;
+      if (/ready to accept connections/i.test(words)) resolve();
+    });
+  }).finally(() => clearTimeout(timer));
+  child.removeAllListeners('exit');
+  // Read on, so that a full pipe never stops the server, but do not keep this process alive for it.
+  child.stdout?.removeAllListeners('data').resume();
+  child.unref();
+  unrefPipe(child.stdout);
+}
+
+/**
+ * Kills the server once this process is gone: the shell's input ends then, whatever ended the process. An exit
+ * handler would not run inside jest's sandbox, nor after SIGKILL.
+ */
+function watch(pid: number): ChildProcess {
+  const shell = spawn('/bin/sh', ['-c', 'read _; kill -9 "$0"', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.unref();
+  unrefPipe(shell.stdin);
+  return shell;
+}
+
+function unrefPipe(pipe: unknown): void {
+  (pipe as { unref?: () => void } | null)?.unref?.();
+}

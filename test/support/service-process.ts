@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { transformFile } from '@swc/core';
+
+/** The service as an operator runs it: a process of its own, by signals and exit codes. */
+export interface ServiceProcess {
+  readonly child: ChildProcess;
+  readonly dataDir: string;
+  stdout(): string;
+  stderr(): string;
+  /** Where it listens, once it says so; throws if it ends before, or after 20 s. */
+  url(): Promise<string>;
+  /** Its exit code, once it has ended; null if a signal ended it. */
+  exit(): Promise<number | null>;
+  /** Kills it if it still runs, and removes its data. */
+  clean(): Promise<void>;
+}
+
+const START_MS = 20_000;
+const FOLDERS = ['src', 'libs'];
+
+let program: Promise<string> | undefined;
+
+/** Starts the sources as they are, whatever was built last. */
+export async function startProcess(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+  program ??= compile();
+  const main = await program;
+  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  return {
+    child,
+    dataDir,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exit: () => exited,
+    async url() {
+      const end = Date.now() + START_MS;
+      for (;;) {
+        const [, url] = /listens on (http:\S+?),/.exec(stdout) ?? [];
+        if (url !== undefined) return url;
+        if (child.exitCode !== null || Date.now() > end)
+          throw new Error(`the service did not start: ${stderr}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    async clean() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await exited;
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Compiles the sources into a folder below node_modules, so that packages are found; returns the path of main. */
+async function compile(): Promise<string> {
+  const out = join(process.cwd(), 'node_modules', '.cache', `unseen-${process.pid}`);
+  for (const folder of FOLDERS) {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || !/(?<!\.spec|\.d)\.ts$/.test(entry.name)) continue;
+      const source = join(entry.parentPath, entry.name);
+      const target = join(out, source.replace(/\.ts$/, '.js'));
+      const { code } = await transformFile(source, {
+        swcrc: false,
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+        },
+      });
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, code);
+    }
+  }
+  const imports = {
+    ...Object.fromEntries(
+      ['bloom', 'url-key', 'store'].map((lib) => [`#${lib}`, `./libs/${lib}/src/index.js`]),
+    ),
+    '#store/*': './libs/store/src/*/index.js',
+  };
+  await writeFile(join(out, 'package.json'), JSON.stringify({ type: 'module', imports }));
+  return join(out, 'src', 'main.js');
+}
+
+/** Removes what was compiled. For afterAll. */
+export async function removeProgram(): Promise<void> {
+  if (program !== undefined) await rm(dirname(dirname(await program)), { recursive: true, force: true });
+  program = undefined;
+}

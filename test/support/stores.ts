@@ -1,0 +1,174 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { Filter, Store } from '#store';
+import { EmbeddedStore } from '#store/embedded';
+import { RedisStore, type RedisStoreOptions } from '#store/redis';
+import { damageBlock } from './embedded-damage.js';
+import { startCluster } from './redis-cluster.js';
+import { startRedis } from './redis-server.js';
+import { until } from './until.js';
+
+/** A kind of store, ready to be tested. */
+export interface StoreFixture<H extends StoreHarness = StoreHarness> {
+  readonly name: 'embedded' | 'redis' | 'redis-cluster';
+  setUp(): Promise<H>;
+}
+
+/** How much of a segment's cells another program, or the disk, has taken away. */
+export type Damage = 'missing' | 'short';
+
+/** One place where data is kept, and the stores opened on it. */
+export interface StoreHarness {
+  /** A store on the data: another client each time, or the one there can be (embedded). */
+  open(): Promise<Store>;
+  /** Closes all stores and opens one anew: it knows nothing but what was kept. */
+  reopen(): Promise<Store>;
+  /** Damages the cells of a segment that holds items; then as `reopen`. */
+  damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
+  /** The cells of a segment, as they are kept. */
+  segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
+  /** Closes everything. */
+  tearDown(): Promise<void>;
+}
+
+/** What the Redis harnesses have beside: a way to the servers themselves. */
+export interface RedisHarness extends StoreHarness {
+  open(): Promise<RedisStore>;
+  /** A client of every master, for looking behind the store's back. */
+  readonly clients: readonly Redis[];
+  /** All keys that match a pattern, each with the client of the master that keeps it. */
+  find(pattern: string): Promise<FoundKey[]>;
+}
+
+export interface FoundKey {
+  readonly key: string;
+  readonly client: Redis;
+}
+
+const TIMEOUT_MS = 2_000;
+const CONNECT_MS = 10_000;
+
+export const embedded: StoreFixture = {
+  name: 'embedded',
+  async setUp() {
+    return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
+  },
+};
+
+export const redis: StoreFixture<RedisHarness> = {
+  name: 'redis',
+  async setUp() {
+    const server = await startRedis();
+    return new ServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server.port], () => server.stop());
+  },
+};
+
+export const redisCluster: StoreFixture<RedisHarness> = {
+  name: 'redis-cluster',
+  async setUp() {
+    const cluster = await startCluster();
+    const ports = cluster.servers.map(({ port }) => port);
+    const options = { clusterNodes: cluster.nodes, timeoutMs: TIMEOUT_MS };
+    return new ServersHarness(options, ports, () => cluster.stop());
+  },
+};
+
+/** Matches the one key of a segment's counters. */
+export function cellsPattern(filter: Filter, segment: number | '*'): string {
+  return `unseen:{${filter.generation}.${segment}.*}:cells`;
+}
+
+class EmbeddedHarness implements StoreHarness {
+  private store: Promise<EmbeddedStore> | undefined;
+
+  constructor(private readonly dataDir: string) {}
+
+  open(): Promise<EmbeddedStore> {
+    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir });
+    return this.store;
+  }
+
+  async reopen(): Promise<EmbeddedStore> {
+    await this.close();
+    return this.open();
+  }
+
+  async damage(filter: Filter, segment: number, how: Damage): Promise<EmbeddedStore> {
+    await this.close();
+    await damageBlock(this.dataDir, filter, segment, how);
+    return this.open();
+  }
+
+  async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
+    return (await this.open()).segmentBytes(filter, segment);
+  }
+
+  async tearDown(): Promise<void> {
+    await this.close();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  private async close(): Promise<void> {
+    const store = await this.store;
+    this.store = undefined;
+    await store?.close();
+  }
+}
+
+class ServersHarness implements RedisHarness {
+  readonly clients: readonly Redis[];
+  private readonly stores: RedisStore[] = [];
+
+  constructor(
+    private readonly options: RedisStoreOptions,
+    ports: readonly number[],
+    private readonly stop: () => Promise<void>,
+  ) {
+    this.clients = ports.map((port) => new Redis(port, '127.0.0.1'));
+  }
+
+  async open(): Promise<RedisStore> {
+    const store = await RedisStore.open(this.options);
+    this.stores.push(store);
+    await until('the store is ready', CONNECT_MS, async () => (await store.readiness()).ready);
+    return store;
+  }
+
+  async reopen(): Promise<RedisStore> {
+    await this.close();
+    return this.open();
+  }
+
+  async damage(filter: Filter, segment: number, how: Damage): Promise<RedisStore> {
+    const [cells, ...others] = await this.find(cellsPattern(filter, segment));
+    if (!cells || others.length > 0) throw new Error(`segment ${segment} has not one key of cells`);
+    const { key, client } = cells;
+    if (how === 'missing') await client.del(key);
+    else await client.set(key, await client.getrangeBuffer(key, 0, -2));
+    return this.reopen();
+  }
+
+  async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
+    const store = this.stores[0] ?? (await this.open());
+    return store.segmentBytes(await store.open(filter.name, filter.kind), segment);
+  }
+
+  async find(pattern: string): Promise<FoundKey[]> {
+    const found = this.clients.map(async (client) =>
+      (await client.keys(pattern)).map((key) => ({ key, client })),
+    );
+    return (await Promise.all(found)).flat();
+  }
+
+  async tearDown(): Promise<void> {
+    await this.close();
+    for (const client of this.clients) client.disconnect();
+    await this.stop();
+  }
+
+  private async close(): Promise<void> {
+    await Promise.all(this.stores.splice(0).map((store) => store.close()));
+  }
+}
