@@ -96,8 +96,9 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
   };
 }
 
-/** Below this size a segment is never cut for the allocator's sake: a second script a batch would cost more. */
-const CUT_FROM_BYTES = 4 * 2 ** 20;
+/** No segment is cut to less than this for the allocator's sake: more scripts a batch would cost more. */
+const CUT_TO_BYTES = 2 ** 21;
+const MAX_CUTS = 4;
 const ALLOCATION_WASTE = 1.03;
 
 function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmentation): number {
@@ -107,10 +108,11 @@ function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmenta
   // Whole multiples of what was wanted spread evenly.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
-  if (!allocatedBytes || bytesAt(least) < CUT_FROM_BYTES) return least;
+  if (!allocatedBytes) return least;
   const waste = (segments: number) => allocatedBytes(bytesAt(segments)) / bytesAt(segments);
   let best = least;
-  for (let segments = least; segments <= 2 * least && waste(best) > ALLOCATION_WASTE; segments += wanted) {
+  for (let segments = least; segments <= MAX_CUTS * least; segments += wanted) {
+    if (waste(best) <= ALLOCATION_WASTE || bytesAt(segments) < CUT_TO_BYTES) break;
     if (waste(segments) < waste(best)) best = segments;
   }
   return best;

@@ -10,7 +10,6 @@ import { createSegmentScript } from './scripts/segment.js';
 
 /** After so long without a change an operation on a filter is taken to have died with its instance. */
 const STALE_MS = 30_000;
-const STEP_BYTES = 2 ** 20;
 
 /**
  * Creation, clearing and removal of filters. Each first changes the catalogue entry to a state that names what is
@@ -168,21 +167,18 @@ export class LifeCycle {
     );
   }
 
-  /** Makes the keys of every segment and grows the cells to their full size, in steps the server hardly feels. */
+  /**
+   * Makes the keys of every segment. The cells come first and in one piece: a string that grows in steps keeps up to
+   * 1 MiB of room behind it for ever (measured: 15 % of a 7 MiB segment), one that is made whole keeps none. That
+   * holds the server for about 0.6 ms a MiB. The keys after them fail if the cells took it beyond its memory limit.
+   */
   private async allocate(entry: CatalogueEntry, deadline: number): Promise<void> {
-    const bytes = segmentBytes(entry.geometry);
-    const queued = entry.kind === 'visited-set';
+    const last = segmentBytes(entry.geometry) - 1;
     for (const tag of entry.tags) {
       const keys = segmentKeys(tag);
-      const others = allKeys(keys, queued).filter((key) => key !== keys.cells);
+      await this.connection.repeat(() => this.connection.client.setrange(keys.cells, last, '\0'), deadline);
+      const others = allKeys(keys, entry.kind === 'visited-set').filter((key) => key !== keys.cells);
       await this.connection.run(createSegmentScript, others, [entry.generation], deadline);
-      for (let size = 0; size < bytes;) {
-        size = Math.min(bytes, size + STEP_BYTES);
-        await this.connection.repeat(
-          () => this.connection.client.setrange(keys.cells, size - 1, '\0'),
-          deadline,
-        );
-      }
     }
   }
 
