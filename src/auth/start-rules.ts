@@ -1,0 +1,50 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '../config.js';
+import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * What keeps web pages out while no keys are set: any page can make a browser send requests to this machine, some of
+ * them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
+ *
+ * Refuses a Host that is not known to be this service (not with AUTH=none, where only the operator knows its names), and
+ * whatever a browser marks as coming from elsewhere.
+ */
+export class StartRules {
+  private readonly hosts: ReadonlySet<string> | undefined;
+
+  constructor(config: Pick<Config, 'auth' | 'allowedHosts'>) {
+    this.hosts = config.auth === 'none' ? undefined : new Set([...LOOPBACK, ...config.allowedHosts]);
+  }
+
+  /** Throws FORBIDDEN. */
+  check(headers: IncomingHttpHeaders): void {
+    const { host = '', origin, 'sec-fetch-site': site } = headers;
+    if (this.hosts && !this.hosts.has(hostName(host))) {
+      throw new ProblemError(
+        'FORBIDDEN',
+        `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,
+      );
+    }
+    if (origin !== undefined && !isOwn(origin, host)) {
+      throw new ProblemError(
+        'FORBIDDEN',
+        `requests of web pages of another origin are refused: ${show(origin)}`,
+      );
+    }
+    if (site === 'cross-site')
+      throw new ProblemError('FORBIDDEN', 'requests of web pages of another site are refused');
+  }
+}
+
+/** Without the port, in lower case. */
+function hostName(host: string): string {
+  return host.replace(/:\d*$/, '').toLowerCase();
+}
+
+function isOwn(origin: string, host: string): boolean {
+  const own = host.toLowerCase();
+  return origin.toLowerCase() === `http://${own}` || origin.toLowerCase() === `https://${own}`;
+}

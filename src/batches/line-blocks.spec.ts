@@ -1,0 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { lineBlocks, type LineBlock } from './line-blocks.js';
+import { LineInput, type LineFormat } from './line-input.js';
+
+const LIMITS = {
+  rule: 'item',
+  maxItemBytes: 100,
+  maxLineBytes: 602,
+  maxStreamBytes: 1e9,
+  idleMs: 1_000,
+} as const;
+
+async function blocksOf(format: LineFormat, chunks: Iterable<Buffer>): Promise<LineBlock[]> {
+  const input = new LineInput(Readable.from(chunks) as IncomingMessage, format);
+  const blocks: LineBlock[] = [];
+  for await (const block of lineBlocks(input, LIMITS)) blocks.push(block);
+  return blocks;
+}
+
+/** The bytes in chunks of `size`. */
+function* cut(bytes: Buffer, size: number): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+describe('lineBlocks', () => {
+  const lines = Array.from({ length: 2_345 }, (_, i) => (i % 10 === 0 ? `€ ${i} 😀` : `line ${i}`));
+
+  it.each([1, 7, 100, 65_536, 1e6])('gives the same blocks whatever the chunks: %i bytes', async (size) => {
+    for (const [format, text] of [
+      ['text', lines.join('\r\n')],
+      ['ndjson', `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`],
+    ] as const) {
+      const blocks = await blocksOf(format, cut(Buffer.from(text), size));
+      expect(blocks.map(({ from, items, fault }) => [from, items.length, fault])).toEqual([
+        [1, 1_000, undefined],
+        [1_001, 1_000, undefined],
+        [2_001, 345, undefined],
+      ]);
+      expect(blocks.flatMap(({ items }) => items)).toEqual(lines);
+    }
+  });
+
+  it('begins blocks by line, not by item', async () => {
+    const text = `${'\n'.repeat(999)}a\nb\n`;
+    const blocks = await blocksOf('text', [Buffer.from(text)]);
+    expect(blocks).toEqual([
+      { from: 1, items: ['a'] },
+      { from: 1_001, items: ['b'] },
+    ]);
+  });
+
+  it.each([1, 64, 1e6])('names the bad line whatever the chunks: %i bytes', async (size) => {
+    for (const bad of [
+      '{}',
+      '"',
+      'null',
+      '',
+      '"a" "b"',
+      '"a", "b"',
+      `"${'x'.repeat(101)}"`,
+      'x'.repeat(700),
+    ]) {
+      const text = `${'"good"\n'.repeat(1_500)}${bad}\n"after"\n`;
+      const blocks = await blocksOf('ndjson', cut(Buffer.from(text), size));
+      expect(blocks.map(({ from, items, fault }) => [from, items.length, fault?.line])).toEqual([
+        [1, 1_000, undefined],
+        [1_001, 500, 1_501],
+      ]);
+      expect(blocks[1]?.fault?.problem).toMatchObject({ code: 'VALIDATION_FAILED', line: 1_501 });
+    }
+  });
+
+  it('does not take lines for strings that only fit together', async () => {
+    // Joined by commas alone, these would be as many strings as lines.
+    const blocks = await blocksOf('ndjson', [Buffer.from('"a\nb"\n"c","d"\n')]);
+    expect(blocks).toMatchObject([{ from: 1, items: [], fault: { line: 1 } }]);
+  });
+});

@@ -1,0 +1,111 @@
+import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { itemFault, type BatchLimits, type ItemRule } from './limits.js';
+import type { LineFormat, LineInput, LineLimits } from './line-input.js';
+
+/** Lines of the input that go to the store in one call. Fixed, because operation ids go by the first line's number. */
+export const BLOCK_LINES = 1_000;
+
+/** The items of up to BLOCK_LINES lines. `fault`: what is wrong with the line after them; it is the last block. */
+export interface LineBlock {
+  /** Number of the first line, from 1. */
+  readonly from: number;
+  readonly items: readonly string[];
+  readonly fault?: LineFault;
+}
+
+/** A problem that names its line. */
+export interface LineFault {
+  readonly line: number;
+  readonly problem: ProblemError;
+}
+
+export interface ItemLimits extends LineLimits, Omit<BatchLimits, 'maxItems'> {
+  readonly rule: ItemRule;
+}
+
+/** Bytes a line may have on the wire: JSON writes a byte in up to six (`\u0041`), between two quotes. */
+export function maxLineBytes(format: LineFormat, maxItemBytes: number): number {
+  return format === 'ndjson' ? maxItemBytes * 6 + 2 : maxItemBytes + 1;
+}
+
+/** A streamed body in blocks. Never throws: a fault is the last block's. */
+export async function* lineBlocks(
+  input: LineInput,
+  limits: ItemLimits,
+): AsyncGenerator<LineBlock, void, undefined> {
+  let from = 1;
+  let lines: string[] = [];
+  for await (const run of input.lines(limits)) {
+    for (const line of run.lines) lines.push(line);
+    let taken = 0;
+    while (lines.length - taken >= BLOCK_LINES) {
+      const block = readBlock(input.format, from, lines.slice(taken, taken + BLOCK_LINES), limits);
+      yield block;
+      if (block.fault) return;
+      taken += BLOCK_LINES;
+      from += BLOCK_LINES;
+    }
+    if (taken > 0) lines = lines.slice(taken);
+    if (run.fault) {
+      const block = readBlock(input.format, from, lines, limits);
+      yield block.fault ? block : { ...block, fault: atLine(from + lines.length, run.fault) };
+      return;
+    }
+  }
+  if (lines.length > 0) yield readBlock(input.format, from, lines, limits);
+}
+
+/** Lines to items, up to the first bad one. */
+function readBlock(format: LineFormat, from: number, lines: string[], limits: ItemLimits): LineBlock {
+  const values = format === 'text' ? lines.map(withoutCr) : parseLines(lines);
+  const items: string[] = [];
+  for (let i = 0; i < lines.length; i++) {
+    const value = values[i];
+    if (format === 'text' && value === '') continue;
+    const fault = value === undefined ? 'must be a JSON string' : itemFault(value, limits.rule, limits);
+    if (fault !== undefined) {
+      const problem = new ProblemError('VALIDATION_FAILED', `${fault}; it is ${show(lines[i])}`);
+      return { from, items, fault: atLine(from + i, problem) };
+    }
+    items.push(value as string);
+  }
+  return { from, items };
+}
+
+/** `problem` as one that names the line it was met at. */
+export function atLine(line: number, problem: ProblemError): LineFault {
+  const detail = `line ${line}: ${problem.message}`;
+  return {
+    line,
+    problem: new ProblemError(problem.code, detail, { line, headers: problem.headers, cause: problem.cause }),
+  };
+}
+
+function withoutCr(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}
+
+/**
+ * The values of NDJSON lines, `undefined` for broken ones. All at once, as one array, which costs half of parsing
+ * line by line. That is safe: a string cannot hold the line feed put between lines, so no string spans two lines; every
+ * line thus adds at least one value to the array or breaks it, and if the values are strings and as many as the lines,
+ * each line is one of them.
+ */
+function parseLines(lines: readonly string[]): unknown[] {
+  try {
+    const values = JSON.parse(`[${lines.join(',\n')}]`) as unknown[];
+    if (values.length === lines.length && values.every((value) => typeof value === 'string')) return values;
+  } catch {
+    // Line by line, then, to find the bad one.
+  }
+  return lines.map(parseLine);
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}

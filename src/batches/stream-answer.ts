@@ -1,0 +1,87 @@
+import type { ProblemError } from '../errors/problem.js';
+import { toProblem } from '../errors/to-problem.js';
+import { discard } from '../http/discard.js';
+import type { Calls } from '../idempotency/operations.js';
+import type { BatchResult, BatchTask, Counts, StreamAnswer } from './batch.js';
+import { atLine, lineBlocks, type ItemLimits, type LineFault } from './line-blocks.js';
+import type { LineInput } from './line-input.js';
+
+/** One step of a stream: at most one line of the answer. */
+export interface StreamEvent {
+  /** Without its line feed; absent if there is nothing to say. */
+  readonly text?: string;
+  /** Why the stream ended early before anything was done: the whole answer, then. */
+  readonly refusal?: ProblemError;
+}
+
+export interface StreamOptions extends StreamAnswer {
+  readonly limits: ItemLimits;
+  /** Told of the error that ended the stream early. */
+  readonly onProblem: (problem: ProblemError) => void;
+}
+
+/**
+ * Runs a stream block by block, one at a time: the next block is read when this event has been taken, which is the
+ * back-pressure. The lines before a bad one keep their answers. Never throws.
+ */
+export async function* streamEvents<C>(
+  input: LineInput,
+  calls: Calls<C>,
+  task: BatchTask<C>,
+  options: StreamOptions,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const totals: Record<string, number> = {};
+  let done = false;
+  const ended = ({ line, problem }: LineFault): StreamEvent => {
+    if (!done) return { refusal: problem };
+    discard(input.payload);
+    options.onProblem(problem);
+    return { text: JSON.stringify({ error: problem.body(options.requestId), line }) };
+  };
+  for await (const block of lineBlocks(input, options.limits)) {
+    if (block.items.length > 0) {
+      let result: BatchResult;
+      try {
+        result = await task.run(block.items, calls.block(block.from, block.items));
+      } catch (error) {
+        yield ended(atLine(block.from, toProblem(error)));
+        return;
+      }
+      done = true;
+      addTo(totals, result.counts);
+      const { results, invalid } = result;
+      yield options.lastLineOnly ? {} : { text: JSON.stringify({ from: block.from, results, invalid }) };
+    }
+    if (block.fault) {
+      yield ended(block.fault);
+      return;
+    }
+  }
+  yield { text: JSON.stringify({ done: true, counts: totals }) };
+}
+
+function addTo(totals: Record<string, number>, counts: Counts): void {
+  for (const [verdict, count] of Object.entries(counts)) totals[verdict] = (totals[verdict] ?? 0) + count;
+}
+
+/** The lines of an answer whose first event is known. A reader that takes none for `idleMs` is cut off. */
+export async function* answerLines(
+  first: IteratorResult<StreamEvent, void>,
+  rest: AsyncGenerator<StreamEvent, void, undefined>,
+  input: LineInput,
+  idleMs: number,
+): AsyncGenerator<string, void, undefined> {
+  try {
+    for (let event = first; !event.done; event = await rest.next()) {
+      if (event.value.text === undefined) continue;
+      const stalled = setTimeout(() => input.payload.destroy(), idleMs);
+      try {
+        yield `${event.value.text}\n`;
+      } finally {
+        clearTimeout(stalled);
+      }
+    }
+  } finally {
+    await rest.return();
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, readConfig } from './config.js';
+
+describe('settings', () => {
+  it('have defaults for everything', () => {
+    expect(readConfig({})).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      store: 'embedded',
+      dataDir: './data',
+      embeddedFsync: false,
+      redisUrl: undefined,
+      redisCluster: [],
+      redisTimeoutMs: 2_000,
+      logLevel: 'info',
+      auth: 'open',
+      allowedHosts: ['127.0.0.1'],
+      maxBatchItems: 10_000,
+      maxItemBytes: 8_192,
+      maxBodyBytes: 16 * 1024 ** 2,
+      maxStreamBytes: 16 * 1024 ** 3,
+      streamIdleMs: 30_000,
+      requestTimeoutMs: 30_000,
+      maxFilterBytes: 4 * 1024 ** 3,
+      operationRecordBytes: 64 * 1024 ** 2,
+      shutdownGraceMs: 10_000,
+    });
+  });
+
+  it('take an empty value for none', () => {
+    expect(readConfig({ PORT: '', REDIS_URL: ' ', STORE: '' })).toEqual(readConfig({}));
+  });
+
+  it('choose Redis where it is named', () => {
+    expect(readConfig({ REDIS_URL: 'redis://h:1' })).toMatchObject({
+      store: 'redis',
+      redisUrl: 'redis://h:1',
+    });
+    expect(readConfig({ REDIS_CLUSTER: 'a:1, b:2,[::1]:3' })).toMatchObject({
+      store: 'redis',
+      redisCluster: ['a:1', 'b:2', '[::1]:3'],
+      redisUrl: undefined,
+    });
+    expect(readConfig({ STORE: 'redis' })).toMatchObject({ redisUrl: 'redis://127.0.0.1:6379' });
+    expect(readConfig({ STORE: 'embedded', REDIS_URL: 'redis://h:1' })).toMatchObject({ store: 'embedded' });
+  });
+
+  it('let loopback addresses be open, and no others', () => {
+    for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) {
+      expect(readConfig({ HOST })).toMatchObject({ auth: 'open' });
+    }
+    for (const HOST of [
+      '0.0.0.0',
+      '::',
+      '192.168.0.1',
+      'example.org',
+      '127.example.org',
+      '::ffff:10.0.0.1',
+    ]) {
+      expect(() => readConfig({ HOST })).toThrow(`HOST is "${HOST}"`);
+      expect(readConfig({ HOST, AUTH: 'none' })).toMatchObject({ auth: 'none' });
+    }
+  });
+
+  it('know more names of the service', () => {
+    expect(readConfig({ HOST: '::1', ALLOWED_HOSTS: 'A.example, [FD00::1]' }).allowedHosts).toEqual([
+      'a.example',
+      '[fd00::1]',
+      '[::1]',
+    ]);
+  });
+
+  it.each([
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['PORT', '0x10'],
+    ['PORT', '3000.5'],
+    ['STORE', 'Redis'],
+    ['EMBEDDED_FSYNC', 'yes'],
+    ['REDIS_CLUSTER', 'host'],
+    ['REDIS_CLUSTER', 'host:1,'],
+    ['REDIS_TIMEOUT_MS', '1'],
+    ['LOG_LEVEL', 'verbose'],
+    ['AUTH', 'open'],
+    ['ALLOWED_HOSTS', 'host:80'],
+    ['ALLOWED_HOSTS', 'http://host'],
+    ['MAX_BATCH_ITEMS', '0'],
+    ['MAX_FILTER_BYTES', '1e9'],
+    ['SHUTDOWN_GRACE_MS', ' 5s'],
+  ])('refuse %s=%s, naming variable and value', (name, value) => {
+    const read = (): unknown => readConfig({ [name]: value });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}": allowed is .+$`));
+  });
+
+  it('refuse both ways to Redis at once, and never show its password', () => {
+    expect(() => readConfig({ REDIS_URL: 'redis://a', REDIS_CLUSTER: 'b:1' })).toThrow(ConfigError);
+    expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
+  });
+});

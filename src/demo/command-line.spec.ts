@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { readCommandLine } from './command-line.js';
+
+describe('the command line of the demo', () => {
+  it('has a default for everything', () => {
+    expect(readCommandLine([])).toEqual({ help: false, file: undefined, url: undefined, errorRate: 1e-4 });
+  });
+
+  it.each([
+    { args: ['--file', 'a.txt'] },
+    { args: ['a.txt'] },
+    { args: ['a.txt', '--url', 'http://127.0.0.1:3000', '--error-rate', '0.01'] },
+  ])('takes the list by name or by place: $args', ({ args }) => {
+    expect(readCommandLine(args).file).toBe('a.txt');
+  });
+
+  it('reads a URL and an error rate', () => {
+    const { url, errorRate } = readCommandLine(['--url', 'http://127.0.0.1:3000', '--error-rate', '1e-2']);
+    expect(url?.port).toBe('3000');
+    expect(errorRate).toBe(0.01);
+  });
+
+  it.each([
+    { args: ['a.txt', 'b.txt'], says: 'one list at a time' },
+    { args: ['--file', 'a.txt', 'b.txt'], says: 'one list at a time' },
+    { args: ['--url', '127.0.0.1:3000'], says: '--url' },
+    { args: ['--url', 'redis://127.0.0.1'], says: 'http' },
+    { args: ['--error-rate', '0'], says: '1e-9 to 0.5' },
+    { args: ['--error-rate', ''], says: '1e-9 to 0.5' },
+    { args: ['--error-rate', 'few'], says: '1e-9 to 0.5' },
+    { args: ['--fiel', 'a.txt'], says: '--fiel' },
+  ])('refuses $args', ({ args, says }) => {
+    expect(() => readCommandLine(args)).toThrow(says);
+  });
+});

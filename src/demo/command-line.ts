@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import { DemoError } from './demo-error.js';
+
+export const USAGE = `npm run demo -- [--url URL] [--error-rate P] [FILE]
+
+Streams a list of URLs, one a line, through a visited set, forgets every fifth, and compares with an exact set.
+
+  FILE, --file FILE   the list (a shipped sample of Debian packages' home pages)
+  --url URL           a running service (else one is started, and removed with its data afterwards)
+  --error-rate P      promised share of false positives, 1e-9 to 0.5 (1e-4)
+`;
+
+export interface CommandLine {
+  readonly help: boolean;
+  /** Undefined: the shipped sample. */
+  readonly file: string | undefined;
+  /** Undefined: start a service. */
+  readonly url: URL | undefined;
+  readonly errorRate: number;
+}
+
+/** Reads the arguments after the program's name. Throws DemoError. */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const { values, positionals } = parse(args);
+  const files = [...positionals, ...(values.file === undefined ? [] : [values.file])];
+  if (files.length > 1) throw new DemoError(`one list at a time, not ${files.length}: ${files.join(', ')}`);
+  return {
+    help: values.help === true,
+    file: files[0],
+    url: values.url === undefined ? undefined : serviceUrl(values.url),
+    errorRate: errorRate(values['error-rate'] ?? '1e-4'),
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        url: { type: 'string' },
+        file: { type: 'string' },
+        'error-rate': { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    throw new DemoError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
+
+function serviceUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new DemoError(`--url ${text}: must be an http or https URL, such as http://127.0.0.1:3000`);
+}
+
+function errorRate(text: string): number {
+  const rate = text.trim() === '' ? NaN : Number(text);
+  if (rate >= 1e-9 && rate <= 0.5) return rate;
+  throw new DemoError(`--error-rate ${text}: must be a number from 1e-9 to 0.5`);
+}

@@ -1,0 +1,97 @@
+import { DemoError } from './demo-error.js';
+import { Mark, type UrlList } from './url-list.js';
+import type { VisitedSet } from './visited-set.js';
+
+/** What a visited set made of a list, beside what an exact set makes of it. */
+export interface Comparison {
+  readonly discovered: Discovered;
+  readonly forgotten: Forgotten;
+  readonly checked: Checked;
+}
+
+interface Pass {
+  readonly linesPerSecond: number;
+}
+
+/** Counts of lines. */
+export interface Discovered extends Pass {
+  readonly given: number;
+  readonly invalid: number;
+  readonly fresh: number;
+  readonly seen: number;
+  /** Places of first occurrences that were called seen: these URLs are not stored. */
+  readonly falsePositives: ReadonlySet<number>;
+  /** Repetitions that were called new. */
+  readonly falseNegatives: number;
+}
+
+/** Counts of different URLs. */
+export interface Forgotten extends Pass {
+  readonly stale: number;
+  readonly forgotten: number;
+}
+
+/** Counts of different URLs. */
+export interface Checked extends Pass {
+  readonly kept: number;
+  /** Forgotten and yet seen. */
+  readonly falsePositives: number;
+  /** Kept and yet unseen. */
+  readonly falseNegatives: number;
+  /** Those of them that had been called seen at first sight, and so never were stored. */
+  readonly neverStored: number;
+}
+
+/** Runs a list through an empty visited set in three passes. */
+export async function compare(list: UrlList, visited: VisitedSet): Promise<Comparison> {
+  const discovered = await discover(list, visited);
+  const forgotten = await forget(list, visited);
+  return { discovered, forgotten, checked: await check(list, visited, discovered.falsePositives) };
+}
+
+async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered> {
+  const counts = { given: 0, invalid: 0, fresh: 0, seen: 0, falseNegatives: 0 };
+  const falsePositives = new Set<number>();
+  const linesPerSecond = await visited.pass('discover', list, everyLine, (mark, answer, place) => {
+    const first = (mark & Mark.First) !== 0;
+    counts.given++;
+    if ((answer === 'invalid') !== (mark === Mark.Invalid)) {
+      throw new DemoError(
+        `line ${counts.given} is a URL to one of demo and service only: are their versions equal?`,
+      );
+    }
+    if (answer === 'invalid') counts.invalid++;
+    else if (answer === 'new') counts.fresh++;
+    else counts.seen++;
+    if (answer === 'seen' && first) falsePositives.add(place);
+    if (answer === 'new' && !first) counts.falseNegatives++;
+  });
+  return { ...counts, falsePositives, linesPerSecond };
+}
+
+/** Every stale URL, once. */
+async function forget(list: UrlList, visited: VisitedSet): Promise<Forgotten> {
+  const counts = { stale: 0, forgotten: 0 };
+  const staleOnce = (mark: number): boolean => (mark & Mark.First) !== 0 && (mark & Mark.Stale) !== 0;
+  const linesPerSecond = await visited.pass('forget', list, staleOnce, (_, answer) => {
+    counts.stale++;
+    if (answer === 'forgotten') counts.forgotten++;
+  });
+  return { ...counts, linesPerSecond };
+}
+
+/** Every line; each different URL counts once. */
+async function check(list: UrlList, visited: VisitedSet, unstored: ReadonlySet<number>): Promise<Checked> {
+  const counts = { kept: 0, falsePositives: 0, falseNegatives: 0, neverStored: 0 };
+  const linesPerSecond = await visited.pass('check', list, everyLine, (mark, answer, place) => {
+    if ((mark & Mark.First) === 0) return;
+    const stale = (mark & Mark.Stale) !== 0;
+    if (!stale) counts.kept++;
+    if (stale && answer === 'seen') counts.falsePositives++;
+    if (!stale && answer === 'unseen') counts.falseNegatives++;
+    if (!stale && answer === 'unseen' && unstored.has(place)) counts.neverStored++;
+  });
+  return { ...counts, linesPerSecond };
+}
+
+const everyLine = (): boolean => true;

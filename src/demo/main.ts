@@ -1,0 +1,57 @@
+import { fileURLToPath } from 'node:url';
+import { readCommandLine, USAGE, type CommandLine } from './command-line.js';
+import { compare } from './comparison.js';
+import { DemoError } from './demo-error.js';
+import { OwnService } from './own-service.js';
+import { report } from './report.js';
+import { ServiceClient } from './service-client.js';
+import { readUrlList } from './url-list.js';
+import { VisitedSet } from './visited-set.js';
+
+/** Shipped with the repository and with the image; this file runs from dist/src/demo. */
+const SAMPLE = fileURLToPath(new URL('../../../test/data/debian-homepages-sample.txt', import.meta.url));
+const CLEAN_UP_MS = 10_000;
+const INTERRUPTED = 130;
+
+const interruption = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => interruption.abort(new DemoError('interrupted')));
+}
+
+try {
+  const commandLine = readCommandLine(process.argv.slice(2));
+  if (commandLine.help) process.stdout.write(USAGE);
+  else await run(commandLine, interruption.signal);
+} catch (error) {
+  if (!(error instanceof DemoError)) throw error;
+  // In place of a progress bar that was left half drawn.
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}\n`);
+  process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
+}
+
+async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): Promise<void> {
+  const list = await readUrlList(file ?? SAMPLE, process.stderr, signal);
+  // Only what the demo has started is its to stop.
+  const service = url ? { url, stop: () => Promise.resolve() } : await OwnService.start(signal);
+  try {
+    const parameters = { capacity: list.distinct, errorRate };
+    const visited = await VisitedSet.create(
+      new ServiceClient(service.url, signal),
+      parameters,
+      process.stderr,
+    );
+    try {
+      const comparison = await compare(list, visited);
+      const subject = { title: file ?? 'the shipped sample', distinct: list.distinct, errorRate };
+      process.stdout.write(report({ ...comparison, ...subject, memoryBytes: visited.memoryBytes }));
+    } finally {
+      await visited
+        .drop(new ServiceClient(service.url, AbortSignal.timeout(CLEAN_UP_MS)))
+        .catch((error: unknown) => {
+          process.stderr.write(`demo: its visited set may be left behind: ${String(error)}\n`);
+        });
+    }
+  } finally {
+    await service.stop();
+  }
+}

@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs';
+import { compileProfile, normaliseProfile } from '#url-key';
+import { DemoError } from './demo-error.js';
+import { Progress, type ProgressOutput } from './progress.js';
+
+/** What the exact set knows of a line: flags, to be or-ed. */
+export const Mark = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
+
+/** A list of URLs that has been read through once, against an exact set. */
+export interface UrlList {
+  readonly path: string;
+  /** Flags of Mark, one byte a line that is not empty. */
+  readonly marks: Uint8Array;
+  /** Different URLs, by the key that the service itself uses. */
+  readonly distinct: number;
+}
+
+const STALE_EVERY = 5;
+
+/**
+ * Reads a list and marks every line by an exact set of canonical keys, the reference that the service is compared
+ * with. Every fifth different URL is stale, and with it all its repetitions. Throws DemoError.
+ */
+export async function readUrlList(
+  path: string,
+  output: ProgressOutput,
+  signal: AbortSignal,
+): Promise<UrlList> {
+  const canonicaliser = compileProfile(normaliseProfile('safe'));
+  const staleByKey = new Map<string, boolean>();
+  const marks: number[] = [];
+  const progress = new Progress(output, 'read');
+  for await (const lines of blocksOfLines(path)) {
+    signal.throwIfAborted();
+    for (const line of lines) {
+      const key = canonicaliser.key(line);
+      if (typeof key !== 'string') {
+        marks.push(Mark.Invalid);
+        continue;
+      }
+      const known = staleByKey.get(key);
+      const stale = known ?? staleByKey.size % STALE_EVERY === STALE_EVERY - 1;
+      if (known === undefined) staleByKey.set(key, stale);
+      marks.push(Mark.Url | (known === undefined ? Mark.First : 0) | (stale ? Mark.Stale : 0));
+    }
+    progress.add(lines.length);
+  }
+  if (staleByKey.size === 0) throw new DemoError(`${path} holds no http or https URL, one a line`);
+  progress.end();
+  return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
+}
+
+/** The lines whose mark is wanted, read again, as text to send: each with its line feed. Throws DemoError. */
+export async function* textOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
+  let at = 0;
+  for await (const lines of blocksOfLines(list.path)) {
+    let text = '';
+    for (const line of lines) {
+      const mark = list.marks[at++];
+      if (mark === undefined) throw new DemoError(`${list.path} has grown while it was read`);
+      if (wanted(mark)) text += `${line}\n`;
+    }
+    if (text !== '') yield text;
+  }
+}
+
+/** Lines as the service cuts them: at LF or CRLF, without the empty ones. */
+async function* blocksOfLines(path: string): AsyncGenerator<string[]> {
+  let rest = '';
+  try {
+    for await (const chunk of createReadStream(path, { encoding: 'utf8' })) {
+      const lines = (rest + (chunk as string)).split('\n');
+      rest = lines.pop() ?? '';
+      yield withoutEnds(lines);
+    }
+  } catch (error) {
+    throw new DemoError(`cannot read the list: ${(error as Error).message}`);
+  }
+  yield withoutEnds([rest]);
+}
+
+function withoutEnds(lines: readonly string[]): string[] {
+  return lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line)).filter((line) => line !== '');
+}

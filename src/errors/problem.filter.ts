@@ -1,0 +1,45 @@
+import { Catch, Injectable, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { LineInput } from '../batches/line-input.js';
+import { discard } from '../http/discard.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import type { Reply, Request } from '../http/request.js';
+import { operationIdOf } from '../idempotency/operations.js';
+import { catalogued } from './catalogue.js';
+import { ProblemReporter } from './problem-reporter.js';
+import { toProblem } from './to-problem.js';
+
+/** Answers every error of the service, whoever threw it, as problem+json. */
+@Catch()
+@Injectable()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly reporter: ProblemReporter,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(error, http.getRequest<Request>(), http.getResponse<Reply>());
+  }
+
+  /** Also for what fails before Nest is reached. */
+  answer(error: unknown, request: Request, reply: Reply): void {
+    if (request.raw.socket.destroyed || reply.sent) return;
+    const problem = toProblem(error);
+    this.reporter.report(problem, request.id);
+    if (request.body instanceof LineInput) discard(request.body.payload);
+    const { retryAfter } = catalogued(problem.code);
+    if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+    const operationId = request.routeOptions.config.mutates ? operationIdOf(request) : undefined;
+    if (operationId !== undefined) reply.header('idempotency-key', operationId);
+    // Fastify closes the connection when a body cannot be parsed; ours are read to their end, or discarded.
+    if (!this.lifecycle.shuttingDown && reply.hasHeader('connection')) reply.removeHeader('connection');
+    void reply
+      .headers(problem.headers)
+      .code(problem.httpStatus)
+      .header('x-request-id', request.id)
+      .type('application/problem+json')
+      .serializer(JSON.stringify)
+      .send(problem.body(request.id));
+  }
+}

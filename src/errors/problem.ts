@@ -1,0 +1,68 @@
+import { catalogued, type ErrorCode } from './catalogue.js';
+
+/** What is wrong with one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** The body of an error answer: RFC 9457 with `code`, `requestId` and, where they help, `errors` and `line`. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly requestId: string;
+  readonly errors?: readonly Fault[];
+  readonly line?: number;
+}
+
+export interface ProblemOptions extends ErrorOptions {
+  readonly errors?: readonly Fault[];
+  /** Of a streamed body, counted from 1: where the fault is. */
+  readonly line?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error that the caller of the service is told about as it stands. Anything else that is thrown is a defect. */
+export class ProblemError extends Error {
+  readonly errors: readonly Fault[] | undefined;
+  readonly line: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly code: ErrorCode,
+    detail: string,
+    options: ProblemOptions = {},
+  ) {
+    super(detail, options);
+    this.name = 'ProblemError';
+    this.errors = options.errors;
+    this.line = options.line;
+    this.headers = options.headers ?? {};
+  }
+
+  get httpStatus(): number {
+    return catalogued(this.code).status;
+  }
+
+  body(requestId: string): ProblemBody {
+    const { status, title } = catalogued(this.code);
+    return {
+      type: 'about:blank',
+      title,
+      status,
+      code: this.code,
+      detail: this.message,
+      requestId,
+      ...(this.errors && { errors: this.errors }),
+      ...(this.line !== undefined && { line: this.line }),
+    };
+  }
+}
+
+/** VALIDATION_FAILED about one member. */
+export function invalid(pointer: string, detail: string): ProblemError {
+  return new ProblemError('VALIDATION_FAILED', detail, { errors: [{ pointer, detail }] });
+}

@@ -1,0 +1,27 @@
+const LONGEST = 80;
+/** Characters looked at: enough to see the end of any userinfo, few enough for the expressions below. */
+const HEAD = 1024;
+
+/** `user:password@`, also after backslashes and missing slashes, which URL parsers take: it must not reach logs or screens. */
+const USERINFO = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*@/g;
+/** The same where the text is cut, so that its `@` may be out of sight. */
+const USERINFO_CUT = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*(?:@|$)/g;
+
+/** A value as an error message shows it: userinfo masked, escaped, cut at 80 characters; safe for any JSON value. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return showString(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return String(value);
+}
+
+function showString(value: string): string {
+  const head = value.slice(0, HEAD);
+  const masked = head.replace(head.length < value.length ? USERINFO_CUT : USERINFO, '$1***@');
+  const shown = JSON.stringify(masked.slice(0, LONGEST)).replace(/[\u007f-\uffff]/g, escapeUnit);
+  return masked.length > LONGEST || head.length < value.length ? `${shown}…` : shown;
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { filterBytes, planGeometry, SEED_BYTES, type Geometry } from '#bloom';
+import {
+  StaleFilterError,
+  StoreError,
+  type Filter,
+  type FilterKind,
+  type FilterSpec,
+  type FilterStats,
+  type Operation,
+} from '#store';
+import { Config } from '../config.js';
+import { ProblemError } from '../errors/problem.js';
+import { Store } from '../store/store.token.js';
+import { humanBytes } from './bytes.js';
+import type { ListQueryDto, PlanDto } from './filter.dto.js';
+import { DEFAULT_PAGE } from './filter.dto.js';
+import { inWordsOf, OpenFilters } from './open-filters.js';
+
+/** A filter and how it is. */
+export interface Described {
+  readonly filter: Filter;
+  readonly stats: FilterStats;
+}
+
+/** The life cycle of filters of either kind. Views are made by those who know the kind. */
+@Injectable()
+export class FilterCatalogue {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+    private readonly filters: OpenFilters,
+  ) {}
+
+  plan({ type, capacity, errorRate }: PlanDto): Geometry {
+    const cellBits = type === 'counting' ? 4 : 1;
+    return planGeometry({ capacity, errorRate, cellBits }, this.store.segmentation);
+  }
+
+  /** `created` is false if the same filter exists. FILTER_TOO_LARGE, FILTER_EXISTS and what the port says. */
+  async create(
+    spec: Omit<FilterSpec, 'geometry' | 'seed'>,
+    operation: Operation,
+  ): Promise<Described & { created: boolean }> {
+    const geometry = this.plan(spec);
+    const bytes = filterBytes(geometry);
+    if (bytes > this.config.maxFilterBytes) {
+      throw new ProblemError(
+        'FILTER_TOO_LARGE',
+        `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(this.config.maxFilterBytes)}`,
+      );
+    }
+    const { filter, created } = await this.store.create(
+      { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
+      operation,
+    );
+    return { ...(await this.describe(filter)), created };
+  }
+
+  get(name: string, kind: FilterKind): Promise<Described> {
+    return this.filters.on(name, kind, async (filter) => ({
+      filter,
+      stats: await this.store.describe(filter),
+    }));
+  }
+
+  /** A page of filters, and the cursor of the next one. A filter dropped meanwhile is left out. */
+  async list(
+    kind: FilterKind,
+    { limit, cursor }: ListQueryDto,
+  ): Promise<{ page: Described[]; next?: string }> {
+    const { filters, next } = await this.store.list(
+      kind,
+      limit === undefined ? DEFAULT_PAGE : Number(limit),
+      cursor,
+    );
+    const page = await Promise.all(filters.map((filter) => this.describe(filter).catch(undefinedIfGone)));
+    return { page: page.filter((one) => one !== undefined), ...(next !== undefined && { next }) };
+  }
+
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    await this.store.drop(name, kind, operation).catch((error: unknown) => {
+      throw inWordsOf(kind, name, error);
+    });
+  }
+
+  async clear(name: string, kind: FilterKind, operation: Operation): Promise<Described> {
+    const filter = await this.store.clear(name, kind, operation).catch((error: unknown) => {
+      throw inWordsOf(kind, name, error);
+    });
+    return this.describe(filter);
+  }
+
+  /** Of the filter in hand, or of the newer generation that has taken its place. */
+  private async describe(filter: Filter): Promise<Described> {
+    try {
+      return { filter, stats: await this.store.describe(filter) };
+    } catch (error) {
+      if (error instanceof StaleFilterError) return this.get(filter.name, filter.kind);
+      throw inWordsOf(filter.kind, filter.name, error);
+    }
+  }
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  const gone = error instanceof ProblemError || (error instanceof StoreError && error.code === 'FILTER_BUSY');
+  if (!gone) throw error;
+}

@@ -1,0 +1,63 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
+import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
+import type { FilterType, Semantics } from '#store';
+import { must } from '../validation/must.js';
+import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
+import { Optional } from '../validation/optional.js';
+
+const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
+const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+
+/** What decides the size of a filter. */
+export class PlanDto {
+  @ApiProperty({
+    enum: ['counting', 'standard'],
+    description: '4-bit counters, items can be removed; or bits',
+  })
+  @IsIn(['counting', 'standard'], must('be "counting" or "standard"'))
+  readonly type!: FilterType;
+
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_CAPACITY, example: 1_000_000 })
+  @IsInt(CAPACITY)
+  @Min(1, CAPACITY)
+  @Max(MAX_CAPACITY, CAPACITY)
+  readonly capacity!: number;
+
+  @ApiProperty({ minimum: MIN_ERROR_RATE, maximum: MAX_ERROR_RATE, example: 0.001 })
+  @IsNumber({}, ERROR_RATE)
+  @Min(MIN_ERROR_RATE, ERROR_RATE)
+  @Max(MAX_ERROR_RATE, ERROR_RATE)
+  readonly errorRate!: number;
+}
+
+export class CreateFilterDto extends PlanDto {
+  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'pages' })
+  @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
+  readonly name!: string;
+
+  @ApiPropertyOptional({
+    enum: ['set', 'multiset'],
+    default: 'set',
+    description: 'set: a second add changes nothing. multiset (counting only): every add counts',
+  })
+  @Optional()
+  @IsIn(['set', 'multiset'], must('be "set" or "multiset"'))
+  readonly semantics?: Semantics;
+}
+
+export const MAX_PAGE = 1_000;
+export const DEFAULT_PAGE = 100;
+
+/** A page of a list; as query parameters, so both are strings. */
+export class ListQueryDto {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
+  @Optional()
+  @Matches(/^([1-9]\d{0,2}|1000)$/, must(`be a whole number from 1 to ${MAX_PAGE}`))
+  readonly limit?: string;
+
+  @ApiPropertyOptional({ description: '`next` of the page before' })
+  @Optional()
+  @Matches(NAME_PATTERN, must('be the `next` of the page before'))
+  readonly cursor?: string;
+}

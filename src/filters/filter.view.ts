@@ -1,0 +1,98 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { cellCount, filterBytes, itemsPerPageFromFill, PagedErrorRate, type Geometry } from '#bloom';
+import type { Filter, FilterStats, FilterType, Semantics } from '#store';
+
+/** The shape of a filter in memory. */
+export class GeometryView {
+  @ApiProperty({ type: 'integer' }) readonly segments!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters a page; all counters of an item lie in one' })
+  readonly pageSize!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters an item' }) readonly hashes!: number;
+  @ApiProperty({ type: 'integer' }) readonly hashScheme!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;
+}
+
+export class PlanView {
+  @ApiProperty({ enum: ['counting', 'standard'] }) readonly type!: FilterType;
+  @ApiProperty({ type: 'integer' }) readonly capacity!: number;
+  @ApiProperty() readonly errorRate!: number;
+  @ApiProperty({ type: GeometryView }) readonly geometry!: GeometryView;
+  @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
+}
+
+export class FilterView extends PlanView {
+  @ApiProperty() readonly name!: string;
+  @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
+  @ApiProperty({ description: 'Another one after clear, or after delete and create' })
+  readonly generation!: string;
+  @ApiProperty({ type: 'integer', description: 'Adds answered new, less removals that left the item absent' })
+  readonly items!: number;
+  @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
+  readonly fill!: number;
+  @ApiProperty({ description: 'False-positive rate now, estimated from fill' })
+  readonly estimatedErrorRate!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters at 15, which never move again' })
+  readonly saturatedCounters!: number;
+  @ApiProperty({ description: 'Holds more items than it was made for: errorRate is exceeded' })
+  readonly overCapacity!: boolean;
+  @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
+  @ApiProperty({ type: 'integer', description: 'Items answered new' }) readonly added!: number;
+  @ApiProperty({ type: 'integer', description: 'Items answered not new' }) readonly duplicate!: number;
+  @ApiProperty({ type: 'integer', description: 'Removals that took place' }) readonly removed!: number;
+  @ApiProperty({ type: 'integer', description: 'Removals that changed nothing' }) readonly refused!: number;
+}
+
+export class FilterListView {
+  @ApiProperty({ type: [FilterView] }) readonly filters!: FilterView[];
+  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  readonly next?: string;
+}
+
+export function geometryView(geometry: Geometry): GeometryView {
+  const { segments, pageCells, hashes, hashScheme } = geometry;
+  return { segments, pageSize: pageCells, hashes, hashScheme, counters: cellCount(geometry) };
+}
+
+/** An object literal of a view's shape. */
+type Plain<T> = { readonly [K in keyof T]: T[K] };
+
+/** A filter as callers see it: everything but the seed. */
+export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
+  const { name, type, semantics, capacity, errorRate, generation, geometry } = filter;
+  const fill = stats.nonZeroCells / cellCount(geometry);
+  return {
+    name,
+    type,
+    semantics,
+    capacity,
+    errorRate,
+    generation,
+    geometry: geometryView(geometry),
+    items: stats.items,
+    fill,
+    estimatedErrorRate: rateAtFill(geometry, fill),
+    saturatedCounters: stats.saturatedCells,
+    overCapacity: stats.items > capacity,
+    memoryBytes: filterBytes(geometry),
+    createdAt: new Date(filter.createdAt).toISOString(),
+    added: stats.added,
+    duplicate: stats.duplicate,
+    removed: stats.removed,
+    refused: stats.refused,
+  };
+}
+
+const MOST_RATES = 100;
+/** By page shape: filters of one error rate share one, and its tables cost more than a description. */
+const rates = new Map<string, PagedErrorRate>();
+
+function rateAtFill({ pageCells, hashes }: Geometry, fill: number): number {
+  const shape = `${pageCells}/${hashes}`;
+  let rate = rates.get(shape);
+  if (rate === undefined) {
+    if (rates.size >= MOST_RATES) rates.clear();
+    rate = new PagedErrorRate(pageCells, hashes);
+    rates.set(shape, rate);
+  }
+  return rate.at(itemsPerPageFromFill(fill, pageCells, hashes));
+}

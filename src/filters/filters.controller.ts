@@ -1,0 +1,74 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { answerCreated } from '../http/created.js';
+import type { Reply } from '../http/request.js';
+import { Mutation } from '../idempotency/decorators.js';
+import { RequestOperation } from '../idempotency/operations.js';
+import { Documented, MutatingRoute } from '../openapi/decorators.js';
+import { NamePipe } from '../validation/name.js';
+import { ShallowPipe } from '../validation/shallow.pipe.js';
+import { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
+import { FilterListView, FilterView, PlanView } from './filter.view.js';
+import { FiltersService } from './filters.service.js';
+
+@ApiTags('Filters')
+@Controller('v1/filters')
+export class FiltersController {
+  constructor(private readonly filters: FiltersService) {}
+
+  @Post()
+  @MutatingRoute({ summary: 'Make a filter', codes: ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'] })
+  @ApiCreatedResponse({ type: FilterView })
+  @ApiOkResponse({ type: FilterView, description: 'The same filter was there already' })
+  async create(
+    @Body(ShallowPipe) body: CreateFilterDto,
+    @Mutation() operation: RequestOperation,
+    @Res({ passthrough: true }) reply: Reply,
+  ): Promise<FilterView> {
+    return answerCreated(reply, '/v1/filters', await this.filters.create(body, operation.whole()));
+  }
+
+  @Get()
+  @Documented({ summary: 'List filters by name' })
+  @ApiOkResponse({ type: FilterListView })
+  list(@Query(ShallowPipe) query: ListQueryDto): Promise<FilterListView> {
+    return this.filters.list(query);
+  }
+
+  @Get(':name')
+  @Documented({ summary: 'Describe a filter', codes: ['FILTER_NOT_FOUND', 'STORE_DATA_LOST'] })
+  @ApiOkResponse({ type: FilterView })
+  get(@Param('name', NamePipe) name: string): Promise<FilterView> {
+    return this.filters.get(name);
+  }
+
+  @Delete(':name')
+  @HttpCode(204)
+  @MutatingRoute({ summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
+  @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
+  drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
+    return this.filters.drop(name, operation.whole());
+  }
+
+  @Post(':name/clear')
+  @HttpCode(200)
+  @MutatingRoute({ summary: 'Empty a filter', codes: ['FILTER_NOT_FOUND', 'STORE_FULL'] })
+  @ApiOkResponse({ type: FilterView, description: 'The filter, empty, with a new generation' })
+  clear(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<FilterView> {
+    return this.filters.clear(name, operation.whole());
+  }
+}
+
+@ApiTags('Filters')
+@Controller('v1/plan')
+export class PlanController {
+  constructor(private readonly filters: FiltersService) {}
+
+  @Post()
+  @HttpCode(200)
+  @Documented({ summary: 'Size a filter without making it' })
+  @ApiOkResponse({ type: PlanView })
+  plan(@Body(ShallowPipe) body: PlanDto): PlanView {
+    return this.filters.plan(body);
+  }
+}

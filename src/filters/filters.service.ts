@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { Operation } from '#store';
+import { filterBytes } from '#bloom';
+import { invalid } from '../errors/problem.js';
+import { FilterCatalogue } from './filter-catalogue.js';
+import type { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
+import {
+  filterView,
+  geometryView,
+  type FilterListView,
+  type FilterView,
+  type PlanView,
+} from './filter.view.js';
+
+/** Standard and counting filters as the API shows them. */
+@Injectable()
+export class FiltersService {
+  constructor(private readonly catalogue: FilterCatalogue) {}
+
+  plan(dto: PlanDto): PlanView {
+    const { type, capacity, errorRate } = dto;
+    const geometry = this.catalogue.plan(dto);
+    return {
+      type,
+      capacity,
+      errorRate,
+      geometry: geometryView(geometry),
+      memoryBytes: filterBytes(geometry),
+    };
+  }
+
+  async create(dto: CreateFilterDto, operation: Operation): Promise<{ view: FilterView; created: boolean }> {
+    const { name, type, semantics = 'set', capacity, errorRate } = dto;
+    if (type === 'standard' && semantics === 'multiset') {
+      throw invalid('#/semantics', 'semantics must be "set" for a standard filter, which cannot count');
+    }
+    const spec = { name, kind: 'filter', type, semantics, capacity, errorRate } as const;
+    const { filter, stats, created } = await this.catalogue.create(spec, operation);
+    return { view: filterView(filter, stats), created };
+  }
+
+  async get(name: string): Promise<FilterView> {
+    const { filter, stats } = await this.catalogue.get(name, 'filter');
+    return filterView(filter, stats);
+  }
+
+  async list(query: ListQueryDto): Promise<FilterListView> {
+    const { page, ...rest } = await this.catalogue.list('filter', query);
+    return { filters: page.map(({ filter, stats }) => filterView(filter, stats)), ...rest };
+  }
+
+  drop(name: string, operation: Operation): Promise<void> {
+    return this.catalogue.drop(name, 'filter', operation);
+  }
+
+  async clear(name: string, operation: Operation): Promise<FilterView> {
+    const { filter, stats } = await this.catalogue.clear(name, 'filter', operation);
+    return filterView(filter, stats);
+  }
+}

@@ -1,0 +1,40 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Lifecycle } from './lifecycle.js';
+
+/** How often connections that have become idle are closed while the last requests finish. */
+const REAP_MS = 50;
+
+/**
+ * Takes nothing new, lets requests in flight finish for at most `graceMs`, closes the connections, then the store.
+ * `close()` alone would wait for kept-alive connections.
+ */
+export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
+  app.get(Lifecycle).beginShutdown();
+  const server = app.getHttpServer();
+  const reaper = setInterval(() => server.closeIdleConnections(), REAP_MS);
+  const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(reaper);
+    clearTimeout(deadline);
+  }
+}
+
+/** SIGTERM and SIGINT shut down and exit with 0; a second one exits at once with 1. */
+export function shutdownOnSignals(app: NestFastifyApplication, graceMs: number): void {
+  let ending = false;
+  const onSignal = (): void => {
+    if (ending) process.exit(1);
+    ending = true;
+    shutDown(app, graceMs).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`shutdown failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,11 @@
+import type { Reply } from './request.js';
+
+/** Answers a creation: 201 and where it is, or 200 if the same was there already. */
+export function answerCreated<T extends { name: string }>(
+  reply: Reply,
+  collection: string,
+  { view, created }: { view: T; created: boolean },
+): T {
+  void reply.code(created ? 201 : 200).header('location', `${collection}/${view.name}`);
+  return view;
+}

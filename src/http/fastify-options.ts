@@ -1,0 +1,27 @@
+import { LogController, type FastifyServerOptions } from 'fastify';
+import type { Logger } from 'pino';
+import { answerClientError } from './client-error.js';
+import type { Reply, Request } from './request.js';
+import { nextRequestId } from './request-id.js';
+
+/** Longer than any name, so that a long one is refused as a name and not as a route. */
+const MAX_PARAM_LENGTH = 1_024;
+
+type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
+
+/** Settings of the HTTP server that do not depend on the environment. `answer` takes errors met before routing. */
+export function fastifyOptions(logger: Logger, answer: AnswerError): FastifyServerOptions {
+  return {
+    loggerInstance: logger,
+    // Request lines are ours, at debug: see use-request-hooks.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: nextRequestId,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // Bodies are timed by their readers; streams may take as long as they move.
+    requestTimeout: 0,
+    // Refused in the hooks, as a problem.
+    return503OnClosing: false,
+    frameworkErrors: answer,
+    clientErrorHandler: answerClientError,
+  };
+}

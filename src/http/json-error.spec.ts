@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { jsonErrorAt } from './json-error.js';
+
+describe('jsonErrorAt', () => {
+  it.each([
+    ['', 0],
+    ['  ', 2],
+    ['{', 1],
+    ['}', 0],
+    ['[1,2', 4],
+    ['[1,]', 3],
+    ['[,1]', 1],
+    ['[1 2]', 3],
+    ['{"a" 1}', 5],
+    ['{"a":}', 5],
+    ['{"a":1,}', 7],
+    ['{a:1}', 1],
+    ['{1:1}', 1],
+    ['[1}', 2],
+    ['{"a":1]', 6],
+    ['"abc', 4],
+    ['"a\tb"', 2],
+    ['"\\u12"', 1],
+    ['"\\q"', 1],
+    ['tru', 0],
+    ['truex', 4],
+    ['01', 1],
+    ['-', 0],
+    ['1.', 1],
+    ['+1', 0],
+    ['NaN', 0],
+    ['[] []', 3],
+    ['[[[[', 4],
+  ])('finds the fault of %j at %i', (text, position) => {
+    expect(() => JSON.parse(text) as unknown).toThrow();
+    expect(jsonErrorAt(text)).toBe(position);
+  });
+
+  it.each(['{}', '[]', ' [1, -2.5e+3, "\\u00e9\\n", true, false, null, {"a": [{}]}] ', '"x"', '0'])(
+    'finds none in %j',
+    (text) => {
+      expect(() => JSON.parse(text) as unknown).not.toThrow();
+      expect(jsonErrorAt(text)).toBe(text.length);
+    },
+  );
+
+  it('never disagrees with JSON.parse on where a good text was damaged', () => {
+    const good = JSON.stringify({ items: ['a', 'b\n', '\u20ac'], n: [1, -2.5e-7, true, null], o: { p: {} } });
+    for (let at = 0; at < good.length; at++) {
+      for (const damage of ['', '}', ']', ',', '"', 'x', '\u0001', '\\']) {
+        const text = good.slice(0, at) + damage + good.slice(at + 1);
+        let broken = false;
+        try {
+          JSON.parse(text);
+        } catch {
+          broken = true;
+        }
+        const position = jsonErrorAt(text);
+        if (!broken) expect(position).toBe(text.length);
+        // What stands before the fault is the beginning of some JSON text; a damaged string may end much later.
+        else expect(position).toBeGreaterThanOrEqual(Math.min(at, text.length) === at ? 0 : at);
+        if (broken) expect(position).toBeLessThanOrEqual(text.length);
+      }
+    }
+  });
+
+  it('is linear and takes any depth', () => {
+    const began = Date.now();
+    expect(jsonErrorAt('['.repeat(1_000_000))).toBe(1_000_000);
+    expect(jsonErrorAt(`["${'x'.repeat(1_000_000)}`)).toBe(1_000_002);
+    expect(Date.now() - began).toBeLessThan(2_000);
+  });
+});

@@ -1,0 +1,97 @@
+/** What may come next. */
+type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end';
+/** A token, by its first character. */
+type Token = '[' | ']' | '{' | '}' | ':' | ',' | 'string' | 'scalar';
+
+const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+/**
+ * Where a text stops being JSON, in characters from 0; its length if it merely ends too early. Run only on texts that
+ * JSON.parse has refused, because its messages do not always say where. Linear time, no recursion.
+ */
+export function jsonErrorAt(text: string): number {
+  const open: ('[' | '{')[] = [];
+  let expected: Expected = 'value';
+  let at = skipSpace(text, 0);
+  while (at < text.length) {
+    const token = tokenAt(text, at);
+    const next = follow(expected, token, open);
+    if (next === undefined) return at;
+    const end = tokenEnd(token, text, at);
+    if (!end.whole) return end.at;
+    expected = next;
+    at = skipSpace(text, end.at);
+  }
+  return text.length;
+}
+
+function tokenAt(text: string, at: number): Token {
+  const char = text[at] as string;
+  if (char === '"') return 'string';
+  return '[]{}:,'.includes(char) ? (char as Token) : 'scalar';
+}
+
+/** What may follow `token`, or undefined if it is not what was expected. Keeps the open brackets. */
+function follow(expected: Expected, token: Token, open: ('[' | '{')[]): Expected | undefined {
+  const container = open.at(-1);
+  const closes = (token === ']' && container === '[') || (token === '}' && container === '{');
+  if (closes && expected !== 'value' && expected !== 'key' && expected !== 'colon') {
+    open.pop();
+    return 'comma or end';
+  }
+  switch (expected) {
+    case 'value':
+    case 'value or ]':
+      if (token === 'string' || token === 'scalar') return 'comma or end';
+      if (token !== '[' && token !== '{') return undefined;
+      open.push(token);
+      return token === '[' ? 'value or ]' : 'key or }';
+    case 'key':
+    case 'key or }':
+      return token === 'string' ? 'colon' : undefined;
+    case 'colon':
+      return token === ':' ? 'value' : undefined;
+    case 'comma or end':
+      if (token !== ',' || container === undefined) return undefined;
+      return container === '[' ? 'value' : 'key';
+  }
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (let c = text.charCodeAt(at); c === 32 || c === 10 || c === 13 || c === 9; c = text.charCodeAt(at))
+    at++;
+  return at;
+}
+
+/** Where a token ends or, if it is not whole, where it breaks. */
+interface End {
+  readonly at: number;
+  readonly whole: boolean;
+}
+
+function tokenEnd(token: Token, text: string, at: number): End {
+  if (token === 'string') return stringEnd(text, at);
+  if (token !== 'scalar') return { at: at + 1, whole: true };
+  const end = matchEnd(SCALAR, text, at);
+  return { at: end ?? at, whole: end !== undefined };
+}
+
+function stringEnd(text: string, from: number): End {
+  let at = from + 1;
+  while (at < text.length) {
+    const c = text.charCodeAt(at);
+    if (c === 34) return { at: at + 1, whole: true };
+    if (c < 32) break;
+    const next = c === 92 ? matchEnd(ESCAPE, text, at) : at + 1;
+    if (next === undefined) break;
+    at = next;
+  }
+  return { at, whole: false };
+}
+
+function matchEnd(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}

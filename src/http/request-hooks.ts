@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { StartRules } from '../auth/start-rules.js';
+import type { Config } from '../config.js';
+import { ProblemError } from '../errors/problem.js';
+import type { Lifecycle } from '../health/lifecycle.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { routePattern } from './request.js';
+
+interface Watchers {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Metrics;
+}
+
+/** Paths that tell an orchestrator about a service on its way out. */
+const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** What happens to every request, known path or not, before its body is read and after its answer is sent. */
+export function useRequestHooks(
+  server: FastifyInstance,
+  { config, logger, lifecycle, metrics }: Watchers,
+): void {
+  const rules = new StartRules(config);
+  server.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    rules.check(request.headers);
+    if (lifecycle.shuttingDown) {
+      reply.raw.shouldKeepAlive = false;
+      if (!PROBES.has(routePattern(request)))
+        throw new ProblemError('OVERLOADED', 'the service is shutting down');
+    }
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    const route = request.is404 ? 'unknown' : routePattern(request);
+    metrics.countRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
+    if (logger.isLevelEnabled('debug')) {
+      const { id: requestId, method } = request;
+      logger.debug({ requestId, method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
+    }
+    done();
+  });
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Operation } from '#store';
+import { ProblemError } from '../errors/problem.js';
+import { routePattern, type Request } from '../http/request.js';
+import { makeId, readMadeId } from './made-id.js';
+
+/**
+ * What the calls of one request carry to the store: `whole` for a JSON body, `block` for each block of a streamed one.
+ * For mutations it is an Operation, for reads a deadline.
+ */
+export interface Calls<C> {
+  whole(): C;
+  block(firstLine: number, items: readonly string[]): C;
+}
+
+const VISIBLE_ASCII = /^[!-~]{1,255}$/;
+
+/**
+ * The operation of one request (guarantee G5), from its `Idempotency-Key` or an id made for it.
+ *
+ * The fingerprint tells a repeat from a reuse of the key for something else. Under a caller's key, which may come back
+ * for a day, it is a cryptographic digest. Under a made id it is a CRC-32: it is computed for every request, repeated or
+ * not, and only has to notice a mistake of the one client that was given the id.
+ */
+export class RequestOperation implements Calls<Operation> {
+  private constructor(
+    readonly id: string,
+    private readonly identity: Pick<Operation, 'origin' | 'repeat' | 'madeAt'>,
+    private readonly route: string,
+    private readonly wholeFingerprint: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Throws VALIDATION_FAILED for a malformed key, IDEMPOTENCY_KEY_REUSED for a made id of another request. */
+  static of(request: Request, timeoutMs: number): RequestOperation {
+    const key = request.headers['idempotency-key'];
+    const route = routeOf(request);
+    const body = request.rawBody ?? '';
+    if (key === undefined) return RequestOperation.make(route, body, timeoutMs);
+    if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) {
+      throw new ProblemError(
+        'VALIDATION_FAILED',
+        'Idempotency-Key must be 1 to 255 visible ASCII characters',
+      );
+    }
+    const made = readMadeId(key);
+    if (made === undefined) {
+      const identity = { origin: 'caller', repeat: true } as const;
+      return new RequestOperation(key, identity, route, digest(route, body), timeoutMs);
+    }
+    const checksum = checksumOf(route, body);
+    if ((checksum & 0xffffff) !== made.fingerprint) {
+      throw new ProblemError('IDEMPOTENCY_KEY_REUSED', 'this operation id was made for another request');
+    }
+    const identity = { origin: 'made', repeat: true, madeAt: made.madeAt } as const;
+    return new RequestOperation(key, identity, route, hex(checksum), timeoutMs);
+  }
+
+  private static make(route: string, body: string | Buffer, timeoutMs: number): RequestOperation {
+    const checksum = checksumOf(route, body);
+    const identity = { origin: 'made', repeat: false } as const;
+    return new RequestOperation(makeId(checksum, Date.now()), identity, route, hex(checksum), timeoutMs);
+  }
+
+  whole(): Operation {
+    return this.operation(this.id, this.wholeFingerprint);
+  }
+
+  /** No caller's key has a space in it, so that no block can be taken for a request of its own. */
+  block(firstLine: number, items: readonly string[]): Operation {
+    const text = JSON.stringify(items);
+    const caller = this.identity.origin === 'caller';
+    const fingerprint = caller ? digest(this.route, text) : hex(checksumOf(this.route, text));
+    return this.operation(`${this.id} #${firstLine}`, fingerprint);
+  }
+
+  private operation(id: string, fingerprint: string): Operation {
+    return { id, fingerprint, ...this.identity, deadline: Date.now() + this.timeoutMs };
+  }
+}
+
+/** Reads have no identity, only a deadline (ms since the epoch). */
+export class ReadDeadline implements Calls<number> {
+  constructor(private readonly timeoutMs: number) {}
+
+  whole(): number {
+    return Date.now() + this.timeoutMs;
+  }
+
+  block(): number {
+    return this.whole();
+  }
+}
+
+/** The request's operation id, made if need be; undefined if the key that came is none. For error answers. */
+export function operationIdOf(request: Request): string | undefined {
+  if (request.operationId !== undefined) return request.operationId;
+  const key = request.headers['idempotency-key'];
+  if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
+  return makeId(checksumOf(routeOf(request), request.rawBody ?? ''), Date.now());
+}
+
+/** Method, pattern and name: one spelling for every escaping of the path, and without the query. */
+function routeOf(request: Request): string {
+  const { name } = request.params as { name?: string };
+  return `${request.method} ${routePattern(request)} ${name ?? ''}\n`;
+}
+
+function checksumOf(route: string, body: string | Buffer): number {
+  return crc32(body, crc32(route));
+}
+
+function hex(checksum: number): string {
+  return checksum.toString(16).padStart(8, '0');
+}
+
+function digest(route: string, body: string | Buffer): string {
+  return createHash('sha256').update(route).update(body).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,81 @@
+import { Gauge, type Registry } from 'prom-client';
+import { cellCount } from '#bloom';
+import {
+  StaleFilterError,
+  StoreError,
+  type Filter,
+  type FilterKind,
+  type FilterStats,
+  type Store,
+} from '#store';
+
+/** Filters shown: a scrape asks the store for each of them. */
+const MOST_FILTERS = 100;
+
+/** Gauges of each filter, by name: of the first MOST_FILTERS in the order of names, visited sets first. */
+export class FilterGauges {
+  private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
+  private readonly window: Gauge;
+
+  constructor(
+    private readonly store: Store,
+    registry: Registry,
+  ) {
+    const gauge = (name: string, help: string, labels: string[] = []): Gauge =>
+      new Gauge({
+        name: `unseen_filter_${name}`,
+        help,
+        labelNames: ['kind', 'filter', ...labels],
+        registers: [registry],
+      });
+    this.gauges = new Map([
+      [gauge('items', 'Items in the filter'), (_, stats) => stats.items],
+      [gauge('capacity', 'Items it was made for'), (filter) => filter.capacity],
+      [
+        gauge('fill_ratio', 'Share of non-zero counters'),
+        (filter, stats) => stats.nonZeroCells / cellCount(filter.geometry),
+      ],
+      [gauge('saturated_counters', 'Counters at 15, for ever'), (_, stats) => stats.saturatedCells],
+    ]);
+    this.window = gauge('operation_record_window_seconds', 'How long operation records are surely kept', [
+      'origin',
+    ]);
+  }
+
+  /** Asks the store; shows nothing if it is not `ready` or goes away meanwhile. */
+  async refresh(ready: boolean): Promise<void> {
+    const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
+    for (const gauge of [...this.gauges.keys(), this.window]) gauge.reset();
+    for (const { filter, stats } of rows) {
+      const labels = { kind: filter.kind, filter: filter.name };
+      for (const [gauge, value] of this.gauges) gauge.set(labels, value(filter, stats));
+      for (const origin of ['caller', 'made'] as const) {
+        this.window.set({ ...labels, origin }, stats.recordWindowSeconds[origin]);
+      }
+    }
+  }
+
+  private async rows(): Promise<{ filter: Filter; stats: FilterStats }[]> {
+    const found: Filter[] = [];
+    for (const kind of ['visited-set', 'filter'] satisfies FilterKind[]) {
+      const room = MOST_FILTERS - found.length;
+      if (room > 0) found.push(...(await this.store.list(kind, room)).filters);
+    }
+    const rows = found.map(async (filter) => {
+      // Dropped or cleared since it was listed: it is there, or not, at the next scrape.
+      const stats = await this.store.describe(filter).catch(undefinedIfExpected);
+      return stats && { filter, stats };
+    });
+    return (await Promise.all(rows)).filter((row) => row !== undefined);
+  }
+}
+
+function undefinedIfExpected(error: unknown): undefined {
+  if (error instanceof StoreError || error instanceof StaleFilterError) return undefined;
+  throw error;
+}
+
+function emptyIfExpected(error: unknown): [] {
+  undefinedIfExpected(error);
+  return [];
+}

@@ -1,0 +1,20 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Reply } from '../http/request.js';
+import { Documented } from '../openapi/decorators.js';
+import { Metrics } from './metrics.js';
+
+@ApiTags('Operation')
+@Controller('metrics')
+export class MetricsController {
+  constructor(private readonly metrics: Metrics) {}
+
+  @Get()
+  @Documented({ summary: 'Metrics for Prometheus' })
+  @ApiProduces('text/plain')
+  @ApiOkResponse({ schema: { type: 'string' } })
+  scrape(@Res({ passthrough: true }) reply: Reply): Promise<string> {
+    void reply.type(this.metrics.contentType);
+    return this.metrics.scrape();
+  }
+}

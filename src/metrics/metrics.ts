@@ -1,0 +1,76 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counts } from '../batches/batch.js';
+import type { ErrorCode } from '../errors/catalogue.js';
+import { Store } from '../store/store.token.js';
+import { FilterGauges } from './filter-gauges.js';
+
+/** Seconds; a batch of 1,000 takes a millisecond or a few. */
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What the service counts about itself, in Prometheus' text format. One registry an application, not a process. */
+@Injectable()
+export class Metrics {
+  private readonly registry = new Registry();
+  private readonly requests = new Counter({
+    name: 'unseen_http_requests_total',
+    help: 'Answered requests',
+    labelNames: ['method', 'route', 'status'],
+    registers: [this.registry],
+  });
+  private readonly durations = new Histogram({
+    name: 'unseen_http_request_duration_seconds',
+    help: 'From the request line to the last byte of the answer',
+    labelNames: ['method', 'route'],
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  });
+  private readonly items = new Counter({
+    name: 'unseen_items_total',
+    help: 'Items and URLs by what was asked and answered',
+    labelNames: ['verb', 'verdict'],
+    registers: [this.registry],
+  });
+  private readonly errors = new Counter({
+    name: 'unseen_errors_total',
+    help: 'Error answers by code',
+    labelNames: ['code'],
+    registers: [this.registry],
+  });
+  private readonly storeReady = new Gauge({
+    name: 'unseen_store_ready',
+    help: '1 if the store can serve requests',
+    registers: [this.registry],
+  });
+  private readonly filters: FilterGauges;
+
+  constructor(@Inject(Store) private readonly store: Store) {
+    collectDefaultMetrics({ register: this.registry });
+    this.filters = new FilterGauges(store, this.registry);
+  }
+
+  countRequest(method: string, route: string, status: number, seconds: number): void {
+    this.requests.inc({ method, route, status });
+    this.durations.observe({ method, route }, seconds);
+  }
+
+  countItems(verb: string, counts: Counts): void {
+    for (const [verdict, count] of Object.entries(counts)) this.items.inc({ verb, verdict }, count);
+  }
+
+  countError(code: ErrorCode): void {
+    this.errors.inc({ code });
+  }
+
+  /** All metrics as text; those of filters as they are now, or none while the store is away. */
+  async scrape(): Promise<string> {
+    const { ready } = await this.store.readiness();
+    this.storeReady.set(ready ? 1 : 0);
+    await this.filters.refresh(ready);
+    return this.registry.metrics();
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+}

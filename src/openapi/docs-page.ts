@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+
+/** Of Swagger UI's package, by the name they are served under. */
+const ASSETS: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+  ['favicon-32x32.png', 'image/png'],
+]);
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>Unseen: API</title>
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="api"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/start.js"></script>
+  </body>
+</html>
+`;
+
+// Without validatorUrl the page would ask a public service about the document.
+const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null });\n`;
+
+/** The browser, too, is told to load nothing from elsewhere. Swagger UI styles its elements inline. */
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+/** `/docs`: the API description for people, from this service alone. */
+export function serveDocsPage(server: FastifyInstance): void {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  server.get('/docs', (_, reply) =>
+    reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),
+  );
+  server.get('/docs/', (_, reply) => reply.redirect('../docs'));
+  server.get('/docs/start.js', (_, reply) => reply.type('text/javascript').send(START));
+  for (const [name, type] of ASSETS) {
+    server.get(`/docs/${name}`, async (_, reply) =>
+      reply.type(type).send(await readFile(join(folder, name))),
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { completeOperations } from './operations.js';
+
+const DESCRIPTION =
+  'Have we seen this URL (or item) before? A set that answers with a bounded rate of false positives, and that can forget. ' +
+  'Errors are RFC 9457 problems with a stable `code`.';
+
+/** The API's description, from the decorators of its controllers and DTOs. */
+export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
+  const config = new DocumentBuilder().setTitle('Unseen').setDescription(DESCRIPTION).setVersion('1').build();
+  return completeOperations(SwaggerModule.createDocument(app, config));
+}
+
+/** `/openapi.json`, built when first asked for. */
+export function serveDocument(app: NestFastifyApplication): void {
+  let document: string | undefined;
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .get('/openapi.json', (_, reply) => {
+      document ??= JSON.stringify(buildDocument(app), undefined, 2);
+      return reply.type('application/json').send(document);
+    });
+}

@@ -1,0 +1,18 @@
+import { ConfigError } from './config.js';
+import { StoreOpenError } from './store/store-open-error.js';
+
+const SYSTEM: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens on this address (HOST, PORT)',
+  EADDRNOTAVAIL: 'this machine does not have this address (HOST)',
+  EACCES: 'not allowed for this user (PORT below 1024, or DATA_DIR)',
+  ENOTFOUND: 'this name is not known (HOST)',
+};
+
+/** Why the service cannot start, for the operator: a line for what was foreseen, a stack for a defect. */
+export function startFailure(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StoreOpenError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const hint = 'code' in error && typeof error.code === 'string' ? SYSTEM[error.code] : undefined;
+  if (hint !== undefined) return `${error.message}: ${hint}`;
+  return error.stack ?? error.message;
+}

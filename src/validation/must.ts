@@ -1,0 +1,10 @@
+import type { ValidationArguments, ValidationOptions } from 'class-validator';
+import { show } from '../errors/show.js';
+
+/** Options of a class-validator rule whose message names the member, what it must be, and what it is. */
+export function must(requirement: string): ValidationOptions {
+  return {
+    message: ({ property, value }: ValidationArguments) =>
+      `${property} must ${requirement}, not ${show(value)}`,
+  };
+}

@@ -1,0 +1,16 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+
+/** Names of filters and visited sets: one name space. */
+export const NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const NAME_REQUIREMENT = 'be 1 to 64 of a-z, 0-9, ".", "_" and "-", the first a letter or digit';
+
+/** `@Param('name', NamePipe) name: string`. */
+@Injectable()
+export class NamePipe implements PipeTransform<string, string> {
+  transform(name: string): string {
+    if (NAME_PATTERN.test(name)) return name;
+    throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
+  }
+}

@@ -1,0 +1,55 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Mutation } from '../idempotency/decorators.js';
+import { RequestOperation } from '../idempotency/operations.js';
+import { MutatingRoute } from '../openapi/decorators.js';
+import { NamePipe } from '../validation/name.js';
+import { ShallowPipe } from '../validation/shallow.pipe.js';
+import { CrawlQueueService } from './crawl-queue.service.js';
+import { LeaseDto, LeaseIdsDto } from './visited-set.dto.js';
+import { AckedView, LeasesView, ReleasedView } from './visited-set.view.js';
+
+@ApiTags('Queue')
+@Controller('v1/visited-sets/:name/queue')
+export class QueueController {
+  constructor(private readonly queue: CrawlQueueService) {}
+
+  @Post('lease')
+  @HttpCode(200)
+  @MutatingRoute({
+    summary: 'Take URLs to fetch, hidden from others until the lease ends',
+    codes: ['VISITED_SET_NOT_FOUND'],
+  })
+  @ApiOkResponse({ type: LeasesView })
+  lease(
+    @Param('name', NamePipe) name: string,
+    @Body(ShallowPipe) body: LeaseDto,
+    @Mutation() operation: RequestOperation,
+  ): Promise<LeasesView> {
+    return this.queue.lease(name, body, operation.whole());
+  }
+
+  @Post('ack')
+  @HttpCode(200)
+  @MutatingRoute({ summary: 'Take fetched URLs off the queue', codes: ['VISITED_SET_NOT_FOUND'] })
+  @ApiOkResponse({ type: AckedView, description: 'One result per id, in order' })
+  ack(
+    @Param('name', NamePipe) name: string,
+    @Body(ShallowPipe) body: LeaseIdsDto,
+    @Mutation() operation: RequestOperation,
+  ): Promise<{ results: string[] }> {
+    return this.queue.ack(name, body.ids, operation.whole());
+  }
+
+  @Post('release')
+  @HttpCode(200)
+  @MutatingRoute({ summary: 'Give leased URLs back at once', codes: ['VISITED_SET_NOT_FOUND'] })
+  @ApiOkResponse({ type: ReleasedView, description: 'One result per id, in order' })
+  release(
+    @Param('name', NamePipe) name: string,
+    @Body(ShallowPipe) body: LeaseIdsDto,
+    @Mutation() operation: RequestOperation,
+  ): Promise<{ results: string[] }> {
+    return this.queue.release(name, body.ids, operation.whole());
+  }
+}

@@ -1,0 +1,66 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
+import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
+import type { BatchLimits } from '../batches/limits.js';
+import { WellFormedBatch } from '../batches/well-formed-batch.js';
+import { must } from '../validation/must.js';
+import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
+import { Optional } from '../validation/optional.js';
+
+const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
+const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+
+export const DEFAULT_ERROR_RATE = 1e-4;
+export const DEFAULT_URL_PROFILE = 'safe';
+
+export class CreateVisitedSetDto {
+  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'crawl' })
+  @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
+  readonly name!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_CAPACITY, example: 1_000_000 })
+  @IsInt(CAPACITY)
+  @Min(1, CAPACITY)
+  @Max(MAX_CAPACITY, CAPACITY)
+  readonly capacity!: number;
+
+  @ApiPropertyOptional({ minimum: MIN_ERROR_RATE, maximum: MAX_ERROR_RATE, default: DEFAULT_ERROR_RATE })
+  @Optional()
+  @IsNumber({}, ERROR_RATE)
+  @Min(MIN_ERROR_RATE, ERROR_RATE)
+  @Max(MAX_ERROR_RATE, ERROR_RATE)
+  readonly errorRate?: number;
+
+  @ApiPropertyOptional({
+    oneOf: [{ type: 'string', enum: ['safe', 'strict'] }, { type: 'object' }],
+    default: DEFAULT_URL_PROFILE,
+    description: 'Which URLs are one: a base profile, or an object with `base` and opt-in rules',
+  })
+  @Optional()
+  readonly urlProfile?: unknown;
+}
+
+const MAX = must('be a whole number from 1 to 1000');
+const LEASE_SECONDS = must('be a whole number from 1 to 86400');
+
+export class LeaseDto {
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 1_000, example: 10 })
+  @IsInt(MAX)
+  @Min(1, MAX)
+  @Max(1_000, MAX)
+  readonly max!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 86_400, example: 60 })
+  @IsInt(LEASE_SECONDS)
+  @Min(1, LEASE_SECONDS)
+  @Max(86_400, LEASE_SECONDS)
+  readonly leaseSeconds!: number;
+}
+
+export class LeaseIdsDto {
+  @ApiProperty({ type: [String], description: 'Ids of leased URLs' })
+  @WellFormedBatch('item')
+  readonly ids!: string[];
+
+  constructor(readonly limits: BatchLimits) {}
+}

@@ -1,0 +1,72 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Described } from '../filters/filter-catalogue.js';
+import { FilterView, filterView } from '../filters/filter.view.js';
+
+export class QueueView {
+  @ApiProperty({ type: 'integer', description: 'URLs that can be leased' }) readonly waiting!: number;
+  @ApiProperty({ type: 'integer', description: 'URLs hidden by a lease' }) readonly leased!: number;
+}
+
+export class VisitedSetView extends FilterView {
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'With all defaults filled in' })
+  readonly urlProfile!: unknown;
+  @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
+}
+
+export class VisitedSetListView {
+  @ApiProperty({ type: [VisitedSetView] }) readonly visitedSets!: VisitedSetView[];
+  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  readonly next?: string;
+}
+
+export function visitedSetView({ filter, stats }: Described): VisitedSetView {
+  const { waiting, leased } = stats.queue ?? { waiting: 0, leased: 0 };
+  return { ...filterView(filter, stats), urlProfile: filter.urlProfile, queue: { waiting, leased } };
+}
+
+export class InvalidUrlView {
+  @ApiProperty({ type: 'integer', description: 'Place in `results`, from 0' }) readonly index!: number;
+  @ApiProperty() readonly reason!: string;
+}
+
+const COUNTS = {
+  type: 'object',
+  additionalProperties: { type: 'integer' },
+  description: 'URLs by verdict',
+} as const;
+
+class UrlResultsView {
+  @ApiProperty(COUNTS) readonly counts!: Record<string, number>;
+  @ApiProperty({ type: [InvalidUrlView] }) readonly invalid!: InvalidUrlView[];
+}
+
+export class MarkedView extends UrlResultsView {
+  @ApiProperty({ enum: ['new', 'seen', 'invalid'], isArray: true }) readonly results!: string[];
+}
+
+export class CheckedView extends UrlResultsView {
+  @ApiProperty({ enum: ['seen', 'unseen', 'invalid'], isArray: true }) readonly results!: string[];
+}
+
+export class ForgottenView extends UrlResultsView {
+  @ApiProperty({ enum: ['forgotten', 'absent', 'saturated', 'invalid'], isArray: true })
+  readonly results!: string[];
+}
+
+export class LeasedUrlView {
+  @ApiProperty({ description: 'Opaque; names this lease' }) readonly id!: string;
+  @ApiProperty({ description: 'As it came in' }) readonly url!: string;
+  @ApiProperty({ type: 'integer', description: '1 on the first lease' }) readonly attempt!: number;
+}
+
+export class LeasesView {
+  @ApiProperty({ type: [LeasedUrlView] }) readonly urls!: LeasedUrlView[];
+}
+
+export class AckedView {
+  @ApiProperty({ enum: ['acked', 'expired', 'unknown'], isArray: true }) readonly results!: string[];
+}
+
+export class ReleasedView {
+  @ApiProperty({ enum: ['released', 'expired', 'unknown'], isArray: true }) readonly results!: string[];
+}

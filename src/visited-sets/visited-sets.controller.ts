@@ -1,0 +1,70 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ListQueryDto } from '../filters/filter.dto.js';
+import { answerCreated } from '../http/created.js';
+import type { Reply } from '../http/request.js';
+import { Mutation } from '../idempotency/decorators.js';
+import { RequestOperation } from '../idempotency/operations.js';
+import { Documented, MutatingRoute } from '../openapi/decorators.js';
+import { NamePipe } from '../validation/name.js';
+import { ShallowPipe } from '../validation/shallow.pipe.js';
+import { CreateVisitedSetDto } from './visited-set.dto.js';
+import { VisitedSetListView, VisitedSetView } from './visited-set.view.js';
+import { VisitedSetsService } from './visited-sets.service.js';
+
+@ApiTags('Visited sets')
+@Controller('v1/visited-sets')
+export class VisitedSetsController {
+  constructor(private readonly visitedSets: VisitedSetsService) {}
+
+  @Post()
+  @MutatingRoute({
+    summary: 'Make a visited set',
+    codes: ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
+  })
+  @ApiCreatedResponse({ type: VisitedSetView })
+  @ApiOkResponse({ type: VisitedSetView, description: 'The same visited set was there already' })
+  async create(
+    @Body(ShallowPipe) body: CreateVisitedSetDto,
+    @Mutation() operation: RequestOperation,
+    @Res({ passthrough: true }) reply: Reply,
+  ): Promise<VisitedSetView> {
+    return answerCreated(reply, '/v1/visited-sets', await this.visitedSets.create(body, operation.whole()));
+  }
+
+  @Get()
+  @Documented({ summary: 'List visited sets by name' })
+  @ApiOkResponse({ type: VisitedSetListView })
+  list(@Query(ShallowPipe) query: ListQueryDto): Promise<VisitedSetListView> {
+    return this.visitedSets.list(query);
+  }
+
+  @Get(':name')
+  @Documented({ summary: 'Describe a visited set', codes: ['VISITED_SET_NOT_FOUND', 'STORE_DATA_LOST'] })
+  @ApiOkResponse({ type: VisitedSetView })
+  get(@Param('name', NamePipe) name: string): Promise<VisitedSetView> {
+    return this.visitedSets.get(name);
+  }
+
+  @Delete(':name')
+  @HttpCode(204)
+  @MutatingRoute({ summary: 'Delete a visited set and its queue', codes: ['VISITED_SET_NOT_FOUND'] })
+  @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
+  drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
+    return this.visitedSets.drop(name, operation.whole());
+  }
+
+  @Post(':name/clear')
+  @HttpCode(200)
+  @MutatingRoute({
+    summary: 'Empty a visited set and its queue',
+    codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
+  })
+  @ApiOkResponse({ type: VisitedSetView, description: 'The visited set, empty, with a new generation' })
+  clear(
+    @Param('name', NamePipe) name: string,
+    @Mutation() operation: RequestOperation,
+  ): Promise<VisitedSetView> {
+    return this.visitedSets.clear(name, operation.whole());
+  }
+}

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { FiltersModule } from '../filters/filters.module.js';
+import { CrawlQueueService } from './crawl-queue.service.js';
+import { QueueController } from './queue.controller.js';
+import { UrlIdentity } from './url-identity.js';
+import { UrlsController } from './urls.controller.js';
+import { UrlsService } from './urls.service.js';
+import { VisitedSetsController } from './visited-sets.controller.js';
+import { VisitedSetsService } from './visited-sets.service.js';
+
+/** Joins a counting filter, the identity of URLs and the to-do queue into what a crawler asks. */
+@Module({
+  imports: [FiltersModule],
+  controllers: [VisitedSetsController, UrlsController, QueueController],
+  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService],
+})
+export class VisitedSetsModule {}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import type { Operation } from '#store';
+import { InvalidUrlProfileError, normaliseProfile, type NormalisedUrlProfile } from '#url-key';
+import { invalid } from '../errors/problem.js';
+import { FilterCatalogue } from '../filters/filter-catalogue.js';
+import type { ListQueryDto } from '../filters/filter.dto.js';
+import { DEFAULT_ERROR_RATE, DEFAULT_URL_PROFILE, type CreateVisitedSetDto } from './visited-set.dto.js';
+import { visitedSetView, type VisitedSetListView, type VisitedSetView } from './visited-set.view.js';
+
+const KIND = 'visited-set';
+
+/** Visited sets as the API shows them: counting filters in `set` semantics with a URL profile and a queue. */
+@Injectable()
+export class VisitedSetsService {
+  constructor(private readonly catalogue: FilterCatalogue) {}
+
+  async create(
+    dto: CreateVisitedSetDto,
+    operation: Operation,
+  ): Promise<{ view: VisitedSetView; created: boolean }> {
+    const { name, capacity, errorRate = DEFAULT_ERROR_RATE, urlProfile: profile = DEFAULT_URL_PROFILE } = dto;
+    const urlProfile = profileOf(profile);
+    const described = await this.catalogue.create(
+      { name, kind: KIND, type: 'counting', semantics: 'set', capacity, errorRate, urlProfile },
+      operation,
+    );
+    return { view: visitedSetView(described), created: described.created };
+  }
+
+  async get(name: string): Promise<VisitedSetView> {
+    return visitedSetView(await this.catalogue.get(name, KIND));
+  }
+
+  async list(query: ListQueryDto): Promise<VisitedSetListView> {
+    const { page, ...rest } = await this.catalogue.list(KIND, query);
+    return { visitedSets: page.map(visitedSetView), ...rest };
+  }
+
+  drop(name: string, operation: Operation): Promise<void> {
+    return this.catalogue.drop(name, KIND, operation);
+  }
+
+  async clear(name: string, operation: Operation): Promise<VisitedSetView> {
+    return visitedSetView(await this.catalogue.clear(name, KIND, operation));
+  }
+}
+
+function profileOf(input: unknown): NormalisedUrlProfile {
+  try {
+    return normaliseProfile(input);
+  } catch (error) {
+    throw error instanceof InvalidUrlProfileError ? invalid('#/urlProfile', error.message) : error;
+  }
+}

@@ -1,0 +1,168 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ERROR_CODES } from '../../src/errors/catalogue.js';
+import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { freePort, startRedis } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { STORES } from './stores.js';
+
+describe.each(STORES)('operation over HTTP, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  it('is alive and ready', async () => {
+    expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    await until('the store is ready', 5_000, async () => (await call(app, 'GET', '/readyz')).status === 200);
+    const { body } = await call(app, 'GET', '/readyz');
+    expect(body).toEqual({ status: 'ready', warnings: expect.any(Array) });
+  });
+
+  it('counts requests, items, errors and filters', async () => {
+    const name = freshName();
+    await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    await call(app, 'POST', `/v1/filters/${name}/items/add`, { items: ['a', 'b', 'a'] });
+    await call(app, 'GET', '/v1/filters/none');
+    const response = await fetch(`${app.url}/metrics`);
+    expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    const lines = (await response.text()).split('\n');
+    for (const line of [
+      'unseen_http_requests_total{method="POST",route="/v1/filters/:name/items/add",status="200"} 1',
+      'unseen_http_requests_total{method="GET",route="/v1/filters/:name",status="404"} 1',
+      'unseen_http_request_duration_seconds_count{method="POST",route="/v1/filters/:name/items/add"} 1',
+      'unseen_items_total{verb="add",verdict="new"} 2',
+      'unseen_items_total{verb="add",verdict="duplicate"} 1',
+      'unseen_errors_total{code="FILTER_NOT_FOUND"} 1',
+      'unseen_store_ready 1',
+      `unseen_filter_items{kind="filter",filter="${name}"} 2`,
+      `unseen_filter_saturated_counters{kind="filter",filter="${name}"} 0`,
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(
+      lines.some((line) => line.startsWith(`unseen_filter_fill_ratio{kind="filter",filter="${name}"} 0.0`)),
+    ).toBe(true);
+    expect(lines.some((line) => line.startsWith('unseen_filter_operation_record_window_seconds{'))).toBe(
+      true,
+    );
+    expect(lines.some((line) => line.startsWith('process_resident_memory_bytes '))).toBe(true);
+  });
+});
+
+describe('the API description', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  // To bring it up to date: UPDATE_OPENAPI=1 npm test -- test/e2e/operation
+  it('is the one in docs/openapi.json', async () => {
+    const file = join('docs', 'openapi.json');
+    const served = `${await (await fetch(`${app.url}/openapi.json`)).text()}\n`;
+    if (process.env.UPDATE_OPENAPI === '1') await writeFile(file, served);
+    expect(JSON.parse(served)).toEqual(JSON.parse(await readFile(file, 'utf8')));
+  });
+
+  it('knows every route, code and stream', async () => {
+    const { body } = await call(app, 'GET', '/openapi.json');
+    const document = body as {
+      paths: Record<
+        string,
+        Record<string, { requestBody?: { content: object }; parameters?: { name: string }[] }>
+      >;
+      components: { schemas: { Problem: { properties: { code: { enum: string[] } } } } };
+    };
+    expect(document.components.schemas.Problem.properties.code.enum).toEqual(ERROR_CODES);
+    expect(
+      Object.entries(document.paths)
+        .flatMap(([path, item]) => Object.keys(item).map((method) => `${method} ${path}`))
+        .sort(),
+    ).toEqual(
+      [
+        ...['get /healthz', 'get /readyz', 'get /metrics', 'post /v1/plan'],
+        ...['filters', 'visited-sets'].flatMap((kind) => [
+          ...[`get /v1/${kind}`, `post /v1/${kind}`, `get /v1/${kind}/{name}`, `delete /v1/${kind}/{name}`],
+          `post /v1/${kind}/{name}/clear`,
+        ]),
+        ...['add', 'check', 'remove', 'count'].map((verb) => `post /v1/filters/{name}/items/${verb}`),
+        ...['discover', 'visit', 'check', 'forget'].map(
+          (verb) => `post /v1/visited-sets/{name}/urls/${verb}`,
+        ),
+        ...['lease', 'ack', 'release'].map((verb) => `post /v1/visited-sets/{name}/queue/${verb}`),
+      ].sort(),
+    );
+    const add = document.paths['/v1/filters/{name}/items/add']?.post;
+    expect(Object.keys(add?.requestBody?.content ?? {})).toEqual([
+      'application/json',
+      'application/x-ndjson',
+      'text/plain',
+    ]);
+    expect(add?.parameters?.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(JSON.stringify(document)).not.toContain('x-unseen');
+  });
+
+  it('has a page that loads nothing from elsewhere', async () => {
+    const page = await fetch(`${app.url}/docs`);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const html = await page.text();
+    const links = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) {
+      const url = new URL(link, page.url);
+      expect(url.origin).toBe(app.url);
+      expect((await fetch(url)).status).toBe(200);
+    }
+    expect((await fetch(`${app.url}/docs/`)).url).toBe(`${app.url}/docs`);
+  });
+});
+
+describe('without Redis', () => {
+  it('starts, says so, and recovers by itself when it appears', async () => {
+    const port = await freePort();
+    const app = await startApp({
+      REDIS_URL: `redis://user:secret@127.0.0.1:${port}`,
+      REDIS_TIMEOUT_MS: '500',
+    });
+    try {
+      expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
+      const unready = await call(app, 'GET', '/readyz');
+      expect(unready).toMatchObject({ status: 503, body: { status: 'unready', reason: expect.any(String) } });
+      const filter = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01 };
+      const failed = await call(app, 'POST', '/v1/filters', filter);
+      expect(failed).toMatchObject({ status: 503, body: { code: 'STORE_UNAVAILABLE' } });
+      expect(failed.headers.get('retry-after')).toBe('1');
+      const metrics = await (await fetch(`${app.url}/metrics`)).text();
+      expect(metrics).toContain('unseen_store_ready 0');
+      for (const text of [unready.body, failed.body].map((body) => JSON.stringify(body))) {
+        expect(text).not.toMatch(/secret|127\.0\.0\.1|localhost|redis:\/\//);
+        expect(text).not.toContain(String(port));
+      }
+      const redis = await startRedis({
+        port,
+        args: ['--user', 'user', 'on', '>secret', '~*', '&*', '+@all'],
+      });
+      try {
+        await until(
+          'the service is ready',
+          20_000,
+          async () => (await call(app, 'GET', '/readyz')).status === 200,
+        );
+        expect(await call(app, 'POST', '/v1/filters', filter)).toMatchObject({ status: 201 });
+      } finally {
+        await redis.stop();
+      }
+      await until(
+        'the service is unready',
+        10_000,
+        async () => (await call(app, 'GET', '/readyz')).status === 503,
+      );
+    } finally {
+      await app.close();
+    }
+  });
+});

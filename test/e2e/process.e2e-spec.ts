@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+const running: ServiceProcess[] = [];
+const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> => {
+  const service = await startProcess(env);
+  running.push(service);
+  return service;
+};
+afterEach(async () => {
+  for (const service of running.splice(0)) await service.clean();
+});
+afterAll(removeProgram);
+
+const post = async (url: string, body: unknown): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+
+describe('starting', () => {
+  it('says in one line where it listens, where docs are and which store it has', async () => {
+    const service = await start();
+    const url = await service.url();
+    expect(service.stdout()).toBe(
+      `Unseen listens on ${url}, embedded store in ${service.dataDir}; docs: ${url}/docs\n`,
+    );
+    expect(service.stderr()).toBe('');
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+  });
+
+  it.each([
+    [{ PORT: 'http' }, 'PORT is "http": allowed is a whole number from 0 to 65535'],
+    [{ STORE: 'mongo' }, 'STORE is "mongo": allowed is embedded, redis'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud": allowed is trace, debug, info, warn, error, fatal, silent'],
+    [
+      { AUTH: 'keys' },
+      'AUTH is "keys", but this version has no API keys yet: allowed is "none", or leave it unset',
+    ],
+    [{ HOST: '0.0.0.0' }, 'HOST is "0.0.0.0", which other machines may reach, and no keys are set'],
+    [{ REDIS_URL: 'http://user:secret@host' }, 'REDIS_URL is not a URL of Redis (its value is not shown)'],
+  ])('refuses %j in one line', async (env, message) => {
+    const service = await start(env);
+    expect(await service.exit()).toBe(1);
+    expect(service.stderr()).toContain(`Unseen cannot start: ${message}`);
+    expect(service.stderr()).not.toContain('secret');
+    expect(service.stderr().trimEnd().split('\n')).toHaveLength(1);
+    expect(service.stdout()).toBe('');
+  });
+
+  it('says aloud that AUTH=none lets everyone in', async () => {
+    const service = await start({ HOST: '0.0.0.0', AUTH: 'none' });
+    await service.url();
+    await until('it warns', 1_000, () => Promise.resolve(service.stderr().includes('WARNING: AUTH=none')));
+  });
+
+  it('refuses a port in use and a data directory in use, in one line', async () => {
+    const first = await start();
+    const { port } = new URL(await first.url());
+    const second = await start({ PORT: port });
+    expect(await second.exit()).toBe(1);
+    expect(second.stderr()).toMatch(/^Unseen cannot start: .*another program listens on this address.*\n$/);
+    const third = await start({ DATA_DIR: first.dataDir });
+    expect(await third.exit()).toBe(1);
+    expect(third.stderr()).toMatch(/^Unseen cannot start: [^\n]+\n$/);
+    expect(third.stderr()).not.toContain('    at ');
+  });
+});
+
+describe('ending', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'exits with 0 on %s, idle connections or not, and keeps what it acknowledged',
+    async (signal) => {
+      const service = await start();
+      const url = await service.url();
+      await post(`${url}/v1/filters`, { name: 'kept', type: 'counting', capacity: 100, errorRate: 0.01 });
+      await post(`${url}/v1/filters/kept/items/add`, { items: ['a'] });
+      const began = Date.now();
+      service.child.kill(signal);
+      expect(await service.exit()).toBe(0);
+      expect(Date.now() - began).toBeLessThan(5_000);
+      expect(service.stderr()).toBe('');
+      const again = await start({ DATA_DIR: service.dataDir });
+      const answer = await post(`${await again.url()}/v1/filters/kept/items/check`, { items: ['a', 'b'] });
+      expect(await answer.json()).toEqual({ results: [true, false] });
+    },
+  );
+
+  it('finishes what is in flight and takes nothing new', async () => {
+    const service = await start();
+    const url = await service.url();
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
+    // Two connections with a request in flight, to be followed by others.
+    const streams = [await openStream(url), await openStream(url)] as const;
+    service.child.kill('SIGTERM');
+    await until('no new connection is taken', 2_000, () =>
+      fetch(`${url}/readyz`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    for (const [i, path] of ['/v1/filters', '/readyz'].entries()) {
+      const stream = streams[i] as OpenStream;
+      const answer = await stream.finish(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      expect(answer).toContain('{"done":true,"counts":{"absent":1001,"present":0}}');
+      expect(answer).toContain('HTTP/1.1 503 ');
+      expect(answer).toContain(
+        i === 0 ? '"code":"OVERLOADED"' : '{"status":"unready","reason":"the service is shutting down"}',
+      );
+      expect(answer).toContain('Connection: close');
+    }
+    expect(await service.exit()).toBe(0);
+  });
+
+  it('waits for them no longer than it was told', async () => {
+    const service = await start({ SHUTDOWN_GRACE_MS: '300' });
+    const url = await service.url();
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 100, errorRate: 0.01 });
+    const stuck = request(`${url}/v1/filters/f/items/add`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+    });
+    stuck.on('error', () => undefined);
+    stuck.write('a\n');
+    await sleep(100);
+    const began = Date.now();
+    service.child.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect(Date.now() - began).toBeLessThan(3_000);
+  });
+
+  it('exits at once on a second signal', async () => {
+    const service = await start({ SHUTDOWN_GRACE_MS: '60000' });
+    const url = await service.url();
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 100, errorRate: 0.01 });
+    const stuck = request(`${url}/v1/filters/f/items/add`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+    });
+    stuck.on('error', () => undefined);
+    stuck.write('a\n');
+    await sleep(100);
+    service.child.kill('SIGTERM');
+    await sleep(200);
+    expect(service.child.exitCode).toBeNull();
+    service.child.kill('SIGTERM');
+    expect(await service.exit()).toBe(1);
+  });
+});
+
+interface OpenStream {
+  /** Ends the stream, sends `next` on the same connection, and gives all that came until it was closed. */
+  finish(next: string): Promise<string>;
+}
+
+/** A stream whose first 1,000 lines have been answered. */
+async function openStream(url: string): Promise<OpenStream> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  const closed = once(socket, 'close');
+  const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const head = 'Host: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked';
+  socket.write(`POST /v1/filters/f/items/check HTTP/1.1\r\n${head}\r\n\r\n${chunk('a\n'.repeat(1_000))}`);
+  await until('the first lines are answered', 5_000, () => Promise.resolve(answer.includes('"from":1,')));
+  return {
+    async finish(next) {
+      socket.write(`${chunk('b\n')}0\r\n\r\n${next}`);
+      await closed;
+      return answer;
+    },
+  };
+}

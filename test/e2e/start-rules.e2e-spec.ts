@@ -1,0 +1,99 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startApp, type TestApp } from '../support/app.js';
+
+interface Answer {
+  status: number;
+  code?: string;
+}
+
+/** With any headers: fetch sets Host and refuses Origin. */
+function get(app: TestApp, headers: Record<string, string>, path = '/healthz'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request({ port: app.port, host: '127.0.0.1', path, headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () =>
+        resolve({ ...(JSON.parse(text) as { code?: string }), status: response.statusCode ?? 0 }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+const FORBIDDEN = { status: 403, code: 'FORBIDDEN' };
+
+describe('start rules without keys', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ ALLOWED_HOSTS: 'unseen.internal, [fd00::1]' });
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    'localhost',
+    'LOCALHOST:80',
+    '127.0.0.1',
+    '[::1]:3000',
+    'unseen.internal',
+    'Unseen.Internal:8080',
+    '[fd00::1]:1',
+  ])('takes Host %s', async (host) => {
+    expect(await get(app, { host })).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '169.254.169.254',
+    'localhost:80:80',
+    'a@localhost',
+  ])('refuses Host %j, on every path', async (host) => {
+    for (const path of ['/healthz', '/v1/filters', '/docs', '/nowhere']) {
+      expect(await get(app, { host }, path)).toMatchObject(FORBIDDEN);
+    }
+  });
+
+  it('takes requests of its own pages only', async () => {
+    const host = `localhost:${app.port}`;
+    for (const origin of [`http://${host}`, `https://${host}`]) {
+      expect(await get(app, { host, origin })).toMatchObject({ status: 200 });
+    }
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      'http://localhost:1',
+      `http://${host}.evil.example`,
+      '',
+    ]) {
+      expect(await get(app, { host, origin })).toMatchObject(FORBIDDEN);
+    }
+    expect(await get(app, { host, 'sec-fetch-site': 'cross-site' })).toMatchObject(FORBIDDEN);
+    for (const site of ['same-origin', 'none']) {
+      expect(await get(app, { host, 'sec-fetch-site': site })).toMatchObject({ status: 200 });
+    }
+  });
+});
+
+describe('start rules with AUTH=none', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ AUTH: 'none', HOST: '0.0.0.0' });
+  });
+  afterAll(() => app.close());
+
+  it('takes any Host, and still no foreign page', async () => {
+    expect(await get(app, { host: 'unseen.example' })).toMatchObject({ status: 200 });
+    expect(await get(app, { host: 'unseen.example', origin: 'http://unseen.example' })).toMatchObject({
+      status: 200,
+    });
+    expect(await get(app, { host: 'unseen.example', origin: 'http://evil.example' })).toMatchObject(
+      FORBIDDEN,
+    );
+    expect(await get(app, { host: 'unseen.example', 'sec-fetch-site': 'cross-site' })).toMatchObject(
+      FORBIDDEN,
+    );
+  });
+});

@@ -1,0 +1,27 @@
+import { startApp, type TestApp } from '../support/app.js';
+import { startRedis } from '../support/redis-server.js';
+
+/** The service on one of its stores. */
+export interface Fixture {
+  readonly name: string;
+  start(env?: Readonly<Record<string, string>>): Promise<TestApp>;
+}
+
+/** For `describe.each`: what is true over HTTP is true on both. */
+export const STORES: readonly Fixture[] = [
+  { name: 'embedded', start: (env) => startApp(env) },
+  {
+    name: 'redis',
+    async start(env) {
+      const redis = await startRedis();
+      const app = await startApp({ ...env, REDIS_URL: redis.url });
+      return {
+        ...app,
+        async close() {
+          await app.close();
+          await redis.stop();
+        },
+      };
+    },
+  },
+];
