@@ -1,0 +1,28 @@
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install scripts: the native packages bring their binaries along, and our own build needs the sources.
+RUN npm ci --ignore-scripts
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY libs libs
+COPY src src
+COPY test test
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist/libs dist/libs
+COPY --from=build /app/dist/src dist/src
+# The list that the demo takes by default.
+COPY test/data test/data
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Listening beyond loopback without keys has to be allowed by name: docker run --env AUTH=none, as docker-compose.yml does.
+CMD ["node", "dist/src/main.js"]
