@@ -1,0 +1,34 @@
+import type { FilterClient } from './filter-client.js';
+import { measured, type Measured, type Workers } from './measured.js';
+import { assertSetUp } from './row.js';
+import { BATCH } from './workload.js';
+
+/** The four cases of a filter's work, in the order in which each prepares the next. */
+export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
+export type Case = (typeof CASES)[number];
+export type Rounds = Record<Case, Measured[]>;
+
+export const noRounds = (): Rounds => ({ 'add-new': [], 'add-present': [], check: [], remove: [] });
+
+/** Runs all bodies through an empty filter, case by case, and leaves it as empty as removal makes it. */
+export async function runRound(
+  filter: FilterClient,
+  bodies: readonly Buffer[],
+  workers: Workers,
+  rounds: Rounds,
+): Promise<void> {
+  const items = bodies.length * BATCH;
+  for (const name of CASES) {
+    const verb = name === 'check' || name === 'remove' ? name : 'add';
+    let hits = 0;
+    rounds[name].push(
+      await measured(workers, items, async () => {
+        hits = await filter.batches(verb, bodies);
+      }),
+    );
+    const expected = name === 'add-present' ? 0 : items;
+    // Some of the new ones test positive by chance, and were not stored then.
+    const chance = name === 'add-new' || name === 'remove' ? 0.01 * items : 0;
+    assertSetUp(Math.abs(hits - expected) <= chance, `${name}: ${hits} of ${items}, not ${expected}`);
+  }
+}

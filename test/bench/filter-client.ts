@@ -1,0 +1,103 @@
+import { HttpClient, inFlight } from './http-client.js';
+import { assertSetUp } from './row.js';
+import { BATCH, lineBody } from './workload.js';
+
+export type Verb = 'add' | 'check' | 'remove';
+
+/** A counting filter of the service, as a client in a hurry uses it. */
+export class FilterClient {
+  private readonly http: HttpClient;
+
+  constructor(
+    port: number,
+    readonly name: string,
+    readonly width: number,
+  ) {
+    this.http = new HttpClient(port, width);
+  }
+
+  async create(capacity: number, errorRate: number): Promise<FilterView> {
+    const body = { name: this.name, type: 'counting', capacity, errorRate };
+    const reply = await this.http.post('/v1/filters', Buffer.from(JSON.stringify(body)));
+    assertSetUp(reply.status === 201, `filter ${this.name} was made anew`);
+    return JSON.parse(reply.text) as FilterView;
+  }
+
+  async clear(): Promise<void> {
+    await this.http.post(`/v1/filters/${this.name}/clear`, Buffer.alloc(0));
+  }
+
+  async view(): Promise<FilterView> {
+    return JSON.parse((await this.http.get(`/v1/filters/${this.name}`)).text) as FilterView;
+  }
+
+  /** Sends every body, `width` at a time. Returns how many items were answered new, present or removed. */
+  async batches(verb: Verb, bodies: readonly Buffer[], batch = BATCH): Promise<number> {
+    const path = this.path(verb);
+    let hits = 0;
+    await inFlight(this.width, bodies.length, async (i) => {
+      const { text } = await this.http.post(path, bodies[i] as Buffer);
+      const { results } = JSON.parse(text) as { results: (boolean | string)[] };
+      assertSetUp(results.length === batch, `${verb} answers every item of a batch`);
+      for (const result of results) if (result === true || result === 'removed') hits++;
+    });
+    return hits;
+  }
+
+  /** One item a call. Returns each call's time in ms. */
+  async singles(verb: Verb, bodies: readonly Buffer[], expected: string): Promise<number[]> {
+    const path = this.path(verb);
+    const times: number[] = [];
+    await inFlight(this.width, bodies.length, async (i) => {
+      const from = performance.now();
+      const { text } = await this.http.post(path, bodies[i] as Buffer);
+      times.push(performance.now() - from);
+      assertSetUp(text === expected, `${verb} of one item answers ${expected}, not ${text}`);
+    });
+    return times;
+  }
+
+  /** One streamed body. Returns its last line's counts. */
+  async stream(
+    verb: Verb,
+    format: 'ndjson' | 'text',
+    body: Buffer,
+    answers: boolean,
+  ): Promise<Record<string, number>> {
+    const type = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain';
+    const path = `${this.path(verb)}${answers ? '' : '?results=none'}`;
+    const { text } = await this.http.post(path, body, type);
+    const last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
+    const { done, counts } = JSON.parse(last) as { done?: boolean; counts: Record<string, number> };
+    assertSetUp(done === true, `a stream ends with its counts, not ${last.slice(0, 200)}`);
+    return counts;
+  }
+
+  /** Adds made-up URLs, quickly. */
+  async fill(first: number, count: number): Promise<void> {
+    const lines = Math.min(count, 100_000);
+    await inFlight(2, count / lines, async (i) => {
+      await this.stream('add', 'text', lineBody('text', first + i * lines, lines), false);
+    });
+  }
+
+  /** The service's own metrics: the first value under a name. */
+  async metric(name: string): Promise<number> {
+    const { text } = await this.http.get('/metrics');
+    return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
+  }
+
+  close(): void {
+    this.http.close();
+  }
+
+  private path(verb: Verb): string {
+    return `/v1/filters/${this.name}/items/${verb}`;
+  }
+}
+
+/** The parts of a filter's description that rows use. */
+export interface FilterView {
+  readonly memoryBytes: number;
+  readonly items: number;
+}

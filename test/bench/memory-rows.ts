@@ -1,0 +1,85 @@
+import { rm } from 'node:fs/promises';
+import { FilterClient } from './filter-client.js';
+import { residentMemory } from './process-usage.js';
+import { assertSetUp, atMost, type BenchOptions, type Group, type Row } from './row.js';
+import { makeDataDir, Service } from './service.js';
+import { jsonBody } from './workload.js';
+
+const CAPACITY = 10_000_000;
+const ERROR_RATE = 1e-2;
+const FILTER = 'memory';
+const MB = 1e6;
+
+/** A full embedded filter: what it takes in memory, and how long the service takes to come back with it. */
+export const memoryGroup: Group = {
+  name: 'embedded-memory',
+  async measure(options) {
+    const dataDir = await makeDataDir();
+    try {
+      const memory = await memoryRow(options, dataDir);
+      return [memory, ...(await restartRows(dataDir))];
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  },
+};
+
+async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {
+  const filled = options.quick ? CAPACITY / 10 : CAPACITY;
+  const service = await Service.start({ dataDir });
+  try {
+    const filter = new FilterClient(service.port, FILTER, 2);
+    const before = residentMemory(service.pid);
+    const externalBefore = await filter.metric('nodejs_external_memory_bytes');
+    const { memoryBytes } = await filter.create(CAPACITY, ERROR_RATE);
+    const external = (await filter.metric('nodejs_external_memory_bytes')) - externalBefore;
+    await filter.fill(0, filled);
+    const { items } = await filter.view();
+    assertSetUp(items > filled * (1 - ERROR_RATE), `the items are stored: ${items} of ${filled}`);
+    const full = residentMemory(service.pid);
+    filter.close();
+    const off = (100 * Math.abs(external - memoryBytes)) / memoryBytes;
+    const own = (full.total - full.database - memoryBytes) / MB;
+    return {
+      name: 'embedded/memory-10^7',
+      figures: [
+        { name: 'RSS before', value: before.total / MB, unit: 'MB' },
+        { name: 'RSS full', value: full.total / MB, unit: 'MB' },
+        { name: 'of it anonymous', value: full.anonymous / MB, unit: 'MB' },
+        { name: 'of it program', value: full.program / MB, unit: 'MB' },
+        { name: 'of it database map', value: full.database / MB, unit: 'MB' },
+        { name: 'cells', value: memoryBytes / MB, unit: 'MB' },
+      ],
+      targets: [
+        atMost('buffers off the geometry', off, 3, '%'),
+        atMost('RSS less cells and database map', own, 150, 'MB'),
+      ],
+    };
+  } finally {
+    await service.stop();
+  }
+}
+
+/** After a graceful end, and after kill -9. */
+async function restartRows(dataDir: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+    const service = await Service.start({ dataDir });
+    try {
+      const filter = new FilterClient(service.port, FILTER, 1);
+      const present = await filter.batches('check', [jsonBody(0, 1_000)]);
+      assertSetUp(present > 980, `the items are there again: ${present} of 1000`);
+      rows.push({
+        name: `embedded/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
+        figures: [{ name: 'until ready', value: service.startMs, unit: 'ms' }],
+      });
+      // What a crash leaves behind: changes that are in the journal only.
+      await filter.batches('remove', [jsonBody(0, 1_000)]);
+      await filter.batches('add', [jsonBody(0, 1_000)]);
+      filter.close();
+    } finally {
+      await service.stop('SIGKILL');
+    }
+  }
+  return rows;
+}

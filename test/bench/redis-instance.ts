@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { Redis } from 'ioredis';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+
+/** Scripts that hold Redis for longer are counted. */
+export const SLOW_MICROS = 1_000;
+
+/** Wall times of scripts, as Redis keeps them: on a busy machine they include the time that others ran. */
+export interface ScriptTimes {
+  readonly calls: number;
+  readonly micros: number;
+  /** Scripts above SLOW_MICROS. */
+  readonly slow: number;
+  /** The longest of those. */
+  readonly worstMicros: number;
+}
+
+/** A redis-server of the bench's own, keeping nothing on disk, and a connection to ask it about itself. */
+export class RedisInstance {
+  private constructor(
+    private readonly server: RedisServer,
+    readonly client: Redis,
+  ) {}
+
+  static async start(): Promise<RedisInstance> {
+    const args = ['--slowlog-log-slower-than', String(SLOW_MICROS), '--slowlog-max-len', '100000'];
+    const server = await startRedis({ args });
+    return new RedisInstance(server, new Redis(server.port, '127.0.0.1'));
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  /** CPU time it has used, user and system, in µs. */
+  async cpuMicros(): Promise<number> {
+    const info = await this.client.info('cpu');
+    const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]);
+    return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
+  }
+
+  async usedMemory(): Promise<number> {
+    return Number(/^used_memory:(\d+)/m.exec(await this.client.info('memory'))?.[1]);
+  }
+
+  /** Memory of all string values: the cells of all filters. */
+  async stringsMemory(): Promise<number> {
+    let sum = 0;
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.client.scan(cursor, 'COUNT', 1_000, 'TYPE', 'string');
+      for (const key of keys) sum += Number(await this.client.memory('USAGE', key));
+      cursor = next;
+    } while (cursor !== '0');
+    return sum;
+  }
+
+  async resetScriptTimes(): Promise<void> {
+    await this.client.slowlog('RESET');
+    await this.client.config('RESETSTAT');
+  }
+
+  /** Of the scripts since the last reset. */
+  async scriptTimes(): Promise<ScriptTimes> {
+    const stats = await this.client.info('commandstats');
+    const [, calls, micros] = /^cmdstat_evalsha:calls=(\d+),usec=(\d+)/m.exec(stats) ?? [];
+    const entries = (await this.client.slowlog('GET', -1)) as [number, number, number, string[]][];
+    const slow = entries.filter(([, , , [command]]) => /^evalsha?$/i.test(command ?? ''));
+    return {
+      calls: Number(calls ?? 0),
+      micros: Number(micros ?? 0),
+      slow: slow.length,
+      worstMicros: Math.max(0, ...slow.map(([, , duration]) => duration)),
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.client.disconnect();
+    await this.server.stop();
+  }
+}
+
+/** What the Redis server here is, or undefined if there is none that is recent enough. */
+export function redisVersion(): string | undefined {
+  try {
+    const program = execFileSync(process.execPath, ['scripts/redis-ensure.mjs', '--path'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return /v=(\S+)/.exec(execFileSync(program.trim(), ['--version'], { encoding: 'utf8' }))?.[1];
+  } catch {
+    return undefined;
+  }
+}

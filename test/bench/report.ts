@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { redisVersion } from './redis-instance.js';
+import type { Figure, Row, Target } from './row.js';
+
+/** What a run leaves behind, as JSON: enough to compare it with another one row by row. */
+export interface Report {
+  readonly date: string;
+  readonly quick: boolean;
+  readonly machine: Machine;
+  readonly rows: readonly Row[];
+}
+
+export interface Machine {
+  readonly cores: number;
+  readonly cpu: string;
+  readonly node: string;
+  readonly redis: string;
+}
+
+export function thisMachine(): Machine {
+  const cores = cpus();
+  return {
+    cores: cores.length,
+    cpu: cores[0]?.model.trim() ?? 'unknown',
+    node: process.versions.node,
+    redis: redisVersion() ?? 'none',
+  };
+}
+
+/** Two Markdown tables, rows and targets, under a line that says where they come from. */
+export function markdown(report: Report): string {
+  const { cores, cpu, node, redis } = report.machine;
+  const rows = report.rows.map(({ name, itemsPerSecond, cpu: used, ratio, figures }) => [
+    name,
+    itemsPerSecond === undefined ? '' : Math.round(itemsPerSecond).toLocaleString('en'),
+    number(used?.client),
+    number(used?.service),
+    number(used?.server),
+    ratio === undefined ? '' : `${number(ratio.value)} × ${ratio.against.replace('reference/', '')}`,
+    (figures ?? []).map(figureText).join(', '),
+  ]);
+  const targets = report.rows.flatMap(({ name, targets }) =>
+    (targets ?? []).map((target) => [name, ...targetCells(target)]),
+  );
+  return [
+    `${report.date.slice(0, 10)}, ${cores} cores (${cpu}), Node ${node}, Redis ${redis}${report.quick ? ', --quick' : ''}`,
+    table(['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'Redis µs against', 'and'], rows),
+    table(['row', 'target', 'measured', ''], targets),
+  ].join('\n\n');
+}
+
+const figureText = ({ name, value, unit }: Figure) => `${name} ${withUnit(value, unit)}`;
+
+function targetCells({ what, bound, limit, unit, measured, met }: Target): string[] {
+  return [`${what}: ${bound} ${withUnit(limit, unit)}`, withUnit(measured, unit), met ? 'met' : '**missed**'];
+}
+
+function withUnit(value: number, unit: string): string {
+  return `${number(value)} ${unit}`.trimEnd();
+}
+
+/** Three significant digits, or all of a larger whole part. */
+function number(value: number | undefined): string {
+  if (value === undefined) return '';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
+  return String(Number(value.toPrecision(3)));
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+const BEGIN = '<!-- bench:begin -->';
+const END = '<!-- bench:end -->';
+
+/** Puts `text` between the marks of a Markdown file. Throws if they are not there. */
+export function updateMarkdown(file: string, text: string): void {
+  const old = readFileSync(file, 'utf8');
+  const from = old.indexOf(BEGIN);
+  const to = old.indexOf(END);
+  if (from < 0 || to < from) throw new Error(`${file} has no ${BEGIN} … ${END}`);
+  writeFileSync(file, `${old.slice(0, from + BEGIN.length)}\n\n${text}\n\n${old.slice(to)}`);
+}

@@ -1,0 +1,64 @@
+/** What one row of the bench measured. Rows are compared between runs by their names, which are stable. */
+export interface Row {
+  readonly name: string;
+  readonly itemsPerSecond?: number;
+  readonly cpu?: CpuPerItem;
+  /** CPU of the compared part against the same part of another row of this run, which holds better than absolutes. */
+  readonly ratio?: { readonly value: number; readonly against: string };
+  /** Everything else. */
+  readonly figures?: readonly Figure[];
+  readonly targets?: readonly Target[];
+}
+
+/** CPU time, user and system, of all threads of a process, in µs per item. */
+export interface CpuPerItem {
+  readonly client?: number;
+  readonly service?: number;
+  /** Redis. */
+  readonly server?: number;
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+}
+
+export interface Target {
+  readonly what: string;
+  readonly measured: number;
+  readonly unit: string;
+  readonly bound: 'at most' | 'at least';
+  readonly limit: number;
+  readonly met: boolean;
+}
+
+export function atMost(what: string, measured: number, limit: number, unit: string): Target {
+  return { what, measured, unit, bound: 'at most', limit, met: measured <= limit };
+}
+
+export function atLeast(what: string, measured: number, limit: number, unit: string): Target {
+  return { what, measured, unit, bound: 'at least', limit, met: measured >= limit };
+}
+
+/** Rows that are measured together, chosen by name with --rows. */
+export interface Group {
+  readonly name: string;
+  measure(options: BenchOptions): Promise<Row[]>;
+}
+
+export interface BenchOptions {
+  /** A sixth of the work, one round each: shows that everything runs, not how fast. */
+  readonly quick: boolean;
+  /** Least time of measurement per row, where rows repeat until it is over. */
+  readonly seconds: number;
+  /** URLs to canonicalise, one a line. */
+  readonly file: string;
+  /** Folder for CPU profiles of the service, if wanted. */
+  readonly profileDir: string | undefined;
+}
+
+/** The set-up of a row does not hold, so its figures would mean nothing. */
+export function assertSetUp(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new Error(`the set-up does not hold: ${what}`);
+}

@@ -1,0 +1,98 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/redis-server.js';
+import { HttpClient } from './http-client.js';
+
+const PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const START_MS = 60_000;
+const STOP_MS = 60_000;
+
+export interface ServiceOptions {
+  /** Settings of the service; it gets no other environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where it keeps its data; else in a folder that is made for it and removed with it. */
+  readonly dataDir?: string;
+  /** Folder to which it writes a CPU profile when it stops. */
+  readonly profileDir?: string | undefined;
+}
+
+/** One service process, as `npm start` runs it, on a free port. */
+export class Service {
+  private constructor(
+    readonly port: number,
+    /** From the start of the process to the first 200 of /readyz. */
+    readonly startMs: number,
+    private readonly child: ChildProcess,
+    private readonly ownDir: string | undefined,
+  ) {}
+
+  static async start(options: ServiceOptions = {}): Promise<Service> {
+    const ownDir = options.dataDir === undefined ? await makeDataDir() : undefined;
+    const port = await freePort();
+    const profiling = options.profileDir ? ['--cpu-prof', '--cpu-prof-dir', options.profileDir] : [];
+    if (options.profileDir) await mkdir(options.profileDir, { recursive: true });
+    const from = performance.now();
+    const child = spawn(process.execPath, [...profiling, PROGRAM], {
+      env: { PORT: String(port), DATA_DIR: options.dataDir ?? ownDir, LOG_LEVEL: 'error', ...options.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    await untilReady(child, port);
+    return new Service(port, performance.now() - from, child, ownDir);
+  }
+
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
+  /** Ends the process: SIGTERM shuts it down gracefully. Removes its folder unless that was given. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const exited = once(this.child, 'exit');
+      this.child.kill(signal);
+      const lastResort = setTimeout(() => this.child.kill('SIGKILL'), STOP_MS);
+      await exited;
+      clearTimeout(lastResort);
+    }
+    if (this.ownDir) await rm(this.ownDir, { recursive: true, force: true });
+  }
+}
+
+/** A new folder under the system's one for temporary files. */
+export function makeDataDir(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'unseen-bench-'));
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+async function untilReady(child: ChildProcess, port: number): Promise<void> {
+  let words = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-2_000);
+  });
+  const client = new HttpClient(port, 1);
+  try {
+    const end = Date.now() + START_MS;
+    while (Date.now() < end && child.exitCode === null) {
+      const status = await client.get('/readyz').then(
+        (reply) => reply.status,
+        () => 0,
+      );
+      if (status === 200) return;
+      await sleep(5);
+    }
+  } finally {
+    client.close();
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the service did not get ready: ${words}`);
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+
+/** Items a batch, where a row does not say otherwise. */
+export const BATCH = 1_000;
+
+/** The i-th of the made-up URLs: all distinct, 77 bytes, like those of a news archive. */
+export function urlAt(i: number): string {
+  const site = String(i % 997).padStart(3, '0');
+  return `https://www.news-${site}.example.org/archive/2026/11/21/story-${String(i).padStart(14, '0')}.html`;
+}
+
+/** `count` URLs from the `first` on. */
+export function urls(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => urlAt(first + i));
+}
+
+/** Lines of a file that are not empty. */
+export function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line !== '');
+}
+
+/** JSON bodies of `items` in batches, made before any clock starts. */
+export function jsonBodies(first: number, count: number, batch = BATCH): Buffer[] {
+  return Array.from({ length: count / batch }, (_, b) => jsonBody(first + b * batch, batch));
+}
+
+export function jsonBody(first: number, count: number): Buffer {
+  return Buffer.from(JSON.stringify({ items: urls(first, count) }));
+}
+
+/** One body with an item a line. */
+export function lineBody(format: 'ndjson' | 'text', first: number, count: number): Buffer {
+  const lines = urls(first, count).map((url) => (format === 'ndjson' ? JSON.stringify(url) : url));
+  return Buffer.from(`${lines.join('\n')}\n`);
+}
