@@ -68,6 +68,11 @@ describe('settings', () => {
       '[fd00::1]',
       '[::1]',
     ]);
+    expect(readConfig({ AUTH: 'none', HOST: '0.0.0.0' }).allowedHosts).toEqual([]);
+    expect(readConfig({ AUTH: 'none', HOST: '0.0.0.0', ALLOWED_HOSTS: 'unseen' }).allowedHosts).toEqual([
+      'unseen',
+      '0.0.0.0',
+    ]);
   });
 
   it.each([

@@ -16,7 +16,7 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** `open`: loopback without keys. `none`: said aloud, anywhere. */
   readonly auth: 'open' | 'none';
-  /** Lower-case names that a Host header may have, besides the loopback ones. */
+  /** Lower-case names that a Host header may have, besides the loopback ones; empty: any, with AUTH=none. */
   readonly allowedHosts: readonly string[];
   readonly maxBatchItems: number;
   readonly maxItemBytes: number;
@@ -59,6 +59,7 @@ export function readConfig(env: Environment): Config {
   if (redisUrl !== undefined && redisCluster.length > 0) {
     throw new ConfigError('REDIS_URL and REDIS_CLUSTER are both set: allowed is one of them');
   }
+  const auth = authFor(read, host);
   const onRedis = redisUrl !== undefined || redisCluster.length > 0;
   const store = read.oneOf('STORE', ['embedded', 'redis'], onRedis ? 'redis' : 'embedded');
   return {
@@ -71,8 +72,8 @@ export function readConfig(env: Environment): Config {
     redisCluster,
     redisTimeoutMs: read.whole('REDIS_TIMEOUT_MS', 2_000, 10, 600_000),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
-    auth: authFor(read, host),
-    allowedHosts: allowedHosts(read, host),
+    auth,
+    allowedHosts: allowedHosts(read, host, auth),
     maxBatchItems: read.whole('MAX_BATCH_ITEMS', 10_000, 1, 1_000_000),
     maxItemBytes: read.whole('MAX_ITEM_BYTES', 8_192, 1, MIB),
     maxBodyBytes: read.whole('MAX_BODY_BYTES', 16 * MIB, 1_024, 1_024 * MIB),
@@ -101,12 +102,14 @@ function authFor(read: Reader, host: string): Config['auth'] {
   return auth === 'none' ? 'none' : 'open';
 }
 
-function allowedHosts(read: Reader, host: string): string[] {
+/** Empty with AUTH=none unless said: only the operator knows under which names others reach the service. */
+function allowedHosts(read: Reader, host: string, auth: Config['auth']): string[] {
   const names = read.list(
     'ALLOWED_HOSTS',
     /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)$/i,
     'host names without ports, comma separated',
   );
+  if (auth === 'none' && names.length === 0) return [];
   return [...names, isIP(host) === 6 ? `[${host}]` : host].map((name) => name.toLowerCase());
 }
 

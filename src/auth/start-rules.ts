@@ -9,14 +9,15 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
  * What keeps web pages out while no keys are set: any page can make a browser send requests to this machine, some of
  * them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
  *
- * Refuses a Host that is not known to be this service (not with AUTH=none, where only the operator knows its names), and
- * whatever a browser marks as coming from elsewhere.
+ * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere. With
+ * AUTH=none only the operator knows the service's names: Host is checked if ALLOWED_HOSTS says them.
  */
 export class StartRules {
   private readonly hosts: ReadonlySet<string> | undefined;
 
   constructor(config: Pick<Config, 'auth' | 'allowedHosts'>) {
-    this.hosts = config.auth === 'none' ? undefined : new Set([...LOOPBACK, ...config.allowedHosts]);
+    const unknown = config.auth === 'none' && config.allowedHosts.length === 0;
+    this.hosts = unknown ? undefined : new Set([...LOOPBACK, ...config.allowedHosts]);
   }
 
   /** Throws FORBIDDEN. */

@@ -97,3 +97,19 @@ describe('start rules with AUTH=none', () => {
     );
   });
 });
+
+describe('start rules with AUTH=none and ALLOWED_HOSTS', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ AUTH: 'none', HOST: '0.0.0.0', ALLOWED_HOSTS: 'unseen' });
+  });
+  afterAll(() => app.close());
+
+  it('takes the names said and the loopback ones only, so that no name of a page’s own leads here', async () => {
+    for (const host of ['unseen', 'unseen:3000', 'localhost:3000']) {
+      expect(await get(app, { host })).toMatchObject({ status: 200 });
+    }
+    const rebound = { host: 'evil.example', origin: 'http://evil.example' };
+    expect(await get(app, rebound)).toMatchObject(FORBIDDEN);
+  });
+});
