@@ -48,7 +48,7 @@ export interface Group {
 }
 
 export interface BenchOptions {
-  /** A sixth of the work, one round each: shows that everything runs, not how fast. */
+  /** A fraction of the work, one round each: shows that everything runs, not how fast. */
   readonly quick: boolean;
   /** Least time of measurement per row, where rows repeat until it is over. */
   readonly seconds: number;
