@@ -7,8 +7,11 @@ import { murmur3x86_128 } from './murmur3.js';
 export interface HashScheme {
   readonly number: number;
   readonly name: string;
-  /** Hashes `bytes[0, length)` under `seed` (SEED_BYTES bytes) into the four words `out[at .. at + 3]`. */
-  hash(bytes: Uint8Array, length: number, seed: Uint8Array, out: Uint32Array, at: number): void;
+  /**
+   * Hashes the first `length` bytes of `key` (32-bit words, first byte lowest) under `seed` (SEED_BYTES bytes) into
+   * the four words `out[at .. at + 3]`.
+   */
+  hash(key: Uint32Array, length: number, seed: Uint8Array, out: Uint32Array, at: number): void;
 }
 
 /** Length of every filter's seed. Scheme 1 uses its first four bytes; a keyed scheme may use them all. */
@@ -20,13 +23,13 @@ export const DEFAULT_HASH_SCHEME = 1;
 const murmur3: HashScheme = {
   number: 1,
   name: 'murmur3-x86-128',
-  hash(bytes, length, seed, out, at) {
+  hash(key, length, seed, out, at) {
     const word =
       (seed[0] as number) |
       ((seed[1] as number) << 8) |
       ((seed[2] as number) << 16) |
       ((seed[3] as number) << 24);
-    murmur3x86_128(bytes, length, word, out, at);
+    murmur3x86_128(key, length, word, out, at);
   },
 };
 

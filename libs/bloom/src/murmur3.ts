@@ -17,28 +17,21 @@ function finalMix(x: number): number {
   return h ^ (h >>> 16);
 }
 
-function word(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at] as number) |
-    ((bytes[at + 1] as number) << 8) |
-    ((bytes[at + 2] as number) << 16) |
-    ((bytes[at + 3] as number) << 24)
-  );
-}
-
-/** Little-endian word of the 0 to 4 bytes from `at` that lie before `end`. */
-function tailWord(bytes: Uint8Array, at: number, end: number): number {
-  let w = 0;
-  for (let i = Math.min(at + 4, end) - 1; i >= at; i--) w = (w << 8) | (bytes[i] as number);
-  return w;
+/** The bytes of `words[index]` that lie before byte `length`, as a little-endian word: 0 if none does. */
+function tailWord(words: Uint32Array, index: number, length: number): number {
+  const bytes = length - index * 4;
+  if (bytes <= 0) return 0;
+  const word = words[index] as number;
+  return bytes >= 4 ? word : word & ((1 << (bytes * 8)) - 1);
 }
 
 /**
- * Hashes `bytes[0, length)` with a 32-bit seed into `out[at .. at + 3]`, as unsigned words.
- * Each word is the reference implementation's output word of the same place.
+ * Hashes the first `length` bytes of `words` with a 32-bit seed into `out[at .. at + 3]`, as unsigned words. The
+ * bytes come as 32-bit words, first byte lowest: a load a word instead of four. What lies beyond `length` is not
+ * used. Each word is the reference implementation's output word of the same place.
  */
 export function murmur3x86_128(
-  bytes: Uint8Array,
+  words: Uint32Array,
   length: number,
   seed: number,
   out: Uint32Array,
@@ -48,22 +41,22 @@ export function murmur3x86_128(
   let h2 = h1;
   let h3 = h1;
   let h4 = h1;
-  const body = length & ~15;
-  for (let i = 0; i < body; i += 16) {
-    h1 ^= Math.imul(rotateLeft(Math.imul(word(bytes, i), C1), 15), C2);
+  const body = (length >>> 4) << 2;
+  for (let i = 0; i < body; i += 4) {
+    h1 ^= Math.imul(rotateLeft(Math.imul(words[i] as number, C1), 15), C2);
     h1 = (Math.imul(rotateLeft(h1, 19) + h2, 5) + 0x561ccd1b) | 0;
-    h2 ^= Math.imul(rotateLeft(Math.imul(word(bytes, i + 4), C2), 16), C3);
+    h2 ^= Math.imul(rotateLeft(Math.imul(words[i + 1] as number, C2), 16), C3);
     h2 = (Math.imul(rotateLeft(h2, 17) + h3, 5) + 0x0bcaa747) | 0;
-    h3 ^= Math.imul(rotateLeft(Math.imul(word(bytes, i + 8), C3), 17), C4);
+    h3 ^= Math.imul(rotateLeft(Math.imul(words[i + 2] as number, C3), 17), C4);
     h3 = (Math.imul(rotateLeft(h3, 15) + h4, 5) + 0x96cd1c35) | 0;
-    h4 ^= Math.imul(rotateLeft(Math.imul(word(bytes, i + 12), C4), 18), C1);
+    h4 ^= Math.imul(rotateLeft(Math.imul(words[i + 3] as number, C4), 18), C1);
     h4 = (Math.imul(rotateLeft(h4, 13) + h1, 5) + 0x32ac3b17) | 0;
   }
   // A tail word of no bytes is 0 and leaves its lane as it is, so that no case distinction is needed.
-  h4 ^= Math.imul(rotateLeft(Math.imul(tailWord(bytes, body + 12, length), C4), 18), C1);
-  h3 ^= Math.imul(rotateLeft(Math.imul(tailWord(bytes, body + 8, length), C3), 17), C4);
-  h2 ^= Math.imul(rotateLeft(Math.imul(tailWord(bytes, body + 4, length), C2), 16), C3);
-  h1 ^= Math.imul(rotateLeft(Math.imul(tailWord(bytes, body, length), C1), 15), C2);
+  h4 ^= Math.imul(rotateLeft(Math.imul(tailWord(words, body + 3, length), C4), 18), C1);
+  h3 ^= Math.imul(rotateLeft(Math.imul(tailWord(words, body + 2, length), C3), 17), C4);
+  h2 ^= Math.imul(rotateLeft(Math.imul(tailWord(words, body + 1, length), C2), 16), C3);
+  h1 ^= Math.imul(rotateLeft(Math.imul(tailWord(words, body, length), C1), 15), C2);
 
   h1 ^= length;
   h2 ^= length;

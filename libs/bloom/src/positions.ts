@@ -20,8 +20,19 @@ export interface Positions {
 }
 
 const encoder = new TextEncoder();
-/** Reused for every key; grown to the longest seen. UTF-8 takes at most three bytes a UTF-16 unit. */
+/** Reused for every key; grown to the longest seen. The words are the same memory. */
 let scratch = new Uint8Array(1024);
+let scratchWords = new Uint32Array(scratch.buffer);
+
+/** Makes room for a key: UTF-8 takes at most three bytes a UTF-16 unit. */
+function growScratch(units: number): void {
+  scratch = new Uint8Array(Math.ceil((units * 3) / 4) * 4);
+  scratchWords = new Uint32Array(scratch.buffer);
+}
+
+// Every platform that Node supports in earnest; on another one all hashes would differ, silently.
+if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
+  throw new Error('Unseen needs a little-endian machine');
 
 /**
  * The positions of `keys` under a filter's seed and geometry. Pure: the same arguments always give the same
@@ -50,10 +61,10 @@ export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry:
   const shift = 32 - Math.log2(geometry.pageCells);
   for (let i = 0; i < count; i++) {
     const key = keys[i] as string;
-    if (key.length * 3 > scratch.length) scratch = new Uint8Array(key.length * 3);
+    if (key.length * 3 > scratch.length) growScratch(key.length);
     const { written } = encoder.encodeInto(key, scratch);
     const h = i * 4;
-    scheme.hash(scratch, written, seed, hash, h);
+    scheme.hash(scratchWords, written, seed, hash, h);
     segment[i] = scale(hash[h] as number, segments);
     page[i] = scale(hash[h + 1] as number, pagesPerSegment);
     // Murmur's last words are equal for keys of up to 8 bytes: mixing in h0 keeps 64 bits of their own.

@@ -14,7 +14,7 @@ export interface Chunk {
  * about 3 GHz: 5 µs at k=6 and 128-byte pages, 8 µs at k=9 and 256. The budget leaves room for slower machines.
  */
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
-const SCRIPT_BUDGET = 600;
+const SCRIPT_BUDGET = 850;
 
 /** Items a script is given, so that none holds the server for long: a pure function of the geometry. */
 export function itemsPerScript(geometry: Geometry): number {
