@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { configFromEnvironment, type Config } from './config.js';
 import { startFailure } from './start-failure.js';
+import { Store } from './store/store.token.js';
 
 async function main(): Promise<void> {
   const config = configFromEnvironment();
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
     throw error;
   }
   announce(app, config);
+  await warnOfStore(app.get<Store>(Store));
 }
 
 /** For people; logs are for machines. */
@@ -30,6 +32,15 @@ function announce(app: NestFastifyApplication, config: Config): void {
       'WARNING: AUTH=none, so everyone who can reach this address may read, change and delete everything.\n',
     );
   }
+}
+
+/** The service runs without its store, answering 503, and recovers by itself; but the operator should know. */
+async function warnOfStore(store: Store): Promise<void> {
+  const { ready, reason = 'no reason known', warnings } = await store.readiness();
+  const complaints = ready
+    ? warnings
+    : [`the store is not ready (${reason}): requests are answered 503 until it is`];
+  for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
 }
 
 main().catch((error: unknown) => {

@@ -26,6 +26,7 @@ function limitsOf(args: ValidationArguments | undefined): BatchLimits {
 }
 
 function batchFault(value: unknown, rule: ItemRule, limits: BatchLimits): string | undefined {
+  if (value === undefined) return 'must be an array of strings, but is missing';
   if (!Array.isArray(value)) return `must be an array of strings, not ${show(value)}`;
   const { maxItems } = limits;
   if (value.length > maxItems) return `must have at most ${maxItems} entries, not ${value.length}`;

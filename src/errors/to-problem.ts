@@ -13,7 +13,7 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
 >([
   [
     'FST_ERR_CTP_INVALID_MEDIA_TYPE',
-    ['UNSUPPORTED_MEDIA_TYPE', 'the content type is missing, malformed or not taken here'],
+    ['UNSUPPORTED_MEDIA_TYPE', 'Content-Type is missing, malformed or not taken here: send application/json'],
   ],
   ['FST_ERR_CTP_BODY_TOO_LARGE', ['BODY_TOO_LARGE', 'the body is too large']],
   ['FST_ERR_BAD_URL', ['VALIDATION_FAILED', 'the URL has an invalid percent escape']],

@@ -51,11 +51,15 @@ export class FilterCatalogue {
         `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(this.config.maxFilterBytes)}`,
       );
     }
-    const { filter, created } = await this.store.create(
-      { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
-      operation,
-    );
-    return { ...(await this.describe(filter)), created };
+    try {
+      const { filter, created } = await this.store.create(
+        { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
+        operation,
+      );
+      return { ...(await this.describe(filter)), created };
+    } catch (error) {
+      throw droppedSince(spec, error);
+    }
   }
 
   get(name: string, kind: FilterKind): Promise<Described> {
@@ -103,7 +107,17 @@ export class FilterCatalogue {
   }
 }
 
+/** A repeated creation changes nothing, even if what the first one made is gone by now. */
+function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
+  const problem = inWordsOf(kind, name, error);
+  if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;
+  const detail = `"${name}" was made by this operation and dropped since: make it anew under another Idempotency-Key`;
+  return new ProblemError(problem.code, detail, { cause: error });
+}
+
+const GONE: ReadonlySet<string> = new Set(['FILTER_NOT_FOUND', 'VISITED_SET_NOT_FOUND', 'FILTER_BUSY']);
+
 function undefinedIfGone(error: unknown): undefined {
-  const gone = error instanceof ProblemError || (error instanceof StoreError && error.code === 'FILTER_BUSY');
-  if (!gone) throw error;
+  const known = error instanceof ProblemError || error instanceof StoreError;
+  if (!known || !GONE.has(error.code)) throw error;
 }

@@ -17,7 +17,10 @@ export class FiltersController {
   constructor(private readonly filters: FiltersService) {}
 
   @Post()
-  @MutatingRoute({ summary: 'Make a filter', codes: ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'] })
+  @MutatingRoute({
+    summary: 'Make a filter',
+    codes: ['FILTER_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
+  })
   @ApiCreatedResponse({ type: FilterView })
   @ApiOkResponse({ type: FilterView, description: 'The same filter was there already' })
   async create(

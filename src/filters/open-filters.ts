@@ -34,9 +34,13 @@ export class OpenFilters {
   }
 }
 
-/** The port knows filters only. */
+/** The port knows filters only, and its words for lost data may name keys: callers are told the filter's name. */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
-  if (!(error instanceof StoreError) || error.code !== 'FILTER_NOT_FOUND') return error;
+  if (!(error instanceof StoreError)) return error;
+  if (error.code === 'STORE_DATA_LOST') {
+    return new ProblemError('STORE_DATA_LOST', `the store has lost data of "${name}"`, { cause: error });
+  }
+  if (error.code !== 'FILTER_NOT_FOUND') return error;
   return kind === 'visited-set'
     ? new ProblemError('VISITED_SET_NOT_FOUND', `there is no visited set "${name}"`)
     : new ProblemError('FILTER_NOT_FOUND', `there is no filter "${name}"`);

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { LineInput, type LineFormat } from '../batches/line-input.js';
 import type { Config } from '../config.js';
-import type { ErrorCode } from '../errors/catalogue.js';
 import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { noteWellFormed } from './well-formed.js';
 import { discard } from './discard.js';
 import { jsonErrorAt } from './json-error.js';
@@ -21,29 +21,49 @@ export function useBodyParsers(server: FastifyInstance, config: Config): void {
   server.decorateRequest('rawBody', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', async (request: Request, payload: IncomingMessage) => {
-    refuseCompressed(request, payload);
+    refuseEncoded(request, payload);
+    if (Number(request.headers['content-length']) > config.maxBodyBytes) {
+      discard(payload);
+      throw tooLarge(config.maxBodyBytes);
+    }
     const raw = await readWhole(payload, config.maxBodyBytes, config.requestTimeoutMs);
     request.rawBody = raw;
     return raw.length === 0 ? undefined : parseJson(raw);
   });
   for (const [mediaType, format] of LINE_FORMATS) {
     server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
-      refuseCompressed(request, payload);
+      refuseEncoded(request, payload);
       if (request.routeOptions.config.streams) return new LineInput(payload, format);
       throw unsupported(payload, `this route takes application/json only, not ${mediaType}`);
     });
   }
 }
 
-function refuseCompressed(request: Request, payload: IncomingMessage): void {
-  const encoding = request.headers['content-encoding'];
-  if (encoding === undefined || encoding === 'identity') return;
-  throw unsupported(payload, 'the service takes no compressed bodies (Content-Encoding)');
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
+
+/** Compressed bodies, and those that say they are not UTF-8: read as it they might be other items. */
+function refuseEncoded({ headers }: Request, payload: IncomingMessage): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw unsupported(payload, 'the service takes no compressed bodies (Content-Encoding)');
+  }
+  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
+  if (!['utf-8', 'utf8', 'us-ascii'].includes(charset)) {
+    throw unsupported(payload, `a body is UTF-8, not ${show(charset)}`);
+  }
+}
+
+function tooLarge(limit: number): ProblemError {
+  return new ProblemError('BODY_TOO_LARGE', `a JSON body has at most ${limit} bytes`);
 }
 
 function unsupported(payload: IncomingMessage, detail: string): ProblemError {
   discard(payload);
   return new ProblemError('UNSUPPORTED_MEDIA_TYPE', detail);
+}
+
+function tooLate(detail: string): ProblemError {
+  return new ProblemError('REQUEST_TIMEOUT', detail);
 }
 
 /**
@@ -58,23 +78,23 @@ function readWhole(payload: Readable, limit: number, timeoutMs: number): Promise
       clearTimeout(timer);
       payload.off('data', onData).off('end', onEnd).off('close', onClose);
     };
-    const refuse = (code: ErrorCode, detail: string): void => {
+    const refuse = (problem: ProblemError): void => {
       stop();
       discard(payload);
-      reject(new ProblemError(code, detail));
+      reject(problem);
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > limit) refuse('BODY_TOO_LARGE', `a JSON body has at most ${limit} bytes`);
+      if (bytes > limit) refuse(tooLarge(limit));
       else chunks.push(chunk);
     };
     const onEnd = (): void => {
       stop();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
     };
-    const onClose = (): void => refuse('REQUEST_TIMEOUT', 'the connection was closed in mid-body');
+    const onClose = (): void => refuse(tooLate('the connection was closed in mid-body'));
     const timer = setTimeout(() => {
-      refuse('REQUEST_TIMEOUT', `the body did not arrive within ${timeoutMs} ms`);
+      refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
     }, timeoutMs);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
     payload.on('error', () => undefined);

@@ -67,12 +67,15 @@ export class RequestOperation implements Calls<Operation> {
     return this.operation(this.id, this.wholeFingerprint);
   }
 
-  /** No caller's key has a space in it, so that no block can be taken for a request of its own. */
+  /**
+   * The first block has the id itself, so that a stream under the key of a JSON body, or the other way round, is a reuse.
+   * No caller's key has a space in it, so that no later block can be taken for a request of its own.
+   */
   block(firstLine: number, items: readonly string[]): Operation {
     const text = JSON.stringify(items);
     const caller = this.identity.origin === 'caller';
     const fingerprint = caller ? digest(this.route, text) : hex(checksumOf(this.route, text));
-    return this.operation(`${this.id} #${firstLine}`, fingerprint);
+    return this.operation(firstLine === 1 ? this.id : `${this.id} #${firstLine}`, fingerprint);
   }
 
   private operation(id: string, fingerprint: string): Operation {

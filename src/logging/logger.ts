@@ -18,6 +18,9 @@ export function createLogger(config: Pick<Config, 'logLevel'>): Logger {
   });
 }
 
+/** Where Nest logs a failed start, which it throws as well, so that main.ts tells it in one line. */
+const AT_START: ReadonlySet<unknown> = new Set(['ExceptionHandler', 'NestApplication']);
+
 /** Nest's own log lines through the same logger; its start-up chatter is debugging output here. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -39,10 +42,9 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.logger.error(
-      { context: rest.at(-1), ...(message instanceof Error && { err: message }) },
-      String(message),
-    );
+    const context = rest.at(-1);
+    const level = AT_START.has(context) ? 'debug' : 'error';
+    this.logger[level]({ context, ...(message instanceof Error && { err: message }) }, String(message));
   }
 
   fatal(message: unknown, context?: unknown): void {

@@ -19,6 +19,8 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'STORE_UNAVAILABLE',
   'OVERLOADED',
 ];
+/** Errors that probes may answer. */
+const PROBE: readonly ErrorCode[] = ['FORBIDDEN'];
 /** Errors of any route that takes a body. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'delete'] as const;
@@ -76,7 +78,8 @@ function complete(path: string, marked: OperationObject & Marks): OperationObjec
   const { [X_CODES]: own = [], [X_STREAMS]: streams = false, ...operation } = marked;
   if (streams) addStreams(operation);
   const withBody = operation.requestBody === undefined ? [] : WITH_BODY;
-  if (!PROBES.includes(path)) addProblems(operation, new Set([...EVERYWHERE, ...withBody, ...own]));
+  const everywhere = PROBES.includes(path) ? PROBE : EVERYWHERE;
+  addProblems(operation, new Set([...everywhere, ...withBody, ...own]));
   return operation;
 }
 

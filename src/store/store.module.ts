@@ -7,7 +7,9 @@ async function openStore(config: Config): Promise<Store> {
   try {
     return await openAdapter(config);
   } catch (error) {
-    throw new StoreOpenError(error instanceof Error ? error.message : String(error), { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    const setting = config.store === 'embedded' ? `DATA_DIR ${JSON.stringify(config.dataDir)}` : 'Redis';
+    throw new StoreOpenError(`${setting} cannot be used: ${reason}`, { cause: error });
   }
 }
 

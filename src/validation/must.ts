@@ -5,6 +5,6 @@ import { show } from '../errors/show.js';
 export function must(requirement: string): ValidationOptions {
   return {
     message: ({ property, value }: ValidationArguments) =>
-      `${property} must ${requirement}, not ${show(value)}`,
+      `${property} must ${requirement}, ${value === undefined ? 'but is missing' : `not ${show(value)}`}`,
   };
 }

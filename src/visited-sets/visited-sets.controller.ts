@@ -20,7 +20,7 @@ export class VisitedSetsController {
   @Post()
   @MutatingRoute({
     summary: 'Make a visited set',
-    codes: ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
+    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
   })
   @ApiCreatedResponse({ type: VisitedSetView })
   @ApiOkResponse({ type: VisitedSetView, description: 'The same visited set was there already' })

@@ -313,6 +313,16 @@ describe('requests', () => {
     }
     const gzip = { ...type('application/json'), 'content-encoding': 'gzip' };
     await refused('POST', `/v1/filters/${filter}/items/add`, '{}', 'UNSUPPORTED_MEDIA_TYPE', 415, gzip);
+    for (const media of ['application/json; charset=utf-16', 'text/plain;charset="ISO-8859-1"']) {
+      await refused(
+        'POST',
+        `/v1/filters/${filter}/items/add`,
+        '{}',
+        'UNSUPPORTED_MEDIA_TYPE',
+        415,
+        type(media),
+      );
+    }
     const charset = type('application/json; charset=utf-8');
     expect(
       await call(app, 'POST', `/v1/filters/${filter}/items/check`, { items: ['a'] }, charset),

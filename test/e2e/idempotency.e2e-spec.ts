@@ -64,6 +64,32 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     });
   });
 
+  it.each([
+    ['a JSON body', 'a stream', ['application/json', '{"items":["a"]}'], ['text/plain', 'a']],
+    ['a stream', 'a JSON body', ['text/plain', 'a'], ['application/json', '{"items":["a"]}']],
+  ])('refuses the key of %s when it comes with %s', async (_, __, ...bodies) => {
+    const name = await create();
+    const statuses: number[] = [];
+    for (const [type = '', body] of bodies) {
+      const headers = { 'idempotency-key': 'one-key', 'content-type': type };
+      const init = { method: 'POST', headers, ...(body !== undefined && { body }) };
+      statuses.push((await fetch(`${app.url}/v1/filters/${name}/items/add`, init)).status);
+    }
+    expect(statuses).toEqual([200, 422]);
+    expect((await send(`/v1/filters/${name}/items/count`, { items: ['a'] })).body).toEqual({ results: [1] });
+  });
+
+  it('tells who repeats a creation that the filter is gone by now, and makes none', async () => {
+    const filter = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01 };
+    expect(await send('/v1/filters', filter, 'make')).toMatchObject({ status: 201 });
+    await call(app, 'DELETE', `/v1/filters/${filter.name}`);
+    const repeat = await send('/v1/filters', filter, 'make');
+    expect(repeat).toMatchObject({ status: 404, body: { code: 'FILTER_NOT_FOUND' } });
+    expect(repeat.body).toMatchObject({ detail: expect.stringContaining('another Idempotency-Key') });
+    expect(await call(app, 'GET', `/v1/filters/${filter.name}`)).toMatchObject({ status: 404 });
+    expect(await send('/v1/filters', filter, 'make-again')).toMatchObject({ status: 201 });
+  });
+
   it('makes an id that a retry can use, for this request only', async () => {
     const name = await create();
     const path = `/v1/filters/${name}/items/add`;
@@ -125,8 +151,8 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
   });
 
   it('keeps keys of 255 characters', async () => {
-    const name = await create();
     for (const type of ['application/json', 'application/x-ndjson']) {
+      const name = await create();
       const body = type === 'application/json' ? { items: ['a'] } : '"a"';
       const headers = { 'idempotency-key': '~'.repeat(255), 'content-type': type };
       const answer = await fetch(`${app.url}/v1/filters/${name}/items/add`, {

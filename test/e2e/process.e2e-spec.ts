@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
@@ -66,6 +67,18 @@ describe('starting', () => {
     expect(await third.exit()).toBe(1);
     expect(third.stderr()).toMatch(/^Unseen cannot start: [^\n]+\n$/);
     expect(third.stderr()).not.toContain('    at ');
+    expect([second.stdout(), third.stdout()]).toEqual(['', '']);
+    const fourth = await start({ DATA_DIR: join(first.dataDir, 'lock') });
+    expect(await fourth.exit()).toBe(1);
+    expect(fourth.stderr()).toMatch(/^Unseen cannot start: DATA_DIR "[^\n]+" cannot be used: [^\n]+\n$/);
+  });
+
+  it('starts without Redis, and says so', async () => {
+    const service = await start({ REDIS_URL: 'redis://127.0.0.1:1', REDIS_TIMEOUT_MS: '200' });
+    await service.url();
+    await until('it warns', 3_000, () =>
+      Promise.resolve(/^WARNING: the store is not ready \([^\n]+\n$/.test(service.stderr())),
+    );
   });
 });
 
