@@ -11,7 +11,7 @@ const KINDS = [
 ] as const;
 
 /** Page shapes: bytes of one page fit one byte of offset, or take two. */
-const RATES = [0.1, 1e-2, 1e-3, 1e-6];
+const RATES = [0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9];
 
 export function cellsContract(subject: Subject): void {
   describe('empty batch', () => {

@@ -1,4 +1,4 @@
-import type { Positions } from './positions.js';
+import { blankPositions, type Positions } from './positions.js';
 
 /** A batch with each item once, and the way back. */
 export interface Folded {
@@ -39,14 +39,7 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
 export function select(positions: Positions, indexes: Uint32Array): Positions {
   const k = positions.hashes;
   const count = indexes.length;
-  const chosen: Positions = {
-    count,
-    hashes: k,
-    hash: new Uint32Array(count * 4),
-    segment: new Uint32Array(count),
-    page: new Uint32Array(count),
-    cell: new Uint16Array(count * k),
-  };
+  const chosen = blankPositions(count, k);
   for (let to = 0; to < count; to++) {
     const from = indexes[to] as number;
     for (let j = 0; j < 4; j++) chosen.hash[to * 4 + j] = positions.hash[from * 4 + j] as number;

@@ -19,6 +19,18 @@ export interface Positions {
   readonly cell: Uint16Array;
 }
 
+/** Positions of `count` items with k cells each, all zero: to be filled in. */
+export function blankPositions(count: number, hashes: number): Positions {
+  return {
+    count,
+    hashes,
+    hash: new Uint32Array(count * 4),
+    segment: new Uint32Array(count),
+    page: new Uint32Array(count),
+    cell: new Uint16Array(count * hashes),
+  };
+}
+
 const encoder = new TextEncoder();
 /** Reused for every key; grown to the longest seen. The words are the same memory. */
 let scratch = new Uint8Array(1024);
@@ -47,14 +59,7 @@ export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry:
   if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   const count = keys.length;
   const k = geometry.hashes;
-  const positions: Positions = {
-    count,
-    hashes: k,
-    hash: new Uint32Array(count * 4),
-    segment: new Uint32Array(count),
-    page: new Uint32Array(count),
-    cell: new Uint16Array(count * k),
-  };
+  const positions = blankPositions(count, k);
   const { hash, segment, page, cell } = positions;
   const scheme = hashScheme(geometry.hashScheme);
   const { segments, pagesPerSegment } = geometry;

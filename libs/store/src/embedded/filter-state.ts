@@ -30,6 +30,7 @@ export interface QueueNumbers {
 /** One generation of a filter in memory. */
 export class FilterState implements RecordScope {
   readonly key: Buffer;
+  readonly since: number;
   readonly segmentBytes: number;
   readonly blocksPerSegment: number;
   readonly pageBytes: number;
@@ -62,6 +63,7 @@ export class FilterState implements RecordScope {
   ) {
     const { geometry } = filter;
     this.key = generationKey(filter.generation);
+    this.since = filter.createdAt;
     this.segmentBytes = segmentBytes(geometry);
     this.pageBytes = pageBytes(geometry);
     this.blocksPerSegment = Math.ceil(this.segmentBytes / BLOCK_BYTES);

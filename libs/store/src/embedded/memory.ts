@@ -17,7 +17,7 @@ export class Memory {
   journalBytes = 0;
 
   constructor(now: number) {
-    this.names = { key: Buffer.alloc(GENERATION_BYTES), windows: freshWindows(now) };
+    this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, windows: freshWindows(now) };
   }
 
   /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */

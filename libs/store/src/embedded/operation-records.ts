@@ -27,7 +27,7 @@ export function findRecord<T>(
   identity: Identity<T>,
   window: RecordWindow,
 ): { answer: T } | undefined {
-  const { operation, verb } = identity;
+  const { operation, scope, verb } = identity;
   const bytes =
     database.records.get(recordKey(identity, window.number)) ??
     database.records.get(recordKey(identity, window.number - 1));
@@ -38,7 +38,8 @@ export function findRecord<T>(
     }
     return { answer: verb.decode(bytes.subarray(end)) };
   }
-  if (operation.madeAt !== undefined && operation.madeAt < window.previousStartedAt) {
+  const keptSince = Math.max(window.previousStartedAt, scope.since);
+  if (operation.madeAt !== undefined && operation.madeAt < keptSince) {
     throw new StoreError('IDEMPOTENCY_KEY_EXPIRED', 'the operation id is older than the records kept');
   }
   return undefined;

@@ -21,6 +21,8 @@ export type Origin = Operation['origin'];
 export interface RecordScope {
   /** Every record's key begins with it. */
   readonly key: Buffer;
+  /** Milliseconds since the epoch: records of operations made before, if there were any, went with an earlier scope. */
+  readonly since: number;
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 
