@@ -81,7 +81,7 @@ export function readConfig(env: Environment): Config {
     streamIdleMs: read.whole('STREAM_IDLE_MS', 30_000, 10, 3_600_000),
     requestTimeoutMs: read.whole('REQUEST_TIMEOUT_MS', 30_000, 10, 3_600_000),
     maxFilterBytes: read.whole('MAX_FILTER_BYTES', 4 * 1_024 * MIB, 1_024, Number.MAX_SAFE_INTEGER),
-    operationRecordBytes: read.whole('OPERATION_RECORD_BYTES', 64 * MIB, 64 * 1_024, 16 * 1_024 * MIB),
+    operationRecordBytes: read.whole('OPERATION_RECORD_BYTES', 64 * MIB, 4 * MIB, 16 * 1_024 * MIB),
     shutdownGraceMs: read.whole('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
   };
 }

@@ -59,8 +59,9 @@ export class RequestOperation implements Calls<Operation> {
 
   private static make(route: string, body: string | Buffer, timeoutMs: number): RequestOperation {
     const checksum = checksumOf(route, body);
-    const identity = { origin: 'made', repeat: false } as const;
-    return new RequestOperation(makeId(checksum, Date.now()), identity, route, hex(checksum), timeoutMs);
+    const madeAt = Date.now();
+    const identity = { origin: 'made', repeat: false, madeAt } as const;
+    return new RequestOperation(makeId(checksum, madeAt), identity, route, hex(checksum), timeoutMs);
   }
 
   whole(): Operation {

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Filter, FilterKind, FilterSpec, Store } from '#store';
-import { add, check, expectRefusal, expectStale, filterSpec, items, made, makeFilter } from './calls.js';
+import {
+  add,
+  check,
+  count,
+  remove,
+  expectRefusal,
+  expectStale,
+  filterSpec,
+  items,
+  made,
+  makeFilter,
+} from './calls.js';
 import type { Subject } from './subject.js';
 
 export function lifeCycleContract(subject: Subject): void {
@@ -131,6 +142,22 @@ export function lifeCycleContract(subject: Subject): void {
       await expectRefusal(check(other, old, ['a']), 'FILTER_NOT_FOUND');
       await expectRefusal(add(other, old, ['a']), 'FILTER_NOT_FOUND');
       await expectRefusal(other.drop(filter.name, 'filter', made()), 'FILTER_NOT_FOUND');
+    });
+
+    it.each(['filter', 'visited-set'] as const)('is seen by calls on nothing too: %s', async (kind) => {
+      const { store } = subject;
+      const old = await makeFilter(store, { kind });
+      await store.drop(old.name, kind, made());
+      const calls = [
+        () => check(store, old, []),
+        () => count(store, old, []),
+        () => add(store, old, []),
+        () => remove(store, old, []),
+        ...(kind === 'filter'
+          ? []
+          : [() => store.queue.ack(old, [], made()), () => store.queue.release(old, ['?'], made())]),
+      ];
+      for (const call of calls) await expectRefusal(call(), 'FILTER_NOT_FOUND');
     });
 
     it('makes old handles stale once the name is taken again', async () => {

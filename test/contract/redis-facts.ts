@@ -1,9 +1,23 @@
 import { expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
-import { StoreError, type Operation } from '#store';
+import { StoreError, type Filter, type Operation } from '#store';
+import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { CounterModel } from '../support/counter-model.js';
 import { cellsPattern, type RedisHarness } from '../support/stores.js';
-import { add, check, discover, expectRefusal, items, keyed, makeFilter, remove, SEGMENTED } from './calls.js';
+import {
+  add,
+  check,
+  discover,
+  expectRefusal,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+  SEGMENTED,
+} from './calls.js';
 import { expectCells } from './cells.js';
 import type { Subject } from './subject.js';
 
@@ -91,12 +105,54 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
   });
 
+  it('a creation takes over from one that died, and leaves nothing of it, nor of what that took over from', async () => {
+    const { store } = subject;
+    const options = { kind: 'visited-set', segmentation: SEGMENTED } as const;
+    const [first, second] = [await makeFilter(store, options), await makeFilter(store, options)];
+    const { tags: retired } = await rewriteEntry(subject, first.name, () => undefined);
+    await rewriteEntry(subject, second.name, (entry) => ({ ...entry, state: 'creating', since: 0, retired }));
+    const filter = await makeFilter(store, { name: second.name });
+    expect(await add(store, filter, ['a'])).toEqual([1]);
+    for (const old of [first, second]) expect(await keysOf(subject, old)).toEqual([]);
+  });
+
+  it('a creation finishes the clearing of the same filter that died', async () => {
+    const { store } = subject;
+    const spec = filterSpec();
+    const { filter: old } = await store.create(spec, made());
+    await rewriteEntry(subject, spec.name, (entry) => ({ ...entry, state: 'clearing', since: 0 }));
+    const { filter, created } = await store.create(spec, made());
+    expect(created).toBe(false);
+    expect(await add(store, filter, ['a'])).toEqual([1]);
+    expect((await store.open(spec.name, spec.kind, { fresh: true })).generation).toBe(filter.generation);
+    expect(await keysOf(subject, old)).toEqual([]);
+  });
+
   it('drop leaves nothing behind', async () => {
     const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
-    expect(await subject.harness.find(`*${filter.generation}*`)).not.toEqual([]);
+    expect(await keysOf(subject, filter)).not.toEqual([]);
     await subject.store.drop(filter.name, filter.kind, keyed());
-    expect(await subject.harness.find(`*${filter.generation}*`)).toEqual([]);
+    expect(await keysOf(subject, filter)).toEqual([]);
   });
+}
+
+/** Names of all keys of a generation. */
+async function keysOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<string[]> {
+  return (await harness.find(`*${generation}*`)).map(({ key }) => key);
+}
+
+/** Changes a catalogue entry behind the store's back, as if an instance had died on the way; undefined deletes it. */
+async function rewriteEntry(
+  { harness }: Subject<RedisHarness>,
+  name: string,
+  change: (entry: CatalogueEntry) => CatalogueEntry | undefined,
+): Promise<CatalogueEntry> {
+  const { key, client } = (await harness.find(CATALOGUE.filters))[0]!;
+  const entry = JSON.parse((await client.hget(key, name)) ?? '') as CatalogueEntry;
+  const changed = change(entry);
+  if (changed) await client.hset(key, name, JSON.stringify(changed));
+  else await client.hdel(key, name);
+  return entry;
 }
 
 /** Makes a call, cuts its connections while it is under way, and repeats it under the same id until it is answered. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Filter, Operation, Store } from '#store';
+import { Settled, type Filter, type Operation, type Store } from '#store';
 import {
   add,
   check,
@@ -109,6 +109,42 @@ export function safeRetriesContract(subject: Subject): void {
       expect(await snapshot(subject, filter.name)).toEqual(before);
     });
 
+    it.each(['ack', 'release'] as const)(
+      'another body under the key of an %s changes nothing',
+      async (verb) => {
+        const { store } = subject;
+        const filter = await visitedSet();
+        const ids = (await store.queue.lease(filter, 200, 60_000, made())).map(({ id }) => id);
+        const operation = keyed();
+        // Of another segment than the first, where the store has segments.
+        const [first, last] = [ids.slice(0, 1), ids.slice(-1)];
+        expect([...(await store.queue[verb](filter, first, operation))]).toEqual([Settled.Done]);
+        const before = await snapshot(subject, filter.name);
+        const other = { ...operation, fingerprint: 'another request' };
+        await expectRefusal(store.queue[verb](filter, last, other), 'IDEMPOTENCY_KEY_REUSED');
+        expect(await snapshot(subject, filter.name)).toEqual(before);
+      },
+    );
+
+    it.each([':0', ':1', ' #0', '\\0', ':', '#'])(
+      'an id and the same id with %j behind it are two',
+      async (suffix) => {
+        const { store } = subject;
+        const id = `add:${randomUUID()}`;
+        for (const ids of [
+          [id, id + suffix],
+          [id + suffix, id],
+        ]) {
+          const filter = await visitedSet();
+          for (const [i, one] of ids.entries()) {
+            const keys = items(200, `with ${i}`);
+            expect(await discover(store, filter, keys, keyed(one))).toEqual(keys.map(() => 1));
+            expect(await remove(store, filter, keys, keyed(one))).toEqual(keys.map(() => 1));
+          }
+        }
+      },
+    );
+
     it('ids are kept per verb: an add and a removal may share one', async () => {
       const filter = await makeFilter(subject.store);
       const operation = keyed();
@@ -140,6 +176,36 @@ export function safeRetriesContract(subject: Subject): void {
       expect(again.filter.generation).toBe(first.filter.generation);
       const other = { ...operation, fingerprint: 'another request' };
       await expectRefusal(store.create(spec, other), 'IDEMPOTENCY_KEY_REUSED');
+    });
+
+    it('clear, sent twice at the same time: one clearing, and what was added since stays', async () => {
+      const { store } = subject;
+      const other = await subject.harness.open();
+      for (let round = 0; round < 10; round++) {
+        const filter = await makeFilter(store, { segmentation: SEGMENTED });
+        const operation = keyed();
+        const clear = async (on: Store) => {
+          const cleared = await on.clear(filter.name, 'filter', operation);
+          expect(await add(on, cleared, ['kept'])).toHaveLength(1);
+          return cleared.generation;
+        };
+        const generations = await Promise.all([clear(store), clear(other), clear(store)]);
+        expect(new Set(generations).size).toBe(1);
+        const current = await store.open(filter.name, 'filter', { fresh: true });
+        expect(await check(store, current, ['kept'])).toEqual([1]);
+      }
+    });
+
+    it('creation, sent twice at the same time: both are told "created"', async () => {
+      const { store } = subject;
+      const other = await subject.harness.open();
+      for (let round = 0; round < 10; round++) {
+        const spec = filterSpec({ segmentation: SEGMENTED });
+        const operation = keyed();
+        const answers = await Promise.all([store, other, store].map((on) => on.create(spec, operation)));
+        expect(answers.map(({ created }) => created)).toEqual([true, true, true]);
+        expect(new Set(answers.map(({ filter }) => filter.generation)).size).toBe(1);
+      }
     });
 
     it('drop, repeated: done, and a filter made since is left alone', async () => {

@@ -49,6 +49,32 @@ describe('errors of a Redis store', () => {
     expect(await call(app, 'GET', `/v1/filters/${big.name}`)).toMatchObject({ status: 404 });
   });
 
+  it('drops a filter while the server is at its memory limit, so that memory can be freed', async () => {
+    const name = freshName();
+    await call(app, 'POST', '/v1/filters', { name, ...FILTER });
+    await command(redis.port, 'CONFIG', 'SET', 'maxmemory', '1mb');
+    try {
+      const add = await call(app, 'POST', `/v1/filters/${name}/items/add`, { items: ['a'] });
+      expect(add).toMatchObject({ status: 507, body: { code: 'STORE_FULL' } });
+      const check = await call(app, 'POST', `/v1/filters/${name}/items/check`, { items: ['a'] });
+      expect(check).toMatchObject({ status: 200, body: { results: [false] } });
+      expect(await call(app, 'DELETE', `/v1/filters/${name}`)).toMatchObject({ status: 204 });
+      expect(await call(app, 'GET', `/v1/filters/${name}`)).toMatchObject({ status: 404 });
+    } finally {
+      await command(redis.port, 'CONFIG', 'SET', 'maxmemory', '8mb');
+    }
+  });
+
+  it('says at /readyz that the credentials are refused, and not which', async () => {
+    const stranger = await startApp({ REDIS_URL: redis.url.replace('//', '//joe:topsecret@') });
+    try {
+      const answer = await call(stranger, 'GET', '/readyz');
+      expect(answer).toMatchObject({ status: 503, body: { reason: 'Redis refuses the credentials' } });
+    } finally {
+      await stranger.close();
+    }
+  });
+
   it('answers STORE_DATA_LOST, never "absent", when counters are gone', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, ...FILTER });

@@ -16,6 +16,10 @@ type Value = string | number | Buffer;
 /** Server errors after which the same call may succeed: nothing was done. */
 const PASSING = /^(LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS)\b/;
 
+const REFUSED = /\b(NOAUTH|WRONGPASS|NOPERM)\b/;
+
+const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
+
 /**
  * Connection to a Redis server or cluster. Retries are ours, not the client's: it neither queues commands
  * while disconnected nor sends them again, since it cannot know which are safe to repeat. Every script of this
@@ -25,11 +29,26 @@ export class Connection {
   readonly client: Redis | Cluster;
   private readonly defined = new Set<string>();
   private closing = false;
+  private lastError: unknown;
 
   constructor(private readonly options: ConnectionOptions) {
     this.client = connect(options);
     // Without a listener a lost connection would end the process; readiness and calls report it.
-    this.client.on('error', () => undefined);
+    this.client.on('error', (error: unknown) => (this.lastError = error));
+    this.client.on('ready', () => (this.lastError = undefined));
+  }
+
+  /** Resolves when the first try to connect has succeeded or failed, or has taken too long. */
+  firstTry(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        for (const event of FIRST_TRY_ENDS) this.client.off(event, done);
+        resolve();
+      };
+      const timer = setTimeout(done, this.options.timeoutMs);
+      for (const event of FIRST_TRY_ENDS) this.client.on(event, done);
+    });
   }
 
   /** Masters known now: 1 for a single server. */
@@ -41,18 +60,28 @@ export class Connection {
     return this.client.status === 'ready';
   }
 
-  /** Runs a script; answers strings as Buffers if `binary`. Repeats it while that can help, until `deadline`. */
+  /** Why there is no connection, naming no host and no secret. */
+  get fault(): string {
+    const message = this.lastError instanceof Error ? this.lastError.message : '';
+    return REFUSED.test(message) ? 'Redis refuses the credentials' : 'Redis cannot be reached';
+  }
+
+  /**
+   * Runs a script; answers strings as Buffers if `binary`. Repeats it while that can help, until `deadline`; `args` may
+   * depend on the number of the attempt, from 1.
+   */
   async run(
     script: Script,
     keys: string[],
-    args: Value[],
+    args: Value[] | ((attempt: number) => Value[]),
     deadline: number,
     binary = false,
   ): Promise<unknown> {
     this.define(script);
     const name = binary ? `${script.name}Buffer` : script.name;
-    const values: Value[] = script.numberOfKeys === 0 ? [keys.length, ...keys, ...args] : [...keys, ...args];
-    return this.repeat(async () => {
+    const named = script.numberOfKeys === 0 ? [keys.length, ...keys] : keys;
+    return this.repeat(async (attempt) => {
+      const values = [...named, ...(typeof args === 'function' ? args(attempt) : args)];
       const method: unknown = Reflect.get(this.client, name);
       if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
       return (await Reflect.apply(method, this.client, values)) as unknown;
@@ -63,12 +92,12 @@ export class Connection {
    * Repeats a call whose repetition is harmless until it succeeds, fails for good, or the time is up.
    * Throws StoreError: STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
-  async repeat<T>(call: () => Promise<T>, deadline: number): Promise<T> {
+  async repeat<T>(call: (attempt: number) => Promise<T>, deadline: number): Promise<T> {
     const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
-    for (let wait = 10; ; wait = Math.min(wait * 2, 200)) {
+    for (let wait = 10, attempt = 1; ; wait = Math.min(wait * 2, 200), attempt++) {
       try {
-        if (!this.connected) throw new NotConnected();
-        return await call();
+        if (!this.connected) throw new Error('there is no connection', { cause: this.lastError });
+        return await call(attempt);
       } catch (error) {
         const final = this.classify(error);
         if (final) throw final;
@@ -89,7 +118,7 @@ export class Connection {
         return new StoreError('STORE_DATA_LOST', 'a key of the filter was changed by another program');
       }
       if (PASSING.test(message)) return undefined;
-      if (/^(NOAUTH|WRONGPASS|NOPERM|MISCONF)\b/.test(message)) {
+      if (REFUSED.test(message) || /^MISCONF\b/.test(message)) {
         return new StoreError('STORE_UNAVAILABLE', `Redis refuses: ${message.split(' ', 1)[0]}`, {
           cause: error,
         });
@@ -113,8 +142,6 @@ export class Connection {
     this.client.disconnect();
   }
 }
-
-class NotConnected extends Error {}
 
 function connect(options: ConnectionOptions): Redis | Cluster {
   const { url, clusterNodes, timeoutMs } = options;

@@ -2,18 +2,9 @@ import { type Geometry, type Positions } from '#bloom';
 import { StoreError } from '../errors.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter } from './filter.js';
-import {
-  type Chunk,
-  dealChunks,
-  isWide,
-  itemsPerScript,
-  packHashes,
-  packItems,
-  packPayloads,
-} from './packing.js';
+import { type Chunk, dealChunks, isWide, packHashes, packItems, packPayloads } from './packing.js';
 import type { Answer, Segments } from './segments.js';
 import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
-import { claimScript } from './scripts/segment.js';
 import type { Script } from './scripts/script.js';
 
 /** Longest a filter's item count, as last seen by this process, is relied on for the limit on items, in ms. */
@@ -36,7 +27,7 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     if (payloads && !filter.queued) throw new TypeError(`filter ${filter.name} has no queue`);
     const { geometry } = filter;
-    await this.claim(filter, positions, operation, 'add');
+    await this.segments.claim(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     const queued = payloads !== undefined;
     const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
@@ -56,7 +47,7 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters to take from`);
     const { geometry, queued } = filter;
-    await this.claim(filter, positions, operation, 'remove');
+    await this.segments.claim(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
     return this.perChunk(filter, positions, (chunk) =>
       this.segments.change(
@@ -111,7 +102,7 @@ export class RedisCounters implements Counters {
   ): Promise<Uint8Array> {
     const { geometry } = filter;
     const results = new Uint8Array(positions.count);
-    const dealt = dealChunks(positions.segment, geometry.segments, itemsPerScript(geometry));
+    const dealt = dealChunks(positions.segment, geometry.segments, filter.itemsPerScript);
     const settled = await Promise.allSettled(
       dealt.map(async (chunks) => {
         for (const chunk of chunks) {
@@ -127,22 +118,6 @@ export class RedisCounters implements Counters {
     const failed = settled.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
     return results;
-  }
-
-  /**
-   * Claims a caller's operation that more than one segment will record, in the filter's first segment, so that
-   * a key used again with another body changes nothing anywhere. In a single segment the first chunk's record
-   * does the same.
-   */
-  private async claim(
-    filter: RedisFilter,
-    positions: Positions,
-    operation: Operation,
-    verb: string,
-  ): Promise<void> {
-    if (operation.origin !== 'caller') return;
-    if (filter.geometry.segments === 1 && positions.count > 0) return;
-    await this.segments.change(claimScript, filter, 0, operation, `${verb}:${operation.id}`, []);
   }
 
   /** FILTER_FULL if the batch would bring the filter beyond twice its capacity, unless it has been added already. */

@@ -19,10 +19,12 @@ export interface CatalogueEntry {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
+  /** Kept, since chunks name operation records: another version may choose another size. */
+  readonly itemsPerScript: number;
   readonly state: EntryState;
   /** Server time, ms, of the last change of state. */
   readonly since: number;
-  /** Operation that is under way. */
+  /** Operation that is under way: its verb, id and fingerprint. */
   readonly operation?: string;
   /** Hash tags of segments that are to be removed before the entry is ready, or gone. */
   readonly retired?: readonly string[];
@@ -42,6 +44,7 @@ export class RedisFilter implements Filter {
   readonly generation: string;
   readonly createdAt: number;
   readonly segments: readonly SegmentKeys[];
+  readonly itemsPerScript: number;
   /** Items per segment as last seen by this process, and when (ms): for the limit on items, not for answers. */
   readonly itemsSeen: Float64Array;
   itemsSeenAt = 0;
@@ -59,6 +62,7 @@ export class RedisFilter implements Filter {
     this.generation = entry.generation;
     this.createdAt = entry.createdAt;
     this.segments = entry.tags.map(segmentKeys);
+    this.itemsPerScript = entry.itemsPerScript;
     this.itemsSeen = new Float64Array(entry.tags.length);
   }
 

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { SEED_BYTES, segmentBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import type { FilterKind, FilterSpec, Operation } from '../store.js';
-import { busy, type Catalogue, type EntryRead } from './catalogue.js';
+import { busy, type Catalogue, type EntryRead, type LifeCycleRecord } from './catalogue.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
 import { allKeys, segmentKeys, segmentTags } from './keys.js';
+import { itemsPerScript } from './packing.js';
 import { createSegmentScript } from './scripts/segment.js';
 
 /** After so long without a change an operation on a filter is taken to have died with its instance. */
@@ -23,43 +24,42 @@ export class LifeCycle {
   ) {}
 
   async create(spec: FilterSpec, operation: Operation): Promise<{ filter: RedisFilter; created: boolean }> {
-    const known = await this.catalogue.recall('create', spec.name, operation);
-    if (known?.entry) return { filter: new RedisFilter(known.entry), created: known.created ?? false };
-    return this.onEntry(spec.name, operation, async (read, now) => {
+    const recalled = (record: LifeCycleRecord) => ({
+      filter: recordedFilter(record),
+      created: record.created ?? false,
+    });
+    return this.onEntry('create', spec.name, operation, recalled, async (read, now) => {
       const { entry } = read;
-      if (entry && entry.state !== 'creating') {
-        if (!sameFilter(entry, spec)) throw exists(entry);
-        const value = { fingerprint: operation.fingerprint, entry, created: false };
-        const set = await this.catalogue.set(read, entry, operation.deadline, {
-          verb: 'create',
-          operation,
-          value,
-        });
-        return set === undefined ? undefined : { filter: new RedisFilter(entry), created: false };
+      if (!entry || entry.state === 'creating') {
+        const claim = this.describe(spec, 'create', operation, now, entry);
+        const filter = await this.build(read, claim, operation, 'create');
+        return filter && { filter, created: true };
       }
-      const claim = this.describe(spec, operation, now, entry?.tags ?? []);
-      const filter = await this.build('create', read, claim, operation);
-      return filter && { filter, created: true };
+      if (!sameFilter(entry, spec)) throw exists(entry);
+      if (entry.state === 'clearing') {
+        await this.build(read, this.emptied(entry, 'create', operation, now), operation);
+        return undefined;
+      }
+      const value = { fingerprint: operation.fingerprint, entry, created: false };
+      const record = { verb: 'create', operation, value };
+      const set = await this.catalogue.set(read, entry, operation.deadline, record);
+      return set === undefined ? undefined : { filter: new RedisFilter(entry), created: false };
     });
   }
 
   async clear(name: string, kind: FilterKind, operation: Operation): Promise<RedisFilter> {
-    const known = await this.catalogue.recall('clear', name, operation);
-    if (known?.entry) return new RedisFilter(known.entry);
-    return this.onEntry(name, operation, async (read, now) => {
+    return this.onEntry('clear', name, operation, recordedFilter, (read, now) => {
       const entry = existing(read, name, kind);
-      const spec = { ...entry, seed: randomBytes(SEED_BYTES) };
-      const next = this.describe(spec, operation, now, [...entry.tags, ...(entry.retired ?? [])]);
-      return this.build('clear', read, { ...next, state: 'clearing' }, operation);
+      return this.build(read, this.emptied(entry, 'clear', operation, now), operation, 'clear');
     });
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
-    if (await this.catalogue.recall('drop', name, operation)) return;
-    await this.onEntry(name, operation, async (read, now) => {
+    const recalled = () => true;
+    await this.onEntry('drop', name, operation, recalled, async (read, now) => {
       const entry = existing(read, name, kind);
-      const retired = [...entry.tags, ...(entry.retired ?? [])];
-      const dropping = { ...entry, state: 'dropping' as const, since: now, operation: operation.id, retired };
+      const under = { since: now, operation: identity('drop', operation), retired: allTags(entry) };
+      const dropping = { ...entry, state: 'dropping' as const, ...under };
       return (await this.remove(read, dropping, operation)) || undefined;
     });
   }
@@ -67,18 +67,27 @@ export class LifeCycle {
   /**
    * Runs `step` on a filter's entry until it answers something: it answers undefined when the entry changed under
    * it. Waits for what is under way, or finishes it if it is stale or an earlier try of this very operation.
+   * `recalled` makes the answer from the record of an operation that has been executed.
+   *
+   * The record is looked for after the entry is read, each time: if the same operation, sent twice, is published by
+   * its twin, then either the record is found or the entry is another than was read, and nothing is done again.
    */
   private async onEntry<T>(
+    verb: string,
     name: string,
     operation: Operation,
+    recalled: (record: LifeCycleRecord) => T,
     step: (read: EntryRead, now: number) => Promise<T | undefined>,
   ): Promise<T> {
-    for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
+    for (let wait = 5, first = true; ; wait = Math.min(wait * 2, 100), first = false) {
       const read = await this.catalogue.read(name, operation.deadline);
+      const known = await this.catalogue.recall(verb, name, operation);
+      if (known) return recalled(known);
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
-      const ours = entry?.operation === operation.id;
+      // Later on it is a twin of this request that took over from it.
+      const ours = first && entry?.operation === identity(verb, operation);
       if (idle || ours || now - entry.since > STALE_MS) {
         // A stale removal is finished first: what is asked for now comes after it.
         if (entry?.state === 'dropping' && !ours) {
@@ -98,9 +107,10 @@ export class LifeCycle {
   /** The entry of a new generation. */
   private describe(
     spec: FilterSpec,
+    verb: string,
     operation: Operation,
     now: number,
-    retired: readonly string[],
+    before: CatalogueEntry | undefined,
   ): CatalogueEntry {
     const generation = randomBytes(8).toString('hex');
     const { name, kind, type, semantics, capacity, errorRate, geometry, urlProfile } = spec;
@@ -111,25 +121,35 @@ export class LifeCycle {
       generation,
       createdAt: now,
       tags: segmentTags(generation, geometry.segments),
+      itemsPerScript: itemsPerScript(geometry),
       state: 'creating',
       since: now,
-      operation: operation.id,
-      retired,
+      operation: identity(verb, operation),
+      retired: before ? allTags(before) : [],
     };
   }
 
-  /** Claims, removes what is retired, allocates, publishes. Undefined if another was faster. */
+  /** The entry of a filter's next, empty generation. */
+  private emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
+    const spec = { ...entry, seed: randomBytes(SEED_BYTES) };
+    return { ...this.describe(spec, verb, operation, now, entry), state: 'clearing' };
+  }
+
+  /**
+   * Claims, removes what is retired, allocates, publishes, and records the operation as one of `verb` if given.
+   * Undefined if another was faster.
+   */
   private async build(
-    verb: string,
     read: EntryRead,
     claim: CatalogueEntry,
     operation: Operation,
+    verb?: string,
   ): Promise<RedisFilter | undefined> {
     const claimed = await this.catalogue.set(read, claim, operation.deadline);
     if (claimed === undefined) return undefined;
     const held = { raw: claimed, entry: claim };
     try {
-      await this.unlink(claim.retired ?? [], claim, operation.deadline);
+      await this.unlink(claim.retired ?? [], operation.deadline);
       await this.allocate(claim, operation.deadline);
     } catch (error) {
       if (error instanceof StoreError && error.code === 'STORE_FULL')
@@ -139,16 +159,17 @@ export class LifeCycle {
     const { operation: _done, retired: _gone, ...rest } = claim;
     const entry: CatalogueEntry = { ...rest, state: 'ready' };
     const value = { fingerprint: operation.fingerprint, entry, created: true };
-    const published = await this.catalogue.set(held, entry, operation.deadline, { verb, operation, value });
+    const record = verb === undefined ? undefined : { verb, operation, value };
+    const published = await this.catalogue.set(held, entry, operation.deadline, record);
     if (published !== undefined) return new RedisFilter(entry);
-    await this.unlink(claim.tags, claim, operation.deadline);
+    await this.unlink(claim.tags, operation.deadline);
     return undefined;
   }
 
   /** Frees what a creation had taken; an emptied filter stays marked, for the next clear or drop to finish. */
   private async giveUp(held: EntryRead, deadline: number): Promise<void> {
     const entry = held.entry as CatalogueEntry;
-    await this.unlink(entry.tags, entry, deadline);
+    await this.unlink(entry.tags, deadline);
     await this.catalogue.set(held, entry.state === 'creating' ? undefined : { ...entry, since: 0 }, deadline);
   }
 
@@ -160,7 +181,7 @@ export class LifeCycle {
   ): Promise<boolean> {
     const claimed = await this.catalogue.set(read, dropping, deadline);
     if (claimed === undefined) return false;
-    await this.unlink(dropping.retired ?? [], dropping, deadline);
+    await this.unlink(dropping.retired ?? [], deadline);
     const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
     return (
       (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, record)) !== undefined
@@ -182,12 +203,32 @@ export class LifeCycle {
     }
   }
 
-  private async unlink(tags: readonly string[], entry: CatalogueEntry, deadline: number): Promise<void> {
+  /**
+   * The keys of a queue too, since what was left half made may have been of the other kind; and key by key, since a
+   * command on several, of which one does not exist, is refused while the slot moves.
+   */
+  private async unlink(tags: readonly string[], deadline: number): Promise<void> {
+    const { client } = this.connection;
     for (const tag of tags) {
-      const keys = allKeys(segmentKeys(tag), entry.kind === 'visited-set');
-      await this.connection.repeat(() => this.connection.client.unlink(...keys), deadline);
+      const keys = allKeys(segmentKeys(tag), true);
+      await Promise.all(keys.map((key) => this.connection.repeat(() => client.unlink(key), deadline)));
     }
   }
+}
+
+/** What tells an operation that is under way from all others. */
+function identity(verb: string, { id, fingerprint }: Operation): string {
+  return `${verb}:${id}:${fingerprint}`;
+}
+
+/** Hash tags of all that an entry has, or still has to remove. */
+function allTags(entry: CatalogueEntry): string[] {
+  return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
+}
+
+function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {
+  if (!entry) throw new Error('the record of a life-cycle operation has no entry');
+  return new RedisFilter(entry);
 }
 
 function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEntry {

@@ -10,7 +10,10 @@ export function operationArgs(
   operation: Operation,
   field: string,
   maxRecordBytes: number,
+  attempt: number,
 ): (string | number)[] {
+  // The first try of a new id has no record to miss; its clock is not compared with the server's.
+  const repeated = operation.repeat || attempt > 1;
   return [
     operation.origin,
     field,
@@ -18,7 +21,7 @@ export function operationArgs(
     WINDOW_MS[operation.origin],
     // Two windows are kept, the current and the previous one.
     Math.floor(maxRecordBytes / 2),
-    operation.repeat && operation.madeAt !== undefined ? operation.madeAt : '',
+    repeated && operation.madeAt !== undefined ? operation.madeAt : '',
   ];
 }
 

@@ -83,7 +83,8 @@ describe('chunks', () => {
       expect(chunks.slice(0, -1).every((chunk) => chunk.indexes.length === 64)).toBe(true);
     }
     expect(dealt.flat().reduce((sum, chunk) => sum + chunk.indexes.length, 0)).toBe(1000);
-    expect(dealChunks(new Uint32Array(0), 3, 64)).toEqual([]);
+    const nothing = new Uint32Array(0);
+    expect(dealChunks(nothing, 3, 64)).toEqual([[{ segment: 0, number: 0, indexes: nothing }]]);
   });
 
   it('hold fewer items the more an item costs, and never none', () => {

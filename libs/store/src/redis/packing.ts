@@ -23,7 +23,8 @@ export function itemsPerScript(geometry: Geometry): number {
 
 /**
  * Deals a batch into chunks: one list a segment that has items, in the batch's order. A pure function of batch
- * and geometry, since chunk numbers name operation records.
+ * and geometry, since chunk numbers name operation records. No items are one empty chunk: the filter is asked all
+ * the same whether it is there.
  */
 export function dealChunks(segment: Uint32Array, segments: number, size: number): Chunk[][] {
   const counts = new Uint32Array(segments);
@@ -46,6 +47,7 @@ export function dealChunks(segment: Uint32Array, segments: number, size: number)
     }
     if (chunks.length > 0) dealt.push(chunks);
   }
+  if (dealt.length === 0) dealt.push([{ segment: 0, number: 0, indexes: order }]);
   return dealt;
 }
 

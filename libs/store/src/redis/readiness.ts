@@ -5,7 +5,7 @@ import type { Connection } from './connection.js';
 /** Whether Redis can serve, and settings of it that can lose data. */
 export async function redisReadiness(connection: Connection, timeoutMs: number): Promise<Readiness> {
   const unready = { ready: false, reason: 'Redis does not answer', warnings: [] };
-  if (!connection.connected) return unready;
+  if (!connection.connected) return { ...unready, reason: connection.fault };
   try {
     const { client } = connection;
     const clustered = client instanceof Cluster;

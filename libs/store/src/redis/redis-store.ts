@@ -50,9 +50,11 @@ export class RedisStore implements Store {
     this.queue = new RedisQueue(segments);
   }
 
-  /** Resolves at once, also while Redis is absent: it connects, and reconnects, by itself. */
-  static open(options: RedisStoreOptions): Promise<RedisStore> {
-    return Promise.resolve(new RedisStore(new Connection(options), options));
+  /** Resolves after the first try to connect, also if Redis is absent: the store keeps trying by itself. */
+  static async open(options: RedisStoreOptions): Promise<RedisStore> {
+    const connection = new Connection(options);
+    await connection.firstTry();
+    return new RedisStore(connection, options);
   }
 
   /** One segment on a single server where it fits; on a cluster a few for every master. */

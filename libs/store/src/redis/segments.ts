@@ -6,7 +6,7 @@ import type { RedisFilter } from './filter.js';
 import type { SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import type { Script } from './scripts/script.js';
-import { recallScript } from './scripts/segment.js';
+import { claimScript, recallScript } from './scripts/segment.js';
 
 type Value = string | number | Buffer;
 
@@ -69,6 +69,16 @@ export class Segments {
     return this.decode<Buffer>(Buffer.isBuffer(reply) ? reply.toString() : reply, filter, segment, operation);
   }
 
+  /**
+   * Claims a caller's operation that more than one segment may record, in the filter's first segment, so that a key
+   * used again with another body changes nothing anywhere. In a single segment the first chunk's record does the same.
+   */
+  async claim(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
+    if (operation.origin !== 'caller' || filter.geometry.segments === 1) return;
+    // A verb of its own in front: an id may end like the number of a chunk.
+    await this.change(claimScript, filter, 0, operation, `claim:${verb}:${operation.id}`, []);
+  }
+
   /** Whether the segment has a record of the operation under `field`. */
   async recalls(filter: RedisFilter, segment: number, operation: Operation, field: string): Promise<boolean> {
     const reply = await this.call(recallScript, filter, segment, operation, field, [], false);
@@ -92,10 +102,10 @@ export class Segments {
     return this.connection.run(
       script,
       [keys.cells, keys.meta, current, previous, ...queue],
-      [
+      (attempt) => [
         filter.generation,
         segmentBytes(filter.geometry),
-        ...operationArgs(operation, field, this.maxRecordBytes),
+        ...operationArgs(operation, field, this.maxRecordBytes, attempt),
         ...args,
       ],
       operation.deadline,

@@ -40,8 +40,8 @@ local newer, older = call('HMGET', current, '', field), call('HMGET', previous, 
 if not newer[1] or not older[1] or not window[3] then return redis.status_reply('LOST') end
 local record = newer[2] or older[2]
 if record then
-  if sub(record, 1, #fingerprint) ~= fingerprint then return redis.status_reply('REUSED') end
-  return {sub(record, #fingerprint + 1), tonumber(kept[2])}
+  if sub(record, 1, #fingerprint + 1) ~= fingerprint .. ' ' then return redis.status_reply('REUSED') end
+  return {sub(record, #fingerprint + 2), tonumber(kept[2])}
 end
 if ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then return redis.status_reply('EXPIRED') end
 `;
@@ -60,7 +60,7 @@ if now - window[1] >= tonumber(ARGV[6]) or window[2] + size > tonumber(ARGV[7]) 
 else
   call('HINCRBY', meta, origin .. ':bytes', size)
 end
-call('HSET', current, field, fingerprint .. answers)
+call('HSET', current, field, fingerprint .. ' ' .. answers)
 `;
 
 /** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
