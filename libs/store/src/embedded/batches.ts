@@ -79,7 +79,7 @@ export function refuseOverflow(state: FilterState, positions: Positions): void {
   if (items + fresh > limit) {
     throw new StoreError(
       'FILTER_FULL',
-      `filter ${state.filter.name} holds ${items} items, its capacity is ${state.filter.capacity}`,
+      `filter ${state.filter.name} holds ${items} items; ${fresh} more would pass twice its capacity of ${state.filter.capacity}; nothing was added`,
     );
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
+import { prepareDataFile } from './data-file.js';
 
 export interface RangeOptions {
   readonly start?: Buffer;
@@ -53,8 +54,10 @@ export class Database {
 
   /** Opens `directory`'s environment, making it if absent. */
   constructor(directory: string) {
+    const path = join(directory, 'data.mdb');
+    prepareDataFile(path);
     this.root = open({
-      path: join(directory, 'data.mdb'),
+      path,
       noSubdir: true,
       ...TABLE,
       // Whole operations are our transactions. With batches by event turn a failed commit also rejects a promise

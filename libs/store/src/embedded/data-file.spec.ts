@@ -1,0 +1,36 @@
+import { statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+describe('a data file that LMDB could not survive', () => {
+  it.each([
+    ['of a few bytes', Buffer.from('junk!!')],
+    ['of something else', Buffer.alloc(100_000, 0x5a)],
+    ['cut to its first page', undefined],
+  ])('%s is refused with its path', async (_, bytes) => {
+    const path = join(await bench.dataDir(), 'data.mdb');
+    await (await bench.open()).close();
+    if (bytes) writeFileSync(path, bytes);
+    else truncateSync(path, 4096);
+    await expect(bench.open()).rejects.toThrow(`${path} is no data file`);
+  });
+
+  it('cut short is refused, or answers STORE_DATA_LOST, and is never empty', async () => {
+    const path = join(await bench.dataDir(), 'data.mdb');
+    const store = await bench.open();
+    const filter = await createFilter(store, { name: 'seen', capacity: 200_000 });
+    await store.counters.add(filter, positions(filter, keys(20_000)), operation());
+    await store.close();
+    truncateSync(path, Math.floor(statSync(path).size * 0.9));
+    const answer = bench
+      .open()
+      .then(async (again) =>
+        again.counters.check(await again.open('seen', 'filter'), positions(filter, keys(10))),
+      );
+    await expect(answer).rejects.toThrow(/cannot be opened|part of filter seen is missing/);
+  });
+});
