@@ -36,7 +36,7 @@ export interface EmbeddedOptions {
 }
 
 const DEFAULT_MAX_RECORD_BYTES = 64 * 2 ** 20;
-const DEFAULT_CHECKPOINT_BYTES = 16 * 2 ** 20;
+const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 
 /**
  * The store of one process: cells in memory, everything durable in an LMDB environment.
