@@ -32,15 +32,19 @@ export class RedisCounters implements Counters {
     const queued = payloads !== undefined;
     const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
     const multiset = filter.semantics === 'multiset' ? '1' : '0';
-    return this.perChunk(filter, positions, (chunk) =>
-      this.segments.change(script, filter, chunk.segment, operation, addField(operation, chunk.number), [
-        chunk.indexes.length,
-        2 ** geometry.cellBits,
-        multiset,
-        packItems(positions, chunk.indexes, geometry),
-        ...(payloads ? [packPayloads(positions, chunk.indexes, payloads)] : []),
-      ]),
-    );
+    return this.perChunk(filter, positions, ({ segment, number, indexes }) => {
+      const packed = packItems(positions, indexes, geometry);
+      const queue = payloads ? [packPayloads(positions, indexes, payloads)] : [];
+      const args = [indexes.length, 2 ** geometry.cellBits, multiset, packed, ...queue];
+      return this.segments.change({
+        script,
+        filter,
+        segment,
+        operation,
+        field: addField(operation, number),
+        args,
+      });
+    });
   }
 
   async remove(handle: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
@@ -49,21 +53,13 @@ export class RedisCounters implements Counters {
     const { geometry, queued } = filter;
     await this.segments.claim(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
-    return this.perChunk(filter, positions, (chunk) =>
-      this.segments.change(
-        script,
-        filter,
-        chunk.segment,
-        operation,
-        `remove:${operation.id}:${chunk.number}`,
-        [
-          chunk.indexes.length,
-          2 ** geometry.cellBits,
-          packItems(positions, chunk.indexes, geometry),
-          ...(queued ? [packHashes(positions, chunk.indexes)] : []),
-        ],
-      ),
-    );
+    return this.perChunk(filter, positions, ({ segment, number, indexes }) => {
+      const packed = packItems(positions, indexes, geometry);
+      const queue = queued ? [packHashes(positions, indexes)] : [];
+      const args = [indexes.length, 2 ** geometry.cellBits, packed, ...queue];
+      const field = `remove:${operation.id}:${number}`;
+      return this.segments.change({ script, filter, segment, operation, field, args });
+    });
   }
 
   check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
@@ -150,7 +146,7 @@ export class RedisCounters implements Counters {
   private async wasAdded(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     const segment = positions.segment[0];
     if (!operation.repeat || segment === undefined) return false;
-    return this.segments.recalls(filter, segment, operation, addField(operation, 0));
+    return this.segments.recalls({ filter, segment, operation, field: addField(operation, 0) });
   }
 
   private script(verb: string, geometry: Geometry, make: () => Script): Script {

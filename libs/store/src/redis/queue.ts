@@ -29,14 +29,14 @@ export class RedisQueue implements Queue {
         const wanted = Math.min(ENTRIES_PER_SCRIPT, max - leased.length);
         const field = `lease:${operation.id}:${chunk}`;
         const args = [wanted, leaseMs];
-        const { answers } = await this.segments.changeBinary(
-          leaseScript,
+        const { answers } = await this.segments.changeBinary({
+          script: leaseScript,
           filter,
           segment,
           operation,
           field,
           args,
-        );
+        });
         const entries = readLeased(answers, segment);
         leased.push(...entries);
         exhausted = entries.length < wanted;
@@ -79,14 +79,14 @@ export class RedisQueue implements Queue {
           );
           const field = `${verb}:${operation.id}:${number}`;
           const args = [places.length, verb, packed];
-          const { answers } = await this.segments.change(
-            settleScript,
+          const { answers } = await this.segments.change({
+            script: settleScript,
             filter,
             segment,
             operation,
             field,
             args,
-          );
+          });
           places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));
         }
       }),

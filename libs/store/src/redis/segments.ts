@@ -17,6 +17,16 @@ export interface Answer<T = string> {
   readonly items: number;
 }
 
+/** A script that changes a segment, on behalf of an operation; `field` tells it from the operation's other scripts. */
+export interface Change {
+  readonly script: Script;
+  readonly filter: RedisFilter;
+  readonly segment: number;
+  readonly operation: Operation;
+  readonly field: string;
+  readonly args: readonly Value[];
+}
+
 /** Runs scripts on segments: arguments every script has, refusals turned into errors. */
 export class Segments {
   constructor(
@@ -43,30 +53,17 @@ export class Segments {
     return this.decode<string>(reply, filter, segment, undefined);
   }
 
-  /** A script that changes the segment, at most once per operation and `field`. */
-  async change(
-    script: Script,
-    filter: RedisFilter,
-    segment: number,
-    operation: Operation,
-    field: string,
-    args: Value[],
-  ): Promise<Answer> {
-    const reply = await this.call(script, filter, segment, operation, field, args, false);
-    return this.decode<string>(reply, filter, segment, operation);
+  /** A script that changes the segment, at most once per operation and field. */
+  async change(change: Change): Promise<Answer> {
+    const reply = await this.call(change);
+    return this.decode<string>(reply, change.filter, change.segment, change.operation);
   }
 
   /** As `change`, for scripts whose answers are bytes. */
-  async changeBinary(
-    script: Script,
-    filter: RedisFilter,
-    segment: number,
-    operation: Operation,
-    field: string,
-    args: Value[],
-  ): Promise<Answer<Buffer>> {
-    const reply = await this.call(script, filter, segment, operation, field, args, true);
-    return this.decode<Buffer>(Buffer.isBuffer(reply) ? reply.toString() : reply, filter, segment, operation);
+  async changeBinary(change: Change): Promise<Answer<Buffer>> {
+    const reply = await this.call(change, true);
+    const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
+    return this.decode<Buffer>(word, change.filter, change.segment, change.operation);
   }
 
   /**
@@ -76,26 +73,20 @@ export class Segments {
   async claim(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.geometry.segments === 1) return;
     // A verb of its own in front: an id may end like the number of a chunk.
-    await this.change(claimScript, filter, 0, operation, `claim:${verb}:${operation.id}`, []);
+    const field = `claim:${verb}:${operation.id}`;
+    await this.change({ script: claimScript, filter, segment: 0, operation, field, args: [] });
   }
 
   /** Whether the segment has a record of the operation under `field`. */
-  async recalls(filter: RedisFilter, segment: number, operation: Operation, field: string): Promise<boolean> {
-    const reply = await this.call(recallScript, filter, segment, operation, field, [], false);
+  async recalls(recall: Omit<Change, 'script' | 'args'>): Promise<boolean> {
+    const reply = await this.call({ ...recall, script: recallScript, args: [] });
     if (reply === 'NONE') return false;
-    await this.decode(reply, filter, segment, operation);
+    await this.decode(reply, recall.filter, recall.segment, recall.operation);
     return true;
   }
 
-  private call(
-    script: Script,
-    filter: RedisFilter,
-    segment: number,
-    operation: Operation,
-    field: string,
-    args: Value[],
-    binary: boolean,
-  ): Promise<unknown> {
+  private call(change: Change, binary = false): Promise<unknown> {
+    const { script, filter, segment, operation, field, args } = change;
     const keys = segmentKeysOf(filter, segment);
     const { current, previous } = keys.operations[operation.origin];
     const queue = script.numberOfKeys === 6 ? [keys.queueEntries, keys.queueOrder] : [];
