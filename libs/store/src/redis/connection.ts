@@ -118,6 +118,11 @@ export class Connection {
         return new StoreError('STORE_DATA_LOST', 'a key of the filter was changed by another program');
       }
       if (PASSING.test(message)) return undefined;
+      if (/^MOVED\b/.test(message)) {
+        return new StoreError('STORE_UNAVAILABLE', 'Redis is a node of a cluster: name the cluster instead', {
+          cause: error,
+        });
+      }
       if (REFUSED.test(message) || /^MISCONF\b/.test(message)) {
         return new StoreError('STORE_UNAVAILABLE', `Redis refuses: ${message.split(' ', 1)[0]}`, {
           cause: error,
