@@ -23,9 +23,11 @@ export interface Segmentation {
   readonly allocatedBytes?: (bytes: number) => number;
 }
 
+/** The smallest rate offered: 26 hashes in pages of 2,048 cells. */
 export const MIN_ERROR_RATE = 1e-9;
+/** The largest rate offered: one hash. */
 export const MAX_ERROR_RATE = 0.5;
-/** Beyond it no count is exact in a double. */
+/** Item counts, up to twice the capacity, stay exact in a double. */
 export const MAX_CAPACITY = 2 ** 50;
 
 const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];

@@ -19,6 +19,7 @@ export interface Outcome {
   readonly changed: Uint32Array;
 }
 
+/** The operations on cells of a filter's width. */
 export function cellsOf(state: FilterState): Cells {
   return state.filter.geometry.cellBits === 4 ? COUNTERS : BITS;
 }
@@ -56,6 +57,7 @@ export function checkBatch(state: FilterState, positions: Positions): Uint8Array
   return present;
 }
 
+/** The smallest of its counters, per item. */
 export function countBatch(state: FilterState, positions: Positions): Uint8Array {
   const { pageCells } = state.filter.geometry;
   const { count, hashes: k, segment, page, cell } = positions;

@@ -4,6 +4,7 @@ import { readNumber, writeNumber } from './keys.js';
 /** A checkpointed block: the last sequence number it includes (8 bytes), crc32 of its cells (4), its cells. */
 export const BLOCK_HEADER = 12;
 
+/** A block as it is kept; `sequence`: number of the last journal record it includes. */
 export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   const value = Buffer.allocUnsafe(BLOCK_HEADER + cells.length);
   writeNumber(value, sequence, 0);

@@ -18,12 +18,14 @@ export interface Cells {
   readonly add: (bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number) => number;
 }
 
+/** The value at which a counter is stuck. */
 export const SATURATED = 15;
 /** What `removeCounters` returns when some counter is zero; nothing was changed. */
 export const ABSENT = -1;
 
 /** The lowest field: cells that became non-zero (add) or zero (remove). */
 export const crossedZero = (packed: number): number => packed & 0xff;
+/** The middle field: cells that became 15. */
 export const becameSaturated = (packed: number): number => (packed >> 8) & 0xff;
 
 function containsCounters(
@@ -119,5 +121,7 @@ function addBits(bytes: Uint8Array, base: number, cell: Uint16Array, at: number,
   return packed;
 }
 
+/** 4-bit cells, of counting filters. */
 export const COUNTERS: Cells = { contains: containsCounters, add: addCounters };
+/** 1-bit cells, of standard filters. */
 export const BITS: Cells = { contains: containsBits, add: addBits };
