@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { positionsOf, type Geometry } from '#bloom';
+import { HASH_SCHEMES, positionsOf, type Geometry } from '#bloom';
 
 /**
  * Positions are kept for ever: a stored filter is lost if they change. These vectors pin them, for programs in
@@ -37,11 +37,13 @@ const KEYS = [
   'x'.repeat(8192),
 ];
 const SEEDS = ['00000000000000000000000000000000', 'ffeeddccbbaa99887766554433221100'];
-const GEOMETRIES: readonly Geometry[] = [
-  { hashScheme: 1, cellBits: 4, hashes: 6, pageCells: 256, pagesPerSegment: 1, segments: 1 },
-  { hashScheme: 1, cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 30_236, segments: 6 },
-  { hashScheme: 1, cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
+const SHAPES: readonly Omit<Geometry, 'hashScheme'>[] = [
+  { cellBits: 4, hashes: 6, pageCells: 256, pagesPerSegment: 1, segments: 1 },
+  { cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 30_236, segments: 6 },
+  { cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
 ];
+/** By scheme, so that those of a new one come after all others. */
+const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) => SHAPES.map((shape) => ({ hashScheme, ...shape })));
 
 function vectorOf(key: string, seed: string, geometry: Geometry): Vector {
   const { hash, segment, page, cell } = positionsOf([key], Buffer.from(seed, 'hex'), geometry);

@@ -26,9 +26,14 @@ export function classicCellsPerItem(p: number): number {
   let best = Infinity;
   const ideal = Math.max(1, Math.round(-Math.log2(p)));
   for (let k = Math.max(1, ideal - 2); k <= ideal + 2; k++) {
-    best = Math.min(best, -k / Math.log1p(-Math.pow(p, 1 / k)));
+    best = Math.min(best, classicCellsPerItemWith(k, p));
   }
   return best;
+}
+
+/** The inverse of classicErrorRate: m/n at which k hashes give the rate p. */
+function classicCellsPerItemWith(k: number, p: number): number {
+  return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
 /** Rates of pages of one shape: `B` cells, `k` hashes. */
@@ -68,7 +73,9 @@ export class PagedErrorRate {
   /** The largest λ whose rate is at most p, by bisection, to a relative 1e-9. */
   loadFor(p: number): number {
     let low = 0;
-    let high = this.pageCells;
+    let high = this.pageCells / classicCellsPerItemWith(this.hashes, p);
+    // The paged rate is above the classic one, but for the smallest pages.
+    while (this.at(high) <= p) high *= 2;
     while (high - low > 1e-9 * high) {
       const middle = (low + high) / 2;
       if (this.at(middle) <= p) low = middle;

@@ -1,4 +1,5 @@
 import { murmur3x86_128 } from './murmur3.js';
+import { sipHash128 } from './siphash.js';
 
 /**
  * A 128-bit hash of a key's UTF-8 bytes under a filter's seed. A scheme has a number that is stored with the
@@ -8,36 +9,36 @@ export interface HashScheme {
   readonly number: number;
   readonly name: string;
   /**
-   * Hashes the first `length` bytes of `key` (32-bit words, first byte lowest) under `seed` (SEED_BYTES bytes) into
-   * the four words `out[at .. at + 3]`.
+   * Hashes the first `length` bytes of `key` (32-bit words, first byte lowest) under `seed` (SEED_BYTES bytes, as
+   * such words, too) into the four words `out[at .. at + 3]`.
    */
-  hash(key: Uint32Array, length: number, seed: Uint8Array, out: Uint32Array, at: number): void;
+  hash(key: Uint32Array, length: number, seed: Uint32Array, out: Uint32Array, at: number): void;
 }
 
-/** Length of every filter's seed. Scheme 1 uses its first four bytes; a keyed scheme may use them all. */
+/** Length of every filter's seed. Scheme 1 uses its first four bytes, scheme 2 all of them, as its key. */
 export const SEED_BYTES = 16;
 
-/** The scheme of newly made filters. */
-export const DEFAULT_HASH_SCHEME = 1;
+/**
+ * The scheme of newly made filters, of either kind: items come from pages that anyone can write. Under scheme 1 such a
+ * page can hold any number of different URLs that collide in every filter, whatever its seed.
+ */
+export const DEFAULT_HASH_SCHEME = 2;
 
-const murmur3: HashScheme = {
-  number: 1,
-  name: 'murmur3-x86-128',
-  hash(key, length, seed, out, at) {
-    const word =
-      (seed[0] as number) |
-      ((seed[1] as number) << 8) |
-      ((seed[2] as number) << 16) |
-      ((seed[3] as number) << 24);
-    murmur3x86_128(key, length, word, out, at);
+const SCHEMES: readonly HashScheme[] = [
+  {
+    number: 1,
+    name: 'murmur3-x86-128',
+    hash: (key, length, seed, out, at) => murmur3x86_128(key, length, seed[0] as number, out, at),
   },
-};
+  { number: 2, name: 'siphash-2-4-128', hash: sipHash128 },
+];
 
-const SCHEMES: ReadonlyMap<number, HashScheme> = new Map([[murmur3.number, murmur3]]);
+/** The numbers of all schemes that this version knows. */
+export const HASH_SCHEMES: readonly number[] = SCHEMES.map(({ number }) => number);
 
 /** The scheme with this number; throws RangeError for a number this version does not know. */
 export function hashScheme(number: number): HashScheme {
-  const scheme = SCHEMES.get(number);
-  if (!scheme) throw new RangeError(`hash scheme ${number} is unknown to this version; known: 1`);
-  return scheme;
+  const scheme = SCHEMES.find((one) => one.number === number);
+  if (scheme) return scheme;
+  throw new RangeError(`hash scheme ${number} is unknown to this version; known: ${HASH_SCHEMES.join(', ')}`);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PagedErrorRate } from './error-rate.js';
 import { cellCount, type Geometry } from './geometry.js';
+import { HASH_SCHEMES } from './hash-scheme.js';
 import { positionsOf } from './positions.js';
 import { planGeometry } from './sizing.js';
 
@@ -22,8 +23,8 @@ class PlainFilter {
   private readonly seed: Uint8Array;
   private readonly cells: Uint8Array;
 
-  constructor(capacity: number, errorRate: number, seed: number) {
-    this.geometry = planGeometry({ capacity, errorRate, cellBits: 1 }, segmentation);
+  constructor(hashScheme: number, capacity: number, errorRate: number, seed: number) {
+    this.geometry = { ...planGeometry({ capacity, errorRate, cellBits: 1 }, segmentation), hashScheme };
     this.cells = new Uint8Array(cellCount(this.geometry));
     this.seed = new Uint8Array(16).fill(seed);
   }
@@ -82,7 +83,7 @@ function upperBound(queries: number, p: number): number {
   return queries * p + 4 * Math.sqrt(queries * p) + 4;
 }
 
-describe('G2 measured error rate', () => {
+describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
   const grid = CAPACITIES.flatMap((n) => RATES.map((p) => ({ n, p })));
 
   it.each(grid)('n = $n, p = $p', ({ n, p }) => {
@@ -92,7 +93,7 @@ describe('G2 measured error rate', () => {
     let expected = 0;
     let predicted = 0;
     for (let f = 1; f <= filters; f++) {
-      const filter = new PlainFilter(n, p, f);
+      const filter = new PlainFilter(scheme, n, p, f);
       filter.pass(n, present, true);
       expect(filter.pass(Math.min(n, 1000), present, false)).toBe(Math.min(n, 1000));
       hits += filter.pass(queries, absent, false);
@@ -109,7 +110,7 @@ describe('G2 measured error rate', () => {
   });
 
   it('n = 10,000,000, p = 0.01', () => {
-    const filter = new PlainFilter(10_000_000, 0.01, 1);
+    const filter = new PlainFilter(scheme, 10_000_000, 0.01, 1);
     filter.pass(10_000_000, String, true);
     expect(filter.expectedRate() / filter.predictedRate(10_000_000)).toBeCloseTo(1, 2);
     expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
@@ -119,7 +120,7 @@ describe('G2 measured error rate', () => {
   it.each([4, 8])('keys of %d bytes, p = 0.001', (width) => {
     const n = 100_000;
     const key = (i: number) => i.toString(36).padStart(width, '0');
-    const filter = new PlainFilter(n, 1e-3, 1);
+    const filter = new PlainFilter(scheme, n, 1e-3, 1);
     filter.pass(n, key, true);
     const hits = filter.pass(500_000, (i) => key(n + i), false);
     expect(hits).toBeLessThan(upperBound(500_000, 1e-3));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import reference from 'murmurhash3js-revisited';
-import { hashScheme, SEED_BYTES } from './hash-scheme.js';
+import { HASH_SCHEMES, hashScheme, SEED_BYTES } from './hash-scheme.js';
 import { murmur3x86_128 } from './murmur3.js';
 
 const LENGTHS = Array.from({ length: 1001 }, (_, length) => length);
@@ -45,11 +45,13 @@ describe('hash schemes', () => {
     const seed = new Uint8Array(SEED_BYTES).fill(9);
     seed.set([0xef, 0xbe, 0xad, 0xde]);
     const out = new Uint32Array(4);
-    hashScheme(1).hash(wordsOf(bytesOf(40)), 40, seed, out, 0);
+    hashScheme(1).hash(wordsOf(bytesOf(40)), 40, wordsOf(seed), out, 0);
     expect(hex(out)).toBe(reference.x86.hash128(bytesOf(40), 0xdeadbeef));
   });
 
-  it('refuses a number it does not know', () => {
-    expect(() => hashScheme(0)).toThrow(RangeError);
+  it('are known by their numbers; others are refused', () => {
+    for (const number of HASH_SCHEMES) expect(hashScheme(number).number).toBe(number);
+    expect(HASH_SCHEMES).toEqual([1, 2]);
+    expect(() => hashScheme(0)).toThrow('hash scheme 0 is unknown to this version; known: 1, 2');
   });
 });

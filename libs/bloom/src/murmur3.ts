@@ -1,6 +1,8 @@
+import { tailWord } from './tail-word.js';
+
 /**
  * MurmurHash3 x86_128 (Austin Appleby, public domain): four 32-bit words from a byte string.
- * Not safe against an adversary who chooses the keys; see `hash-scheme.ts`.
+ * Not safe against an adversary who chooses the keys: there are collisions that no seed prevents.
  */
 const C1 = 0x239b961b;
 const C2 = 0xab0e9789;
@@ -15,14 +17,6 @@ function finalMix(x: number): number {
   let h = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);
-}
-
-/** The bytes of `words[index]` that lie before byte `length`, as a little-endian word: 0 if none does. */
-function tailWord(words: Uint32Array, index: number, length: number): number {
-  const bytes = length - index * 4;
-  if (bytes <= 0) return 0;
-  const word = words[index] as number;
-  return bytes >= 4 ? word : word & ((1 << (bytes * 8)) - 1);
 }
 
 /**

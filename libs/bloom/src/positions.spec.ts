@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
-import { SEED_BYTES } from './hash-scheme.js';
+import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
 import { positionsOf, type Positions } from './positions.js';
 
 const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => (i * 37 + 5) & 0xff);
@@ -60,8 +60,10 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
   );
 }
 
-describe.each(KEYS)('positions of %s', (_, key) => {
-  const { segment, page, cell, hashes } = batch(key);
+const CASES = HASH_SCHEMES.flatMap((scheme) => KEYS.map(([name, key]) => ({ scheme, name, key })));
+
+describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }) => {
+  const { segment, page, cell, hashes } = batch(key, { ...geometry, hashScheme: scheme });
   const at = (values: ArrayLike<number>, i: number) => values[i] as number;
 
   it('spread evenly over segments, pages and cells', () => {

@@ -42,6 +42,11 @@ function growScratch(units: number): void {
   scratchWords = new Uint32Array(scratch.buffer);
 }
 
+/** Bytes as little-endian words, in memory of their own: a seed may lie anywhere in a larger buffer. */
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(Uint8Array.from(bytes).buffer);
+}
+
 // Every platform that Node supports in earnest; on another one all hashes would differ, silently.
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
@@ -62,6 +67,7 @@ export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry:
   const positions = blankPositions(count, k);
   const { hash, segment, page, cell } = positions;
   const scheme = hashScheme(geometry.hashScheme);
+  const seedWords = wordsOf(seed);
   const { segments, pagesPerSegment } = geometry;
   const shift = 32 - Math.log2(geometry.pageCells);
   for (let i = 0; i < count; i++) {
@@ -69,10 +75,10 @@ export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry:
     if (key.length * 3 > scratch.length) growScratch(key.length);
     const { written } = encoder.encodeInto(key, scratch);
     const h = i * 4;
-    scheme.hash(scratchWords, written, seed, hash, h);
-    segment[i] = scale(hash[h] as number, segments);
+    scheme.hash(scratchWords, written, seedWords, hash, h);
+    segment[i] = segmentOf(hash[h] as number, segments);
     page[i] = scale(hash[h + 1] as number, pagesPerSegment);
-    // Murmur's last words are equal for keys of up to 8 bytes: mixing in h0 keeps 64 bits of their own.
+    // Scheme 1's last words are equal for keys of up to 8 bytes: mixing in h0 keeps 64 bits of their own.
     const h0 = hash[h] as number;
     drawCells(
       hash[h + 2] as number,
@@ -84,6 +90,11 @@ export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry:
     );
   }
   return positions;
+}
+
+/** The segment that an item lives in, of so many: by the first word of its hash. */
+export function segmentOf(word: number, segments: number): number {
+  return scale(word, segments);
 }
 
 /** Maps a 32-bit hash word evenly onto [0, n): a product below 2^53 for every n up to 2^21. */

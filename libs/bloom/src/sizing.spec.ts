@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { cellCount, filterBytes, pageBytes, segmentBytes, type Geometry } from './geometry.js';
 import {
@@ -33,6 +33,23 @@ describe('page shape', () => {
     const { pageCells, itemsPerPage } = pageShapeFor(p);
     const loads = Array.from({ length: 34 }, (_, i) => new PagedErrorRate(pageCells, i + 1).loadFor(p));
     expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);
+  });
+});
+
+describe('the work of sizing', () => {
+  // Anyone who is let in may ask for a plan, each time of another rate.
+  it.each(RATES)('p = %d: few rates are computed, at loads near the answer', (p) => {
+    const at = jest.spyOn(PagedErrorRate.prototype, 'at');
+    try {
+      // Not one of those already known.
+      const { itemsPerPage } = pageShapeFor(p * (1 - 1e-7));
+      expect(at.mock.calls.length).toBeLessThan(1_500);
+      // The cost of one grows with its load.
+      const loads = at.mock.calls.map(([load]) => load);
+      expect(Math.max(...loads)).toBeLessThan(itemsPerPage * 1.5);
+    } finally {
+      at.mockRestore();
+    }
   });
 });
 

@@ -53,7 +53,7 @@ export function pageShapeFor(errorRate: number): PageShape {
   const target = classicCellsPerItem(errorRate) * allowance;
   let best: PageShape | undefined;
   for (const pageCells of PAGE_SIZES) {
-    best = bestHashes(pageCells, errorRate);
+    best = bestHashes(pageCells, errorRate, best?.hashes ?? 1);
     if (pageCells / best.itemsPerPage <= target) break;
   }
   if (shapes.size >= 1000) shapes.clear();
@@ -61,16 +61,17 @@ export function pageShapeFor(errorRate: number): PageShape {
   return best as PageShape;
 }
 
-function bestHashes(pageCells: number, errorRate: number): PageShape {
-  const classic = Math.max(1, Math.ceil(-Math.log2(errorRate)));
-  let best: PageShape | undefined;
-  // The best k of a page never exceeds the classic one by more than rounding, and falls as pages shrink.
-  for (let k = classic + 1; k >= 1; k--) {
-    const itemsPerPage = new PagedErrorRate(pageCells, k).loadFor(errorRate);
-    if (best && itemsPerPage < best.itemsPerPage) break;
-    best = { pageCells, hashes: k, itemsPerPage };
+/** The best number of hashes, from `least` on: it rises with the page, towards the classic one. */
+function bestHashes(pageCells: number, errorRate: number, least: number): PageShape {
+  const shapeWith = (hashes: number): PageShape => {
+    return { pageCells, hashes, itemsPerPage: new PagedErrorRate(pageCells, hashes).loadFor(errorRate) };
+  };
+  let best = shapeWith(least);
+  for (;;) {
+    const next = shapeWith(best.hashes + 1);
+    if (next.itemsPerPage <= best.itemsPerPage) return best;
+    best = next;
   }
-  return best as PageShape;
 }
 
 /**
