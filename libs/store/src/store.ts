@@ -126,6 +126,9 @@ export interface Counters {
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }
 
+/** Longest lease, in ms. An entry that is hidden for longer was leased before the clock was set back: it is due again. */
+export const MAX_LEASE_MS = 86_400_000;
+
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
   /** Opaque; names this lease of this entry, so a later lease of the same item has another. */
@@ -137,7 +140,7 @@ export interface LeasedEntry {
 
 /** The to-do queue of a visited set: about first in, first out; no order between segments. */
 export interface Queue {
-  /** At most `max` visible entries, each hidden for `leaseMs`. Leases end by themselves. */
+  /** At most `max` visible entries, each hidden for `leaseMs` (MAX_LEASE_MS at most). Leases end by themselves. */
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 
   /**
@@ -150,13 +153,93 @@ export interface Queue {
   release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 }
 
+/** A credential as it is kept; what it says is the caller's own, and never a secret itself. */
+export interface Credential {
+  readonly id: string;
+  readonly value: string;
+}
+
+/**
+ * Who may use the service: some hundreds of credentials, which callers keep in memory. Kept like filters, and seen by
+ * every store on the same data.
+ */
+export interface Credentials {
+  /** Keeps a credential, in the place of one with the same id. */
+  put(credential: Credential): Promise<void>;
+
+  /** All credentials, sorted by id. */
+  list(): Promise<Credential[]>;
+
+  /** False: there was none. */
+  delete(id: string): Promise<boolean>;
+}
+
+/** A queue entry on its way between stores. */
+export interface QueuedItem {
+  /** The item's hash: four big-endian words, the first of which tells its segment. */
+  readonly hash: Uint8Array;
+  /** Place in line, the smaller the earlier: a whole number up to MAX_PLACE. */
+  readonly place: number;
+  /** Leases so far. */
+  readonly attempt: number;
+  /** UTF-8. */
+  readonly payload: Uint8Array;
+}
+
+export const MAX_PLACE = 2 ** 52;
+
+/** The counts of a filter that cannot be found anew from its cells. */
+export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 'removed' | 'refused'>;
+
+/**
+ * A piece of a filter's contents, small enough to be held in memory. They come segment by segment, of each the queue
+ * and then the cells, first to last and without a gap; the counts are the very last.
+ */
+export type Part =
+  | { readonly type: 'queue'; readonly segment: number; readonly entries: readonly QueuedItem[] }
+  | {
+      readonly type: 'cells';
+      readonly segment: number;
+      readonly cells: Uint8Array;
+      /** How many of these cells are not zero, and how many are counters at 15. */
+      readonly nonZero: number;
+      readonly saturated: number;
+    }
+  | { readonly type: 'counts'; readonly counts: CallCounts };
+
+/** Whole filters out of a store and into another. */
+export interface Transfer {
+  /**
+   * Everything of a filter but its operation records, while it is used. The cells of a segment are those of one moment;
+   * segments are read one after the other. An item lives in one segment, so what was answered before the export began is
+   * in it, less what was removed since, and of what happens meanwhile each item's change is in it whole or not at all.
+   * An item of the queue is never missing but for having been acknowledged (but see exportParts), and may be there
+   * twice. Throws as `Counters` does; StaleFilterError also when the filter is cleared or dropped half way.
+   */
+  export(filter: Filter): AsyncGenerator<Part, void, undefined>;
+
+  /**
+   * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must
+   * be complete and fit the spec: whoever reads them from elsewhere checks that, and throws out of the iteration if
+   * not. Only when they have ended does the filter become visible; before that, or if anything throws, there is none,
+   * and what had been claimed is freed, after a crash by whoever comes next.
+   *
+   * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one. A repeated operation answers the same
+   * filter, without reading the parts.
+   */
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter>;
+}
+
 /**
  * Where filters live: the one port of the service, with two adapters. The names, descriptions and life cycle
- * are here, cells and queue are its two facets over the same atomic steps.
+ * are here, cells and queue are its two facets over the same atomic steps, transfer carries both
+ * from store to store; credentials are a facet of their own.
  */
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
+  readonly transfer: Transfer;
+  readonly credentials: Credentials;
   /** How this store wants filters cut. */
   readonly segmentation: Segmentation;
 
@@ -175,8 +258,11 @@ export interface Store {
 
   describe(filter: Filter): Promise<FilterStats>;
 
-  /** Filters of a kind sorted by name (code units), at most `limit`, those after `after`. */
-  list(kind: FilterKind, limit: number, after?: string): Promise<ListPage>;
+  /**
+   * Filters of a kind sorted by name (code units), at most `limit`, those after `after`. With a `prefix`, a page is one
+   * of the filters whose names begin with it, and `next` tells of no others.
+   */
+  list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
   /** Removes a filter; answers when its memory is free and no old position can touch anything. */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;

@@ -18,16 +18,19 @@ export function allocateCells(geometry: Geometry): Uint8Array[] {
   }
 }
 
+/** STORE_FULL if the machine has not so much memory free. */
+export function assertAvailable(bytes: number): void {
+  const available = process.availableMemory();
+  if (bytes <= available) return;
+  throw new StoreError('STORE_FULL', `the cells take ${bytes} bytes of memory, ${available} are free`);
+}
+
 /**
  * Cells whose memory is there, so that a lack of it shows now and not in mid-crawl: the kernel hands out pages as
  * they are first written. STORE_FULL if there is not enough.
  */
 export async function claimCells(geometry: Geometry): Promise<Uint8Array[]> {
-  const bytes = filterBytes(geometry);
-  const available = process.availableMemory();
-  if (bytes > available) {
-    throw new StoreError('STORE_FULL', `the cells take ${bytes} bytes of memory, ${available} are free`);
-  }
+  assertAvailable(filterBytes(geometry));
   const segments = allocateCells(geometry);
   for (const segment of segments) {
     for (let at = 0; at < segment.length; at += MEMORY_PAGE) segment[at] = 0;

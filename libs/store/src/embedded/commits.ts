@@ -3,8 +3,9 @@ import type { Database } from './database.js';
 import { JOURNAL_LAST } from './journal.js';
 import { readNumber } from './keys.js';
 import type { Memory } from './memory.js';
+import { Portions } from './portions.js';
 
-/** A commit failed: what memory says of the change is no longer true. */
+/** A commit failed, or a change broke off: what memory says of the change is not true. */
 export class CommitError extends Error {
   constructor(cause: unknown) {
     super('a commit to the data directory failed', { cause });
@@ -17,11 +18,12 @@ export class CommitError extends Error {
  * ahead of the database until a commit; if that fails, it stays ahead, and this object is of no more use.
  */
 export class Commits {
-  /** A commit has failed. */
+  /** A commit has failed, or a change broke off half way. */
   failed = false;
   /** Settles with the commit of the last change that ran; undefined when all are committed. */
   private last: Promise<void> | undefined;
   private unfinished = 0;
+  private readonly portions = new Portions();
   private idle: (() => void)[] = [];
 
   constructor(
@@ -32,30 +34,35 @@ export class Commits {
 
   /**
    * Runs `change` in a write transaction, alone; resolves with what it returned once that is committed. What it
-   * throws is thrown, and means that nothing was changed; but for errors that are not the port's: after those, as
-   * after a failed commit, a CommitError says that memory may have left the database behind.
+   * throws is thrown, and nothing of it is kept in the database; errors of the port mean that nothing was changed in
+   * memory either. After any other, as after a failed commit, a CommitError says that memory has left the database. `items`: how much work it is.
    */
-  async run<T>(change: () => T): Promise<T> {
-    let outcome: { value: T } | { error: unknown } | undefined;
+  async run<T>(change: () => T, items = 1): Promise<T> {
+    const outcome: { value?: T } = {};
     this.unfinished++;
+    const leave = await this.portions.enter(items);
     const commit = this.database.transaction(() => {
+      leave();
       try {
         this.assertInStep();
+        outcome.value = change();
         this.last = commit;
-        outcome = { value: change() };
       } catch (error) {
-        outcome = { error };
+        // At once: the next change of the same commit may be about to run.
+        if (!isRefusal(error)) this.failed = true;
+        throw error;
       }
     }, this.flush);
     try {
       await commit;
-      if (outcome && 'value' in outcome) return outcome.value;
-      throw outcome?.error;
+      return outcome.value as T;
     } catch (error) {
-      if (error instanceof StoreError || error instanceof StaleFilterError) throw error;
+      if (isRefusal(error)) throw error;
       this.failed = true;
       throw new CommitError(error);
     } finally {
+      // A transaction can also fail without having run.
+      leave();
       if (this.last === commit) this.last = undefined;
       if (--this.unfinished === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
@@ -82,8 +89,12 @@ export class Commits {
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');
     const last = this.database.meta.get(JOURNAL_LAST);
-    if ((last ? readNumber(last) : 0) === this.memory.sequence) return;
-    this.failed = true;
-    throw new Error('memory is ahead of the database');
+    if ((last ? readNumber(last) : 0) !== this.memory.sequence)
+      throw new Error('memory is ahead of the database');
   }
+}
+
+/** The port's errors, which are thrown before anything is changed. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StoreError || error instanceof StaleFilterError;
 }

@@ -21,46 +21,52 @@ export class EmbeddedCounters implements Counters {
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
     if (payloads && payloads.length !== positions.count) throw new TypeError('one payload an item');
-    return this.engine.mutate((session) => {
-      const scope = session.memory.current(filter);
-      return session.once({ scope, verb: ADD, operation }, () => {
-        refuseOverflow(scope, positions);
-        const outcome = addBatch(scope, positions);
-        if (payloads) {
-          const queue = new TodoQueue(session.database, scope);
-          outcome.answers.forEach((answer, i) => {
-            if (answer === Added.New) queue.push(hashBytes(positions.hash, i), payloads[i] as string);
-          });
-        }
-        return journaled(session, scope, JournalOperation.Add, positions, outcome);
-      });
-    }, true);
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb: ADD, operation }, () => {
+          refuseOverflow(scope, positions);
+          const outcome = addBatch(scope, positions);
+          if (payloads) {
+            const queue = new TodoQueue(session.database, scope);
+            outcome.answers.forEach((answer, i) => {
+              if (answer === Added.New) queue.push(hashBytes(positions.hash, i), payloads[i] as string);
+            });
+          }
+          return journaled(session, scope, JournalOperation.Add, positions, outcome);
+        });
+      },
+      { grows: true, deadline: operation.deadline, items: positions.count },
+    );
   }
 
-  async check(filter: Filter, positions: Positions): Promise<Uint8Array> {
-    return this.engine.read((memory) => checkBatch(memory.current(filter), positions));
+  async check(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
+    return this.engine.read((memory) => checkBatch(memory.current(filter), positions), deadline);
   }
 
   async remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
     assertCounting(filter);
-    return this.engine.mutate((session) => {
-      const scope = session.memory.current(filter);
-      return session.once({ scope, verb: REMOVE, operation }, () => {
-        const outcome = removeBatch(scope, positions);
-        if (filter.kind === 'visited-set') {
-          const queue = new TodoQueue(session.database, scope);
-          outcome.answers.forEach((answer, i) => {
-            if (answer === Removed.Removed) queue.remove(hashBytes(positions.hash, i));
-          });
-        }
-        return journaled(session, scope, JournalOperation.Remove, positions, outcome);
-      });
-    });
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb: REMOVE, operation }, () => {
+          const outcome = removeBatch(scope, positions);
+          if (filter.kind === 'visited-set') {
+            const queue = new TodoQueue(session.database, scope);
+            outcome.answers.forEach((answer, i) => {
+              if (answer === Removed.Removed) queue.remove(hashBytes(positions.hash, i));
+            });
+          }
+          return journaled(session, scope, JournalOperation.Remove, positions, outcome);
+        });
+      },
+      { deadline: operation.deadline, items: positions.count },
+    );
   }
 
-  async count(filter: Filter, positions: Positions): Promise<Uint8Array> {
+  async count(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
     assertCounting(filter);
-    return this.engine.read((memory) => countBatch(memory.current(filter), positions));
+    return this.engine.read((memory) => countBatch(memory.current(filter), positions), deadline);
   }
 }
 

@@ -12,6 +12,7 @@ const BATCH = 100;
 const CODE = [
   'libs/bloom/src',
   'libs/store/src',
+  'libs/store/src/transfer',
   'libs/store/src/embedded',
   'libs/store/src/embedded/testing',
 ];

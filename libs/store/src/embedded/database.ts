@@ -19,6 +19,9 @@ export interface Table {
   getKeys(options: RangeOptions): Iterable<Buffer>;
 }
 
+/** The environment's file in the data directory. */
+export const DATA_FILE = 'data.mdb';
+
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
 const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
@@ -36,8 +39,9 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   blocks       g, block number    checkpointed cells (checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operation-records.ts)
- *   order        g, place           queue entries in the order of handing out (todo-queue.ts)
+ *   order        g, place           queue entries in the order of handing out (queue-rows.ts)
  *   entries      g, item hash       their places
+ *   credentials  id                 what is kept of a credential
  */
 export class Database {
   readonly meta: Table;
@@ -49,12 +53,13 @@ export class Database {
   readonly records: Table;
   readonly entries: Table;
   readonly order: Table;
+  readonly credentials: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
   /** Opens `directory`'s environment, making it if absent. */
   constructor(directory: string) {
-    const path = join(directory, 'data.mdb');
+    const path = join(directory, DATA_FILE);
     prepareDataFile(path);
     this.root = open({
       path,
@@ -77,6 +82,7 @@ export class Database {
     this.records = table('records');
     this.entries = table('entries');
     this.order = table('order');
+    this.credentials = table('credentials');
   }
 
   /** Marks a new directory with the format version; throws if it has another one. */
@@ -96,18 +102,19 @@ export class Database {
 
   /**
    * Runs `change` inside a write transaction, alone, after all earlier ones; several share a commit. Resolves when
-   * committed, with `flush` when on disk too. Rejects if the commit failed: nothing of it is kept then. What
-   * `change` put before throwing would be kept: it must not throw.
+   * committed, with `flush` when on disk too. Rejects if `change` threw, or the commit failed: nothing of it is kept
+   * then. That takes a transaction of its own inside the shared one, at about 3 µs.
    */
   async transaction(change: () => void, flush: boolean): Promise<void> {
-    const committed = this.root.transaction(change);
+    const committed = this.root.childTransaction(change);
     const flushed = flush ? Promise.resolve(this.root.flushed) : undefined;
     try {
       await committed;
       this.last = 'committed';
     } catch (error) {
+      if (!isCommitFailure(error)) throw error;
       this.last = 'failed';
-      throw await commitError(error);
+      throw await causeOf(error);
     }
     await flushed;
   }
@@ -122,13 +129,15 @@ export class Database {
   }
 }
 
-/** The library hands out the cause of a failed commit as a promise that rejects with it. */
-async function commitError(error: unknown): Promise<unknown> {
-  if (!(error instanceof Error) || !('commitError' in error)) return error;
-  try {
-    await error.commitError;
-  } catch (cause) {
-    return cause;
-  }
-  return error;
+/** What the library rejects with when a commit fails: its cause comes as a promise that rejects with it. */
+interface CommitFailure extends Error {
+  readonly commitError: Promise<never>;
+}
+
+function isCommitFailure(error: unknown): error is CommitFailure {
+  return error instanceof Error && 'commitError' in error;
+}
+
+async function causeOf(failure: CommitFailure): Promise<unknown> {
+  return failure.commitError.catch((cause: unknown) => cause);
 }

@@ -15,11 +15,13 @@ import type {
 import { sameParameters } from './catalogue.js';
 import { allocateCells, claimCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
+import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
 import { queueCounts } from './queue-entry.js';
 import { windowSeconds } from './record-window.js';
+import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
 
 export interface EmbeddedOptions {
@@ -44,11 +46,13 @@ const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
  * A mutation is one transaction: operation record, journal record of the cells it changed, queue entries and counts.
  * Its callback runs alone, changes memory in the same go, and the answer leaves after the commit. Cells are written
  * in blocks by a checkpoint in the background; a start loads these and the journal after them. A call waits for
- * nothing but its commit, so that deadlines have no work to do here.
+ * nothing but its commit, and no longer than its deadline.
  */
 export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
   readonly queue: EmbeddedQueue;
+  readonly transfer: EmbeddedTransfer;
+  readonly credentials: EmbeddedCredentials;
   readonly segmentation: Segmentation = {
     maxSegmentBytes: MAX_SEGMENT_BYTES,
     minSegments: 1,
@@ -58,6 +62,8 @@ export class EmbeddedStore implements Store {
   private constructor(private readonly engine: Engine) {
     this.counters = new EmbeddedCounters(engine);
     this.queue = new EmbeddedQueue(engine);
+    this.transfer = new EmbeddedTransfer(engine);
+    this.credentials = new EmbeddedCredentials(engine);
   }
 
   /** Throws if the directory cannot be used, or another store owns it. */
@@ -74,19 +80,22 @@ export class EmbeddedStore implements Store {
   async create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }> {
     const taken = await this.engine.read((memory) => memory.filters.has(spec.name));
     const claimed = taken ? undefined : await claimCells(spec.geometry);
-    return this.engine.mutate((session) => {
-      const scope = session.memory.names;
-      return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
-        const existing = session.memory.filters.get(spec.name)?.filter;
-        if (existing && !sameParameters(existing, spec)) {
-          throw new StoreError('FILTER_EXISTS', `there is another ${existing.kind} named ${spec.name}`);
-        }
-        if (existing) return { answer: { filter: existing, created: false } };
-        const filter = newGeneration(spec, spec.seed, session.now);
-        publish(session, filter, claimed ?? allocateCells(spec.geometry));
-        return { answer: { filter, created: true } };
-      });
-    }, true);
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.names;
+        return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
+          const existing = session.memory.filters.get(spec.name)?.filter;
+          if (existing && !sameParameters(existing, spec)) {
+            throw new StoreError('FILTER_EXISTS', `there is another ${existing.kind} named ${spec.name}`);
+          }
+          if (existing) return { answer: { filter: existing, created: false } };
+          const filter = newGeneration(spec, spec.seed, session.now);
+          publish(session, filter, claimed ?? allocateCells(spec.geometry));
+          return { answer: { filter, created: true } };
+        });
+      },
+      { grows: true, deadline: operation.deadline },
+    );
   }
 
   async open(name: string, kind: FilterKind): Promise<Filter> {
@@ -108,11 +117,12 @@ export class EmbeddedStore implements Store {
     });
   }
 
-  async list(kind: FilterKind, limit: number, after?: string): Promise<ListPage> {
+  async list(kind: FilterKind, limit: number, after?: string, prefix = ''): Promise<ListPage> {
     return this.engine.read((memory) => {
       const matching = [...memory.filters.values()]
         .map(({ filter }) => filter)
-        .filter((filter) => filter.kind === kind && (after === undefined || filter.name > after))
+        .filter(({ name }) => name.startsWith(prefix) && (after === undefined || name > after))
+        .filter((filter) => filter.kind === kind)
         .sort((a, b) => (a.name < b.name ? -1 : 1));
       const filters = matching.slice(0, limit);
       const last = filters.at(-1);
@@ -121,27 +131,33 @@ export class EmbeddedStore implements Store {
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
-    return this.engine.mutate((session) => {
-      const scope = session.memory.names;
-      return session.once({ scope, verb: DROP, operation, subject: name }, () => {
-        withdraw(session, session.memory.named(name, kind));
-        return { answer: undefined };
-      });
-    });
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.names;
+        return session.once({ scope, verb: DROP, operation, subject: name }, () => {
+          withdraw(session, session.memory.named(name, kind));
+          return { answer: undefined };
+        });
+      },
+      { deadline: operation.deadline },
+    );
   }
 
   async clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {
-    return this.engine.mutate((session) => {
-      const scope = session.memory.names;
-      return session.once({ scope, verb: CLEAR, operation, subject: name }, () => {
-        const old = session.memory.named(name, kind);
-        const filter = newGeneration(old.filter, randomBytes(SEED_BYTES), session.now);
-        const cells = allocateCells(filter.geometry);
-        withdraw(session, old);
-        publish(session, filter, cells);
-        return { answer: filter };
-      });
-    });
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.names;
+        return session.once({ scope, verb: CLEAR, operation, subject: name }, () => {
+          const old = session.memory.named(name, kind);
+          const filter = newGeneration(old.filter, randomBytes(SEED_BYTES), session.now);
+          const cells = allocateCells(filter.geometry);
+          withdraw(session, old);
+          publish(session, filter, cells);
+          return { answer: filter };
+        });
+      },
+      { deadline: operation.deadline },
+    );
   }
 
   /** A copy of a segment's cells, laid out as Redis has them. RangeError if the filter has no such segment. */

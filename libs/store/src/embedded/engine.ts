@@ -1,43 +1,57 @@
-import { mkdirSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { StoreError } from '../errors.js';
 import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
 import { Database } from './database.js';
+import { assertInTime, byDeadline } from './deadline.js';
 import { DirectoryLock } from './directory-lock.js';
+import { makeDirectory } from './make-directory.js';
 import type { Memory } from './memory.js';
 import { Session, type SessionOptions } from './session.js';
+import { Space } from './space.js';
 
-/** With less space than this on the disk, a commit that failed did so for lack of it. */
-const MIN_FREE_BYTES = 16 * 2 ** 20;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
+/** How long a read that has no deadline waits for the commit of what it saw. */
+const READ_MS = 10_000;
+
+export interface MutationOptions {
+  /** Refused while the disk is full. */
+  readonly grows?: boolean;
+  /** Ms since the epoch: after it the change is not begun any more; what had been begun may yet be committed. */
+  readonly deadline?: number;
+  /** How much work it is. */
+  readonly items?: number;
+}
 
 /**
  * Owner of a data directory. Runs mutations and reads on the session, and after a failed commit, when memory is
- * ahead of the database, loads a new one exactly as at the start.
+ * ahead of the database, loads a new one exactly as at the start. Reads go on at once; mutations wait for a pause that
+ * doubles while no commit succeeds, so that they do not have everything loaded again and again.
  */
 export class Engine {
   private session: Session | undefined;
   private loading: Promise<Session> | undefined;
   private failures = 0;
+  /** By performance.now(). */
   private retryAt = 0;
-  private diskFull = false;
+  private readonly space: Space;
   private checkpointing: Promise<void> | undefined;
   private calls = 0;
   private idle: (() => void) | undefined;
   private closed: Promise<void> | undefined;
 
   private constructor(
-    private readonly directory: string,
+    directory: string,
     private readonly lock: DirectoryLock,
     private readonly database: Database,
     private readonly options: SessionOptions,
-  ) {}
+  ) {
+    this.space = new Space(directory);
+  }
 
   static async open(directory: string, options: SessionOptions): Promise<Engine> {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     const lock = DirectoryLock.take(directory);
     let database: Database | undefined;
     try {
@@ -53,24 +67,33 @@ export class Engine {
     }
   }
 
-  /** Runs `change` in a transaction; resolves when it is committed. `grows`: refused while the disk is full. */
-  async mutate<T>(change: (session: Session) => T, grows = false): Promise<T> {
-    return this.call(async (session) => {
-      if (grows && this.diskFull) await this.assertSpace();
-      const answer = await session.commits.run(() => change(session));
+  /** Runs `change` in a transaction; resolves when it is committed. STORE_UNAVAILABLE after the deadline. */
+  async mutate<T>(change: (session: Session) => T, options: MutationOptions = {}): Promise<T> {
+    const { grows = false, deadline = Infinity, items = 1 } = options;
+    const work = this.call(async () => {
+      this.assertNotPausing();
+      if (grows) await this.space.assert();
+      const session = await this.current();
+      const answer = await session.commits.run(() => {
+        assertInTime(deadline);
+        return change(session);
+      }, items);
       this.failures = 0;
       this.considerCheckpoint(session);
       return answer;
     });
+    return byDeadline(deadline, work);
   }
 
-  /** Answers what `look` finds in memory, once that is committed. */
-  async read<T>(look: (memory: Memory, now: number) => T): Promise<T> {
-    return this.call(async (session) => {
+  /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
+  async read<T>(look: (memory: Memory, now: number) => T, deadline = Date.now() + READ_MS): Promise<T> {
+    const work = this.call(async () => {
+      const session = await this.current();
       const answer = look(session.memory, session.now);
       await session.commits.committed();
       return answer;
     });
+    return byDeadline(deadline, work);
   }
 
   /** Refuses new calls, waits for those under way, checkpoints, and lets go of the directory. Idempotent. */
@@ -79,12 +102,11 @@ export class Engine {
     return this.closed;
   }
 
-  private async call<T>(use: (session: Session) => Promise<T>): Promise<T> {
+  private async call<T>(work: () => Promise<T>): Promise<T> {
     if (this.closed) throw new StoreError('STORE_UNAVAILABLE', 'the store is closed');
     this.calls++;
     try {
-      const usable = this.session && !this.session.commits.failed;
-      return await use(usable ? (this.session as Session) : await this.reload());
+      return await work();
     } catch (error) {
       // A refusal needs no commit: a caller that tries again at once must not keep the event loop to itself.
       await setImmediate();
@@ -95,28 +117,23 @@ export class Engine {
   }
 
   private async unavailable(error: CommitError): Promise<StoreError> {
-    this.diskFull = (await this.freeBytes()) < MIN_FREE_BYTES;
-    return this.diskFull
+    return (await this.space.isLacking())
       ? new StoreError('STORE_FULL', 'the disk of the data directory is full', { cause: error })
       : new StoreError('STORE_UNAVAILABLE', error.message, { cause: error });
   }
 
-  private async assertSpace(): Promise<void> {
-    this.diskFull = (await this.freeBytes()) < MIN_FREE_BYTES;
-    if (this.diskFull) throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
+  private assertNotPausing(): void {
+    if (performance.now() < this.retryAt) {
+      throw new StoreError('STORE_UNAVAILABLE', 'the last write to the data directory failed');
+    }
   }
 
-  private async freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(this.directory);
-    return bavail * bsize;
-  }
-
-  /** One at a time, and not again before a pause that doubles while no commit succeeds. */
-  private reload(): Promise<Session> {
+  /** The session, loaded anew if a commit has failed: by one call, for which the others wait. */
+  private async current(): Promise<Session> {
+    if (this.session && !this.session.commits.failed) return this.session;
     if (!this.loading) {
-      if (performance.now() < this.retryAt) {
-        throw new StoreError('STORE_UNAVAILABLE', 'the last write to the data directory failed');
-      }
+      // Without a session it was the loading that failed.
+      if (!this.session) this.assertNotPausing();
       this.retryAt = performance.now() + Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
       this.loading = this.loadAnew().finally(() => {
         this.loading = undefined;

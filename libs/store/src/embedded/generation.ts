@@ -13,7 +13,12 @@ export function newGeneration(spec: FilterSpec, seed: Uint8Array, now: number): 
 
 /** Inside a transaction: makes a generation the current one of its name. `cells` are zero. */
 export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
-  const state = new FilterState(filter, cells, session.now);
+  publishState(session, new FilterState(filter, cells, session.now));
+}
+
+/** The same for one whose cells and queue are in the database already. */
+export function publishState(session: Session, state: FilterState): void {
+  const { filter } = state;
   session.memory.filters.set(filter.name, state);
   session.database.catalogue.putSync(Buffer.from(filter.name), encodeFilter(filter));
   session.save(state);

@@ -40,6 +40,9 @@ export function loadMemory(database: Database, now: number): Memory {
     loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length) });
     if (filter.kind === 'visited-set') countLeases(database, state);
   }
+  for (const { key, value } of database.credentials.getRange({})) {
+    memory.credentials.set(key.toString(), value.toString());
+  }
   decodeScope(database.states.get(memory.names.key), memory.names);
   loadBlocks(database, loading);
   replayJournal(database, memory, loading);

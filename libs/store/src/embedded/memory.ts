@@ -7,6 +7,8 @@ import { freshWindows, type RecordScope } from './record-window.js';
 /** All that the store holds in memory; equal to the database wherever no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
+  /** By id: what is kept of each credential. */
+  readonly credentials = new Map<string, string>();
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record; the first is 1. */

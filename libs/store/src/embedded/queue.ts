@@ -29,11 +29,14 @@ export class EmbeddedQueue implements Queue {
     operation: Operation,
     use: (queue: TodoQueue, now: number) => T,
   ): Promise<T> {
-    return this.engine.mutate((session) => {
-      const scope = session.memory.current(filter);
-      return session.once({ scope, verb, operation }, () => ({
-        answer: use(new TodoQueue(session.database, scope), session.now),
-      }));
-    });
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb, operation }, () => ({
+          answer: use(new TodoQueue(session.database, scope), session.now),
+        }));
+      },
+      { deadline: operation.deadline },
+    );
   }
 }

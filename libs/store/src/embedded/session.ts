@@ -7,7 +7,7 @@ import { loadMemory } from './load.js';
 import type { Memory } from './memory.js';
 import { findRecord, outdatedRecords, putRecord, type Identity } from './operation-records.js';
 import { Purger } from './purge.js';
-import { windowAt, type RecordScope } from './record-window.js';
+import { windowAt, type Origin, type RecordScope, type RecordWindow } from './record-window.js';
 import { encodeScope, encodeState } from './state-codec.js';
 
 export interface SessionOptions {
@@ -63,8 +63,8 @@ export class Session {
     const { scope, operation } = identity;
     const { origin } = operation;
     const before = scope.windows[origin];
-    const window = windowAt(before, origin, this.now, this.options.maxRecordBytes);
-    const known = operation.repeat ? findRecord(this.database, identity, window) : undefined;
+    const window = this.windowOf(scope, origin);
+    const known = this.recall(identity);
     if (known) return known.answer;
     const { answer, record } = change();
     this.append(record ?? this.journal.encodeNone(scope.key));
@@ -75,6 +75,13 @@ export class Session {
     return answer;
   }
 
+  /** What an operation answered before; undefined if it has not been executed. Throws as findRecord does. */
+  recall<T>(identity: Identity<T>): { answer: T } | undefined {
+    const { scope, operation } = identity;
+    if (!operation.repeat) return undefined;
+    return findRecord(this.database, identity, this.windowOf(scope, operation.origin));
+  }
+
   /** Inside a transaction: writes the small state of a scope. */
   save(scope: RecordScope): void {
     if (scope instanceof FilterState) {
@@ -83,6 +90,11 @@ export class Session {
     } else {
       this.database.states.putSync(scope.key, encodeScope(scope));
     }
+  }
+
+  /** The window that a record of now goes into. */
+  private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
+    return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }
 
   private append(record: Buffer): void {

@@ -57,3 +57,5 @@ export const DROP: Verb<void> = {
 };
 
 export const CLEAR: Verb<Filter> = { number: 8, encode: encodeFilter, decode: decodeFilter };
+
+export const IMPORT: Verb<Filter> = { number: 9, encode: encodeFilter, decode: decodeFilter };

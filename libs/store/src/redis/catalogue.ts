@@ -4,7 +4,15 @@ import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
 import { refusal, WINDOW_MS } from './operations.js';
-import { catalogueSetScript } from './scripts/catalogue.js';
+import {
+  catalogueSetScript,
+  makeHashScript,
+  makeNamesScript,
+  touchCatalogueScript,
+} from './scripts/catalogue.js';
+
+/** Beyond every character of a name. */
+const AFTER_NAMES = '\x7f';
 
 /** A catalogue entry as it was read: what a later change compares with. */
 export interface EntryRead {
@@ -19,8 +27,12 @@ export interface LifeCycleRecord {
   readonly created?: boolean;
 }
 
+const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
+
 /** The names and descriptions of filters, and the records of operations on whole filters. */
 export class Catalogue {
+  private keysMade = false;
+
   constructor(
     private readonly connection: Connection,
     private readonly timeoutMs: number,
@@ -29,6 +41,7 @@ export class Catalogue {
   async read(name: string, deadline = Date.now() + this.timeoutMs): Promise<EntryRead> {
     const { client } = this.connection;
     const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
+    if (raw === '') await this.assertWhole(deadline);
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
   }
 
@@ -56,7 +69,8 @@ export class Catalogue {
     const kind = (next ?? read.entry)?.kind ?? 'filter';
     const { current, previous } = CATALOGUE.operations[record?.operation.origin ?? 'made'];
     const raw = next ? JSON.stringify(next) : '';
-    const reply = await this.connection.run(
+    await this.makeKeys(deadline);
+    const reply = await this.connection.mutate(
       catalogueSetScript,
       [CATALOGUE.filters, CATALOGUE.names(kind), current, previous],
       [
@@ -93,16 +107,57 @@ export class Catalogue {
     }
     const record = JSON.parse(raw) as LifeCycleRecord;
     if (record.fingerprint !== operation.fingerprint) throw refusal('REUSED', operation);
+    // The try that wrote it may have failed for want of replicas: this one must not succeed before they have it.
+    await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
 
-  async list(kind: FilterKind, limit: number, after?: string): Promise<ListPage> {
+  /**
+   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused that
+   * is given keys of which some do not exist.
+   */
+  private async makeKeys(deadline: number): Promise<void> {
+    if (this.keysMade) return;
+    const { filters, names, operations } = CATALOGUE;
+    const { caller, made } = operations;
+    const hashes = [caller.current, caller.previous, made.current, made.previous];
+    // First: see assertWhole.
+    await this.connection.mutate(makeHashScript, [filters], [], deadline);
+    await Promise.all([
+      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
+      ...KINDS.map((kind) => this.connection.mutate(makeNamesScript, [names(kind)], [], deadline)),
+    ]);
+    this.keysMade = true;
+  }
+
+  /**
+   * STORE_DATA_LOST if the descriptions are gone, by eviction say, while another key of the catalogue is there: they are
+   * the first that is made. Else every filter would seem never to have been, and could be made anew, empty.
+   */
+  private async assertWhole(deadline: number): Promise<void> {
+    const { client } = this.connection;
+    const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
+    if ((await made()) === 1) return;
+    // Should Redis have been emptied.
+    this.keysMade = false;
+    const { caller } = CATALOGUE.operations;
+    const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
+    const found = await Promise.all(
+      others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
+    );
+    // Or it has been made since.
+    if (!found.includes(1) || (await made()) === 1) return;
+    throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
+  }
+
+  async list(kind: FilterKind, limit: number, after = '', prefix = ''): Promise<ListPage> {
     const { client } = this.connection;
     const deadline = Date.now() + this.timeoutMs;
     // The empty name keeps the set from ever being empty; it is no filter.
-    const from = `(${after ?? ''}`;
+    const from = after < prefix ? `[${prefix}` : `(${after}`;
+    const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
     const names = await this.connection.repeat(
-      () => client.zrangebylex(CATALOGUE.names(kind), from, '+', 'LIMIT', 0, limit + 1),
+      () => client.zrangebylex(CATALOGUE.names(kind), from, to, 'LIMIT', 0, limit + 1),
       deadline,
     );
     const page = names.slice(0, limit);
@@ -110,6 +165,7 @@ export class Catalogue {
       page.length === 0
         ? []
         : await this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...page), deadline);
+    if (raws.includes(null)) await this.assertWhole(deadline);
     const filters = raws
       .flatMap((raw) => (raw ? [JSON.parse(raw) as CatalogueEntry] : []))
       .filter((entry) => entry.state === 'ready')

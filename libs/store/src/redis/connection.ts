@@ -1,54 +1,51 @@
-import { Cluster, Redis } from 'ioredis';
-import { StoreError } from '../errors.js';
+import { createHash } from 'node:crypto';
+import { Cluster, type Redis } from 'ioredis';
+import { connect, type ConnectionOptions } from './connect.js';
+import { faultOf, finalError, originOf, unavailable, withoutCommand } from './faults.js';
+import { ReplicatedWrites, type Write } from './replicated-writes.js';
 import type { Script } from './scripts/script.js';
 
-export interface ConnectionOptions {
-  /** redis:// or rediss:// URL of a single server. */
-  readonly url?: string;
-  /** host:port of some nodes of a cluster, instead of a URL. */
-  readonly clusterNodes?: readonly string[];
-  /** How long one store call may take, and how long a silent connection is kept. */
-  readonly timeoutMs: number;
-}
+export type { ConnectionOptions } from './connect.js';
 
 type Value = string | number | Buffer;
 
-/** Server errors after which the same call may succeed: nothing was done. */
-const PASSING = /^(LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS)\b/;
+/** Arguments of a call, which may depend on the number of the attempt, from 1. */
+type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
-const REFUSED = /\b(NOAUTH|WRONGPASS|NOPERM)\b/;
+/** Commands on one key that change something, and may be repeated. */
+export type WriteCommand = 'hdel' | 'hset' | 'unlink' | 'zadd';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
+const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
  * Connection to a Redis server or cluster. Retries are ours, not the client's: it neither queues commands
  * while disconnected nor sends them again, since it cannot know which are safe to repeat. Every script of this
  * store is, by its operation record.
+ *
+ * What changes something goes through `mutate` and `write`, which answer once as many replicas have it as was asked for.
  */
 export class Connection {
   readonly client: Redis | Cluster;
-  private readonly defined = new Set<string>();
+  /** For writes that wait for replicas, if they do. */
+  private readonly writer: Redis | Cluster | undefined;
+  private readonly writes: ReplicatedWrites | undefined;
+  private readonly digests = new Map<string, string>();
   private closing = false;
   private lastError: unknown;
 
   constructor(private readonly options: ConnectionOptions) {
-    this.client = connect(options);
-    // Without a listener a lost connection would end the process; readiness and calls report it.
-    this.client.on('error', (error: unknown) => (this.lastError = error));
-    this.client.on('ready', () => (this.lastError = undefined));
+    const { timeoutMs, waitReplicas = 0 } = options;
+    this.client = this.watch(connect(options, timeoutMs));
+    if (waitReplicas === 0) return;
+    // WAIT may rightly owe its answer until the call's time is up.
+    this.writer = this.watch(connect(options, 2 * timeoutMs));
+    this.writes = new ReplicatedWrites(this.writer, waitReplicas);
   }
 
   /** Resolves when the first try to connect has succeeded or failed, or has taken too long. */
-  firstTry(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        for (const event of FIRST_TRY_ENDS) this.client.off(event, done);
-        resolve();
-      };
-      const timer = setTimeout(done, this.options.timeoutMs);
-      for (const event of FIRST_TRY_ENDS) this.client.on(event, done);
-    });
+  async firstTry(): Promise<void> {
+    await Promise.all(this.clients.map((client) => firstTryOf(client, this.options.timeoutMs)));
   }
 
   /** Masters known now: 1 for a single server. */
@@ -57,34 +54,44 @@ export class Connection {
   }
 
   get connected(): boolean {
-    return this.client.status === 'ready';
+    return this.clients.every(({ status }) => status === 'ready');
   }
 
   /** Why there is no connection, naming no host and no secret. */
   get fault(): string {
-    const message = this.lastError instanceof Error ? this.lastError.message : '';
-    return REFUSED.test(message) ? 'Redis refuses the credentials' : 'Redis cannot be reached';
+    return faultOf(this.lastError, this.options.tls !== undefined);
   }
 
   /**
-   * Runs a script; answers strings as Buffers if `binary`. Repeats it while that can help, until `deadline`; `args` may
-   * depend on the number of the attempt, from 1.
+   * Runs a script that changes nothing; answers strings as Buffers if `binary`. Repeats it while that can help, until
+   * `deadline`. Throws as `repeat`.
    */
-  async run(
-    script: Script,
-    keys: string[],
-    args: Value[] | ((attempt: number) => Value[]),
-    deadline: number,
-    binary = false,
-  ): Promise<unknown> {
-    this.define(script);
-    const name = binary ? `${script.name}Buffer` : script.name;
-    const named = script.numberOfKeys === 0 ? [keys.length, ...keys] : keys;
-    return this.repeat(async (attempt) => {
-      const values = [...named, ...(typeof args === 'function' ? args(attempt) : args)];
-      const method: unknown = Reflect.get(this.client, name);
-      if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
-      return (await Reflect.apply(method, this.client, values)) as unknown;
+  run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
+    return this.repeat(
+      (attempt) => this.runOn(this.client, script, keys, valuesOf(args, attempt), binary),
+      deadline,
+    );
+  }
+
+  /** As `run`, for a script that changes something. Answers a repeat, too, only when it is on the replicas. */
+  mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
+    const { writer } = this;
+    if (!writer) return this.run(script, keys, args, deadline, binary);
+    return this.repeat((attempt, end) => {
+      const values = valuesOf(args, attempt);
+      const evalsha = [this.digest(script), keys.length, ...keys, ...values];
+      const write = { key: keys[0] as string, command: 'evalsha', args: evalsha, binary, end };
+      return this.replicated(write, () => this.runOn(writer, script, keys, values, binary));
+    }, deadline);
+  }
+
+  /** A command that changes one key. Throws as `repeat`. */
+  write(command: WriteCommand, key: string, args: readonly Value[], deadline: number): Promise<unknown> {
+    const { writer } = this;
+    if (!writer) return this.repeat(() => this.client.call(command, key, ...args), deadline);
+    return this.repeat((_, end) => {
+      const write = { key, command, args: [key, ...args], binary: false, end };
+      return this.replicated(write, () => writer.call(command, key, ...args));
     }, deadline);
   }
 
@@ -92,83 +99,116 @@ export class Connection {
    * Repeats a call whose repetition is harmless until it succeeds, fails for good, or the time is up.
    * Throws StoreError: STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
-  async repeat<T>(call: (attempt: number) => Promise<T>, deadline: number): Promise<T> {
+  async repeat<T>(call: (attempt: number, end: number) => Promise<T>, deadline: number): Promise<T> {
     const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
     for (let wait = 10, attempt = 1; ; wait = Math.min(wait * 2, 200), attempt++) {
       try {
-        if (!this.connected) throw new Error('there is no connection', { cause: this.lastError });
-        return await call(attempt);
+        return await before(end, call(attempt, end));
       } catch (error) {
-        const final = this.classify(error);
+        const final = finalError(withoutCommand(error), this.client instanceof Cluster);
         if (final) throw final;
         if (this.closing || Date.now() + wait >= end) {
-          throw new StoreError('STORE_UNAVAILABLE', 'Redis does not answer', { cause: error });
+          throw unavailable('Redis does not answer', this.connected ? error : this.disconnection);
         }
+        // The node that failed may have been replaced; nothing else would tell the client.
+        for (const client of this.clients) if (client instanceof Cluster) client.refreshSlotsCache();
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 
-  /** The error to give up with, or undefined if trying again can help. */
-  private classify(error: unknown): Error | undefined {
-    const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof Error && error.name === 'ReplyError') {
-      if (/^OOM\b/.test(message)) return new StoreError('STORE_FULL', 'Redis is out of memory (maxmemory)');
-      if (/^(WRONGTYPE|UNSEEN)\b/.test(message)) {
-        return new StoreError('STORE_DATA_LOST', 'a key of the filter was changed by another program');
-      }
-      if (PASSING.test(message)) return undefined;
-      if (/^MOVED\b/.test(message)) {
-        return new StoreError('STORE_UNAVAILABLE', 'Redis is a node of a cluster: name the cluster instead', {
-          cause: error,
-        });
-      }
-      if (REFUSED.test(message) || /^MISCONF\b/.test(message)) {
-        return new StoreError('STORE_UNAVAILABLE', `Redis refuses: ${message.split(' ', 1)[0]}`, {
-          cause: error,
-        });
-      }
-      return error;
-    }
-    // A defect of ours, not a fault of the connection.
-    return error instanceof TypeError || error instanceof RangeError ? error : undefined;
-  }
-
-  private define(script: Script): void {
-    if (this.defined.has(script.name)) return;
-    const { numberOfKeys, lua } = script;
-    this.client.defineCommand(script.name, numberOfKeys === 0 ? { lua } : { numberOfKeys, lua });
-    this.defined.add(script.name);
-  }
-
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
-    this.client.disconnect();
+    for (const client of this.clients) client.disconnect();
+  }
+
+  private get disconnection(): Error {
+    return new Error('there is no connection', { cause: originOf(this.lastError) });
+  }
+
+  private get clients(): (Redis | Cluster)[] {
+    return this.writer ? [this.client, this.writer] : [this.client];
+  }
+
+  private watch(client: Redis | Cluster): Redis | Cluster {
+    // Without a listener a lost connection would end the process; readiness and calls report it.
+    client.on('error', (error: unknown) => (this.lastError = withoutCommand(error)));
+    client.on('ready', () => (this.lastError = undefined));
+    return client;
+  }
+
+  /**
+   * The client follows redirections, and loads scripts, but not inside a pipeline. So it is left to do that, without
+   * WAIT, and the same write then sent again where it went: it changes nothing more, and is waited for.
+   */
+  private async replicated(write: Write, followed: () => Promise<unknown>): Promise<unknown> {
+    const { writes } = this;
+    if (!writes) throw new TypeError('writes are not replicated here');
+    try {
+      return await writes.send(write);
+    } catch (error) {
+      if (!(error instanceof Error) || !REDIRECTED.test(error.message)) throw error;
+      await followed();
+      return writes.sendAsRedirected(write, error.message);
+    }
+  }
+
+  private async runOn(
+    client: Redis | Cluster,
+    script: Script,
+    keys: readonly string[],
+    values: readonly Value[],
+    binary: boolean,
+  ): Promise<unknown> {
+    define(client, script);
+    const named = script.numberOfKeys === 0 ? [keys.length, ...keys] : keys;
+    const name = binary ? `${script.name}Buffer` : script.name;
+    const method: unknown = Reflect.get(client, name);
+    if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
+    return (await Reflect.apply(method, client, [...named, ...values])) as unknown;
+  }
+
+  private digest({ name, lua }: Script): string {
+    let digest = this.digests.get(name);
+    if (digest === undefined) {
+      digest = createHash('sha1').update(lua).digest('hex');
+      this.digests.set(name, digest);
+    }
+    return digest;
   }
 }
 
-function connect(options: ConnectionOptions): Redis | Cluster {
-  const { url, clusterNodes, timeoutMs } = options;
-  const retryStrategy = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000);
-  const shared = {
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    // Commands of a lost connection fail at once (null would leave them waiting for ever).
-    maxRetriesPerRequest: 0,
-    connectTimeout: timeoutMs,
-    // A connection on which an answer is overdue is closed: its commands must not run later unseen.
-    socketTimeout: timeoutMs,
-    keepAlive: 10_000,
-  };
-  if (clusterNodes && clusterNodes.length > 0) {
-    return new Cluster([...clusterNodes], {
-      enableOfflineQueue: false,
-      clusterRetryStrategy: retryStrategy,
-      slotsRefreshTimeout: timeoutMs,
-      scaleReads: 'master',
-      redisOptions: shared,
-    });
+function define(client: Redis | Cluster, { name, numberOfKeys, lua }: Script): void {
+  if (Reflect.has(client, name)) return;
+  client.defineCommand(name, numberOfKeys === 0 ? { lua } : { numberOfKeys, lua });
+}
+
+function valuesOf(args: Args, attempt: number): readonly Value[] {
+  return typeof args === 'function' ? args(attempt) : args;
+}
+
+function firstTryOf(client: Redis | Cluster, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      for (const event of FIRST_TRY_ENDS) client.off(event, done);
+      resolve();
+    };
+    const timer = setTimeout(done, timeoutMs);
+    for (const event of FIRST_TRY_ENDS) client.on(event, done);
+  });
+}
+
+/** What `call` answers, or an error at `end`: what is under way then may still be executed. */
+async function before<T>(end: number, call: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), Math.max(0, end - Date.now()));
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
   }
-  return new Redis(url ?? 'redis://127.0.0.1:6379', { ...shared, retryStrategy });
 }

@@ -10,7 +10,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
  *                                         :queue:entries    item hash -> lease, attempt, URL (hash; visited sets)
- *                                         :queue:order      item hash -> visible at, ms (sorted set; visited sets)
+ *                                         :queue:order      item hash -> place, or visible at (sorted set; visited sets)
  *
  * All are made when the filter is, are never empty and have no time to live, so a missing one is data loss.
  * The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
@@ -20,6 +20,11 @@ import calculateSlot from 'cluster-key-slot';
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
  *   unseen:{catalogue}:operations:<origin>:current | :previous
+ *   unseen:{catalogue}:credentials                          id -> what is kept of a credential (hash)
+ *
+ * Beside them, and alone with a time to live, of a second:
+ *
+ *   unseen:rate:<caller>                                    requests of a caller in this second
  */
 export interface SegmentKeys {
   readonly cells: string;
@@ -39,7 +44,11 @@ export const CATALOGUE = {
   filters: 'unseen:{catalogue}:filters',
   names: (kind: string) => `unseen:{catalogue}:names:${kind}`,
   operations: operationKeys('unseen:{catalogue}'),
+  credentials: 'unseen:{catalogue}:credentials',
 };
+
+/** Without the colon before the caller. */
+export const RATE_PREFIX = 'unseen:rate';
 
 function operationKeys(prefix: string): OperationKeys {
   const pair = (origin: string) => ({

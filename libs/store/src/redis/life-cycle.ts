@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { SEED_BYTES, segmentBytes } from '#bloom';
+import { SEED_BYTES } from '#bloom';
 import { StoreError } from '../errors.js';
 import type { FilterKind, FilterSpec, Operation } from '../store.js';
+import { Allocation } from './allocation.js';
 import { busy, type Catalogue, type EntryRead, type LifeCycleRecord } from './catalogue.js';
+import { Claim, STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
-import { allKeys, segmentKeys, segmentTags } from './keys.js';
+import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
-import { createSegmentScript } from './scripts/segment.js';
-
-/** After so long without a change an operation on a filter is taken to have died with its instance. */
-const STALE_MS = 30_000;
 
 /**
  * Creation, clearing and removal of filters. Each first changes the catalogue entry to a state that names what is
@@ -18,10 +16,14 @@ const STALE_MS = 30_000;
  * An operation that died on the way is finished by the next one on that name.
  */
 export class LifeCycle {
+  private readonly allocation: Allocation;
+
   constructor(
-    private readonly connection: Connection,
+    connection: Connection,
     private readonly catalogue: Catalogue,
-  ) {}
+  ) {
+    this.allocation = new Allocation(connection);
+  }
 
   async create(spec: FilterSpec, operation: Operation): Promise<{ filter: RedisFilter; created: boolean }> {
     const recalled = (record: LifeCycleRecord) => ({
@@ -35,7 +37,7 @@ export class LifeCycle {
         const filter = await this.build(read, claim, operation, 'create');
         return filter && { filter, created: true };
       }
-      if (!sameFilter(entry, spec)) throw exists(entry);
+      if (!sameFilter(entry, spec)) throw exists(entry, 'with other parameters');
       if (entry.state === 'clearing') {
         await this.build(read, this.emptied(entry, 'create', operation, now), operation);
         return undefined;
@@ -44,6 +46,35 @@ export class LifeCycle {
       const record = { verb: 'create', operation, value };
       const set = await this.catalogue.set(read, entry, operation.deadline, record);
       return set === undefined ? undefined : { filter: new RedisFilter(entry), created: false };
+    });
+  }
+
+  /**
+   * Makes a filter whose contents `fill` brings in, which may take long: it gets deadlines of its own, of `timeoutMs` a
+   * step. If it throws, there is no filter.
+   */
+  async import(
+    spec: FilterSpec,
+    operation: Operation,
+    timeoutMs: number,
+    fill: (claim: Claim) => Promise<void>,
+  ): Promise<RedisFilter> {
+    return this.onEntry('import', spec.name, operation, recordedFilter, async (read, now) => {
+      const { entry } = read;
+      if (entry && entry.state !== 'creating') throw exists(entry, 'and is not overwritten');
+      const next = this.describe(spec, 'import', operation, now, entry);
+      const claim = await Claim.take(this.catalogue, this.allocation, read, next, operation.deadline);
+      if (!claim) return undefined;
+      try {
+        await fill(claim);
+      } catch (error) {
+        // If that fails too, it is done by whoever next makes a filter of this name.
+        await claim.giveUp(Date.now() + timeoutMs).catch(() => undefined);
+        throw error;
+      }
+      const filter = await claim.publish({ ...operation, deadline: Date.now() + timeoutMs }, 'import');
+      if (!filter) throw busy(next);
+      return filter;
     });
   }
 
@@ -136,41 +167,24 @@ export class LifeCycle {
   }
 
   /**
-   * Claims, removes what is retired, allocates, publishes, and records the operation as one of `verb` if given.
-   * Undefined if another was faster.
+   * Claims, allocates, publishes, and records the operation as one of `verb` if given. Undefined if another was faster.
    */
   private async build(
     read: EntryRead,
-    claim: CatalogueEntry,
+    entry: CatalogueEntry,
     operation: Operation,
     verb?: string,
   ): Promise<RedisFilter | undefined> {
-    const claimed = await this.catalogue.set(read, claim, operation.deadline);
-    if (claimed === undefined) return undefined;
-    const held = { raw: claimed, entry: claim };
+    const { deadline } = operation;
+    const claim = await Claim.take(this.catalogue, this.allocation, read, entry, deadline);
+    if (!claim) return undefined;
     try {
-      await this.unlink(claim.retired ?? [], operation.deadline);
-      await this.allocate(claim, operation.deadline);
+      for (const segment of entry.tags.keys()) await claim.allocate(segment, deadline);
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'STORE_FULL')
-        await this.giveUp(held, operation.deadline);
+      if (error instanceof StoreError && error.code === 'STORE_FULL') await claim.giveUp(deadline);
       throw error;
     }
-    const { operation: _done, retired: _gone, ...rest } = claim;
-    const entry: CatalogueEntry = { ...rest, state: 'ready' };
-    const value = { fingerprint: operation.fingerprint, entry, created: true };
-    const record = verb === undefined ? undefined : { verb, operation, value };
-    const published = await this.catalogue.set(held, entry, operation.deadline, record);
-    if (published !== undefined) return new RedisFilter(entry);
-    await this.unlink(claim.tags, operation.deadline);
-    return undefined;
-  }
-
-  /** Frees what a creation had taken; an emptied filter stays marked, for the next clear or drop to finish. */
-  private async giveUp(held: EntryRead, deadline: number): Promise<void> {
-    const entry = held.entry as CatalogueEntry;
-    await this.unlink(entry.tags, deadline);
-    await this.catalogue.set(held, entry.state === 'creating' ? undefined : { ...entry, since: 0 }, deadline);
+    return claim.publish(operation, verb);
   }
 
   private async remove(
@@ -181,38 +195,11 @@ export class LifeCycle {
   ): Promise<boolean> {
     const claimed = await this.catalogue.set(read, dropping, deadline);
     if (claimed === undefined) return false;
-    await this.unlink(dropping.retired ?? [], deadline);
+    await this.allocation.free(dropping.retired ?? [], deadline);
     const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
     return (
       (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, record)) !== undefined
     );
-  }
-
-  /**
-   * Makes the keys of every segment. The cells come first and in one piece: a string that grows in steps keeps up to
-   * 1 MiB of room behind it for ever (measured: 15 % of a 7 MiB segment), one that is made whole keeps none. That
-   * holds the server for about 0.6 ms a MiB. The keys after them fail if the cells took it beyond its memory limit.
-   */
-  private async allocate(entry: CatalogueEntry, deadline: number): Promise<void> {
-    const last = segmentBytes(entry.geometry) - 1;
-    for (const tag of entry.tags) {
-      const keys = segmentKeys(tag);
-      await this.connection.repeat(() => this.connection.client.setrange(keys.cells, last, '\0'), deadline);
-      const others = allKeys(keys, entry.kind === 'visited-set').filter((key) => key !== keys.cells);
-      await this.connection.run(createSegmentScript, others, [entry.generation], deadline);
-    }
-  }
-
-  /**
-   * The keys of a queue too, since what was left half made may have been of the other kind; and key by key, since a
-   * command on several, of which one does not exist, is refused while the slot moves.
-   */
-  private async unlink(tags: readonly string[], deadline: number): Promise<void> {
-    const { client } = this.connection;
-    for (const tag of tags) {
-      const keys = allKeys(segmentKeys(tag), true);
-      await Promise.all(keys.map((key) => this.connection.repeat(() => client.unlink(key), deadline)));
-    }
   }
 }
 
@@ -239,10 +226,10 @@ function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEnt
   return entry;
 }
 
-function exists(entry: CatalogueEntry): StoreError {
+function exists(entry: CatalogueEntry, how: string): StoreError {
   const what = entry.kind === 'filter' ? `a ${entry.type} filter (${entry.semantics})` : 'a visited set';
   return new StoreError(
     'FILTER_EXISTS',
-    `${entry.name} exists already with other parameters: ${what}, capacity ${entry.capacity}, errorRate ${entry.errorRate}`,
+    `${entry.name} exists already ${how}: ${what}, capacity ${entry.capacity}, errorRate ${entry.errorRate}`,
   );
 }

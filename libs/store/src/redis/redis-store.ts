@@ -1,7 +1,9 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { segmentBytes, type Segmentation } from '#bloom';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
   Counters,
+  Credentials,
   Filter,
   FilterKind,
   FilterSpec,
@@ -11,16 +13,20 @@ import type {
   Queue,
   Readiness,
   Store,
+  Transfer,
 } from '../store.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { RedisCounters } from './counters.js';
+import { RedisCredentials } from './credentials.js';
 import { describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
+import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './readiness.js';
 import { Segments, segmentKeysOf } from './segments.js';
+import { RedisTransfer } from './transfer.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Bound on the operation records of a segment, per origin. */
@@ -35,6 +41,8 @@ const SEGMENTS_PER_MASTER = 4;
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
+  readonly transfer: Transfer;
+  readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
   private readonly opened = new Map<string, RedisFilter>();
@@ -48,6 +56,8 @@ export class RedisStore implements Store {
     const segments = new Segments(connection, this.catalogue, options.maxRecordBytes ?? DEFAULT_RECORD_BYTES);
     this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
     this.queue = new RedisQueue(segments);
+    this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, options.timeoutMs);
+    this.credentials = new RedisCredentials(connection, options.timeoutMs);
   }
 
   /** Resolves after the first try to connect, also if Redis is absent: the store keeps trying by itself. */
@@ -87,8 +97,8 @@ export class RedisStore implements Store {
     return describeFilter(this.connection, this.catalogue, RedisFilter.of(filter), this.options.timeoutMs);
   }
 
-  list(kind: FilterKind, limit: number, after?: string): Promise<ListPage> {
-    return this.catalogue.list(kind, limit, after);
+  list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage> {
+    return this.catalogue.list(kind, limit, after, prefix);
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
@@ -102,7 +112,7 @@ export class RedisStore implements Store {
   }
 
   readiness(): Promise<Readiness> {
-    return redisReadiness(this.connection, this.options.timeoutMs);
+    return redisReadiness(this.connection, this.options);
   }
 
   /** The cells of a segment as they lie in Redis. */
@@ -115,6 +125,11 @@ export class RedisStore implements Store {
     );
     if (bytes?.length !== segmentBytes(filter.geometry)) throw await this.catalogue.explainLoss(filter);
     return bytes;
+  }
+
+  /** See redisRateLimiter. */
+  rateLimiter(perSecond: number): RateLimiterAbstract {
+    return redisRateLimiter(this.connection, perSecond);
   }
 
   close(): Promise<void> {

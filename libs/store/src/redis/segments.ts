@@ -90,7 +90,7 @@ export class Segments {
     const keys = segmentKeysOf(filter, segment);
     const { current, previous } = keys.operations[operation.origin];
     const queue = script.numberOfKeys === 6 ? [keys.queueEntries, keys.queueOrder] : [];
-    return this.connection.run(
+    return this.connection.mutate(
       script,
       [keys.cells, keys.meta, current, previous, ...queue],
       (attempt) => [

@@ -1,4 +1,32 @@
-import type { Script } from './script.js';
+import { CAN_ROTATE, type Script } from './script.js';
+
+/*
+ * The first line of these scripts lets them run when the server is at its memory limit: a drop has to be possible then.
+ */
+
+/** Makes a hash that is never empty. KEYS: 1 the hash. */
+export const makeHashScript: Script = {
+  name: 'unseenMakeHash',
+  numberOfKeys: 1,
+  lua: `#!lua flags=allow-oom
+return redis.call('HSETNX', KEYS[1], '', '')`,
+};
+
+/** Makes a sorted set of names that is never empty. KEYS: 1 the sorted set. */
+export const makeNamesScript: Script = {
+  name: 'unseenMakeNames',
+  numberOfKeys: 1,
+  lua: `#!lua flags=allow-oom
+return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
+};
+
+/** Writes, and changes nothing: WAIT may only wait for what its connection has written. KEYS: 1 filters. */
+export const touchCatalogueScript: Script = {
+  name: 'unseenTouchCatalogue',
+  numberOfKeys: 1,
+  lua: `#!lua flags=allow-oom
+return redis.call('HSET', KEYS[1], '', '')`,
+};
 
 /**
  * Compares and sets a catalogue entry, and keeps the operation's record in the same step.
@@ -10,14 +38,9 @@ import type { Script } from './script.js';
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',
   numberOfKeys: 4,
-  // The first line lets it run when the server is at its memory limit: a drop has to be possible then.
   lua: `#!lua flags=allow-oom
 local filters, names, current, previous = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local call = redis.call
--- Never empty, so that no key is missing while the slot moves to another node.
-for n = 1, 4 do
-  if n == 2 then call('ZADD', names, 'NX', 0, '') else call('HSETNX', KEYS[n], '', '') end
-end
 if (call('HGET', filters, ARGV[1]) or '') ~= ARGV[2] then return 0 end
 if ARGV[3] == '' then call('HDEL', filters, ARGV[1]) else call('HSET', filters, ARGV[1], ARGV[3]) end
 if ARGV[4] == '1' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, ARGV[1]) end
@@ -25,7 +48,7 @@ if ARGV[5] ~= '' then
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local since = tonumber(call('HGET', current, '')) or now
-  if now - since >= tonumber(ARGV[7]) then
+  if now - since >= tonumber(ARGV[7]) and ${CAN_ROTATE} then
     call('UNLINK', previous)
     call('RENAME', current, previous)
     since = now

@@ -1,5 +1,5 @@
 import type { Script } from './script.js';
-import { addCounts, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+import { addCounts, ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD, WAITING } from './script.js';
 
 /**
  * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled, one text per
@@ -58,8 +58,8 @@ function suffix({ hashes, wide }: ItemShape): string {
 
 /**
  * add: see Counters.add. ARGV: 9 items, 10 values of a cell, 11 '1' for multiset, 12 packed items.
- * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 13 packed payloads. Entries are visible at
- * once, in the order of the batch: their scores are thousandths apart and lie in the millisecond before.
+ * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 13 packed payloads. Entries are queued in the
+ * order of the batch: their scores are thousandths apart.
  */
 export function addScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
@@ -69,7 +69,7 @@ export function addScript(shape: ItemShape, queued: boolean): Script {
     local length = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     if fresh then
       call('HSET', entries, id, '0 0 ' .. sub(payloads, p + 20, p + 19 + length))
-      call('ZADD', order, string.format('%.3f', now - 1 + n / 1000), id)
+      call('ZADD', order, string.format('%.3f', now - ${WAITING} + n / 1000), id)
     end
     p = p + 20 + length`;
   return {
@@ -155,7 +155,7 @@ export function removeScript(shape: ItemShape, queued: boolean): Script {
   return {
     name: `unseenRemove${queued ? 'Queued' : ''}${suffix(shape)}`,
     numberOfKeys: queued ? 6 : 4,
-    lua: `${CHECK_SEGMENT}${RECALL}
+    lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
 local values, packed = tonumber(ARGV[10]), ARGV[11]
 ${
   queued

@@ -1,21 +1,29 @@
+import { MAX_LEASE_MS } from '../../store.js';
 import type { Script } from './script.js';
-import { CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD, WAITING } from './script.js';
 
-/** KEYS: 5 queue-entries, 6 queue-order. An entry is "<lease> <attempt> <payload>"; its score is visible-at, ms. */
+/** KEYS: 5 queue-entries, 6 queue-order. An entry is "<lease> <attempt> <payload>"; for its score see WAITING. */
 const QUEUE = `
 local entries, order = KEYS[5], KEYS[6]
 if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then return redis.status_reply('LOST') end
 `;
 
 /**
- * lease: hides up to so many visible entries for a while. ARGV: 9 entries, 10 lease in ms.
+ * lease: hides up to so many visible entries for a while: those whose lease has ended, or is too long to be true, first,
+ * then the waiting. ARGV: 9 entries, 10 lease in ms.
  * Answers, per entry: "<lease> <attempt> <bytes of payload> " then the 16 bytes of its hash and the payload.
  */
 export const leaseScript: Script = {
   name: 'unseenLease',
   numberOfKeys: 6,
   lua: `${CHECK_SEGMENT}${RECALL}${QUEUE}
-local ids = call('ZRANGEBYSCORE', order, '-inf', now, 'LIMIT', 0, ARGV[9])
+local ids, wanted = {}, tonumber(ARGV[9])
+for _, range in ipairs({{0, now}, {'(' .. string.format('%.0f', now + ${MAX_LEASE_MS}), '(+inf'}, {'-inf', '(0'}}) do
+  if #ids < wanted then
+    local due = call('ZRANGEBYSCORE', order, range[1], range[2], 'LIMIT', 0, wanted - #ids)
+    for n = 1, #due do ids[#ids + 1] = due[n] end
+  end
+end
 local out = {}
 local last = #ids > 0 and call('HINCRBY', meta, 'leases', #ids) or 0
 local hidden = string.format('%.0f', now + ARGV[10])
@@ -42,7 +50,7 @@ return {answers, tonumber(kept[2])}`,
 export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 6,
-  lua: `${CHECK_SEGMENT}${RECALL}${QUEUE}
+  lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}${QUEUE}
 local out, packed = {}, ARGV[11]
 for n = 1, tonumber(ARGV[9]) do
   local id = sub(packed, n * 32 - 31, n * 32 - 16)
@@ -57,7 +65,7 @@ for n = 1, tonumber(ARGV[9]) do
       call('HDEL', entries, id)
       call('ZREM', order, id)
     else
-      call('ZADD', order, string.format('%.0f', now), id)
+      call('ZADD', order, string.format('%.3f', now - ${WAITING}), id)
     end
     out[n] = '1'
   end

@@ -13,6 +13,12 @@ export interface Script {
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
 /**
+ * First line of scripts that run when the server is at its memory limit: what takes items and entries away has to be
+ * possible then. They grow nothing but the operation records, which have a bound of their own.
+ */
+export const ALLOW_OOM = '#!lua flags=allow-oom';
+
+/**
  * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment.
  * Nothing is answered, and nothing is created, when the segment is missing, short or another generation's.
  */
@@ -20,7 +26,7 @@ export const CHECK_SEGMENT = `
 local cells, meta = KEYS[1], KEYS[2]
 local call, byte, sub, char, concat = redis.call, string.byte, string.sub, string.char, table.concat
 local kept = call('HMGET', meta, 'generation', 'items')
-if kept[1] ~= ARGV[1] or call('STRLEN', cells) ~= tonumber(ARGV[2]) then
+if kept[1] ~= ARGV[1] or not kept[2] or call('STRLEN', cells) ~= tonumber(ARGV[2]) then
   return redis.status_reply('LOST')
 end
 `;
@@ -30,6 +36,10 @@ end
  * KEYS: 3 operations-current, 4 operations-previous.
  * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
  * 8 when a made id that came with the request was made, in ms, else ''.
+ *
+ * An answer from a record writes, though it changes nothing: the record may not have reached the replicas yet, and
+ * from Redis 7.2 on WAIT waits for no more than its connection has written. The HDEL, which needs no memory, lets the
+ * HSET pass when the server is at its memory limit.
  */
 export const RECALL = `
 local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]
@@ -41,18 +51,28 @@ if not newer[1] or not older[1] or not window[3] then return redis.status_reply(
 local record = newer[2] or older[2]
 if record then
   if sub(record, 1, #fingerprint + 1) ~= fingerprint .. ' ' then return redis.status_reply('REUSED') end
+  call('HDEL', meta, 'recalled')
+  call('HSET', meta, 'recalled', '1')
   return {sub(record, #fingerprint + 2), tonumber(kept[2])}
 end
 if ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then return redis.status_reply('EXPIRED') end
 `;
 
 /**
+ * Whether the current records can become the previous ones. Not while the slot is moved to another node: a script that
+ * names a key that is missing, if only for a moment, would end half way. A command on two keys, one of which is
+ * missing, is refused then on either side.
+ */
+export const CAN_ROTATE = `type(redis.pcall('EXISTS', current, current .. ':none')) == 'number'`;
+
+/**
  * Closes a mutation: keeps \`answers\` as the record, in the same atomic step as the change. A window that is over,
- * or full, becomes the previous one, and the previous one is forgotten.
+ * or full, becomes the previous one, and the previous one is forgotten; it goes on for a while if the slot is moved.
  */
 export const RECORD = `
 local size = #field + #fingerprint + #answers + 64
-if now - window[1] >= tonumber(ARGV[6]) or window[2] + size > tonumber(ARGV[7]) then
+local over = now - window[1] >= tonumber(ARGV[6]) or window[2] + size > tonumber(ARGV[7])
+if over and ${CAN_ROTATE} then
   call('UNLINK', previous)
   call('RENAME', current, previous)
   call('HSET', current, '', '')
@@ -62,6 +82,12 @@ else
 end
 call('HSET', current, field, fingerprint .. ' ' .. answers)
 `;
+
+/**
+ * Entries that wait in a queue have their time of arrival, ms, less this for a score, those that are leased the time at
+ * which they are visible. So what waits is below zero until 2109, and leased whatever the clock does.
+ */
+export const WAITING = 2 ** 42;
 
 /** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
 export function addCounts(...names: readonly string[]): string {

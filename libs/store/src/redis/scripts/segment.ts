@@ -1,24 +1,29 @@
 import type { Script } from './script.js';
-import { CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
 /**
- * Makes every key of a segment but the cells, which the caller grows. KEYS: 1 meta, 2-5 operation records,
- * then for visited sets queue-entries and queue-order. ARGV: 1 generation.
+ * Makes the cells of a segment, unless they are there: a command that a lost connection left behind may arrive when
+ * they are in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
  */
-export const createSegmentScript: Script = {
-  name: 'unseenCreateSegment',
-  numberOfKeys: 0,
+export const createCellsScript: Script = {
+  name: 'unseenCreateCells',
+  numberOfKeys: 1,
   lua: `
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SETRANGE', KEYS[1], ARGV[1], '\\0') end
+return 'OK'`,
+};
+
+/** Makes the meta key of a segment, unless it is there, as above. KEYS: 1 meta. ARGV: 1 generation. */
+export const createMetaScript: Script = {
+  name: 'unseenCreateMeta',
+  numberOfKeys: 1,
+  lua: `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
   'removed', 0, 'refused', 0, 'leases', 0, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
   'made:since', now, 'made:previous', now, 'made:bytes', 0)
-for n = 2, 5 do redis.call('HSET', KEYS[n], '', '') end
-if KEYS[6] then
-  redis.call('HSET', KEYS[6], '', '')
-  redis.call('ZADD', KEYS[7], '+inf', '')
-end
 return 'OK'`,
 };
 
@@ -28,7 +33,7 @@ return 'OK'`,
 export const claimScript: Script = {
   name: 'unseenClaim',
   numberOfKeys: 4,
-  lua: `${CHECK_SEGMENT}${RECALL}
+  lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
 local answers = ''
 ${RECORD}
 return {answers, tonumber(kept[2])}`,

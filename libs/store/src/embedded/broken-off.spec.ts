@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { StoreError, type Operation } from '../index.js';
+import { Settled } from '../store.js';
+import { Database } from './database.js';
+import { prefixRange, generationKey } from './keys.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+const keyed = (id: string, deadline = Infinity): Operation =>
+  operation({ id, origin: 'caller', repeat: true, deadline });
+
+/** Repeats a call while the store has not loaded its memory anew. */
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (attempt === 200 || !(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE')
+        throw error;
+      await sleep(20);
+    }
+  }
+}
+
+describe('a change that breaks off after it has written something', () => {
+  it('is an error and is undone, and costs the changes beside it nothing', async () => {
+    const store = await bench.open();
+    const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
+    const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    const leased = await store.queue.lease(visited, 2, 60_000, operation());
+    const ids = leased.map(({ id }) => id);
+
+    // The first can be acknowledged, the second cannot: its place in the line is gone.
+    const database = new Database(await bench.dataDir());
+    await database.transaction(() => {
+      for (const { key, value } of database.order.getRange(prefixRange(generationKey(visited.generation)))) {
+        if (value.includes(keys(1, 1)[0]!)) database.order.removeSync(key);
+      }
+    }, true);
+    await database.close();
+
+    const batches = Array.from({ length: 20 }, (_, i) => keys(10, i * 10));
+    const add = (i: number) =>
+      store.counters.add(counted, positions(counted, batches[i]!), keyed(`add-${i}`));
+    const outcomes = await Promise.allSettled([
+      ...batches.slice(0, 10).map((_, i) => add(i)),
+      store.queue.ack(visited, ids, keyed('ack')),
+      ...batches.slice(10).map((_, i) => add(i + 10)),
+    ]);
+    expect(outcomes[10]).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
+
+    for (const i of batches.keys()) {
+      expect([...(await patiently(() => add(i)))]).toEqual(batches[i]!.map(() => 1));
+    }
+    const counts = await store.counters.count(counted, positions(counted, batches.flat()));
+    expect([...counts]).toEqual(batches.flat().map(() => 1));
+    // The first is leased as before.
+    expect([...(await patiently(() => store.queue.ack(visited, [ids[0]!], operation())))]).toEqual([
+      Settled.Done,
+    ]);
+    await store.close();
+    const again = await bench.open();
+    expect((await again.describe(counted)).added).toBe(200);
+    expect([...(await again.queue.ack(visited, [ids[0]!], operation()))]).toEqual([Settled.Unknown]);
+  });
+});
+
+describe('a disk that does not answer (another process holds the database’s write lock)', () => {
+  it('is STORE_UNAVAILABLE at the deadline; reads go on; what nobody waits for is not begun', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store, { semantics: 'multiset' });
+    const batch = positions(filter, keys(10));
+    await store.counters.add(filter, positions(filter, keys(10, 10)), operation());
+
+    const holder = await holdWriteLock(join(await bench.dataDir(), 'data.mdb'));
+    const late = store.counters.add(filter, batch, keyed('a', Date.now() + 100));
+    await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    const present = await store.counters.check(filter, positions(filter, keys(20)), Date.now() + 10_000);
+    expect([...present]).toEqual(Array.from({ length: 20 }, (_, i) => (i < 10 ? 0 : 1)));
+    await holder.release();
+
+    expect([...(await store.counters.add(filter, batch, keyed('a')))]).toEqual(keys(10).map(() => 1));
+    expect([...(await store.counters.count(filter, batch))]).toEqual(keys(10).map(() => 1));
+  });
+});
+
+/** Begins a transaction in a process of its own, which lasts until `release`. */
+async function holdWriteLock(path: string): Promise<{ release(): Promise<void> }> {
+  const program = `
+    import { open } from 'lmdb';
+    import { readSync, writeSync } from 'node:fs';
+    const root = open({ path: ${JSON.stringify(path)}, noSubdir: true });
+    root.transactionSync(() => {
+      writeSync(1, 'held');
+      readSync(0, Buffer.alloc(1));
+    });
+    process.exit(0);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const ended = once(child, 'close');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  if (child.exitCode !== null) throw new Error('the lock was not taken');
+  return {
+    async release() {
+      child.stdin.end('.');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Credential, Credentials } from '../store.js';
+import type { Engine } from './engine.js';
+
+/** Credentials in memory and in a table of their own. */
+export class EmbeddedCredentials implements Credentials {
+  constructor(private readonly engine: Engine) {}
+
+  async put({ id, value }: Credential): Promise<void> {
+    await this.engine.mutate(
+      ({ memory, database }) => {
+        database.credentials.putSync(Buffer.from(id), Buffer.from(value));
+        memory.credentials.set(id, value);
+      },
+      { grows: true },
+    );
+  }
+
+  async list(): Promise<Credential[]> {
+    return this.engine.read((memory) =>
+      [...memory.credentials].map(([id, value]) => ({ id, value })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+  }
+
+  async delete(id: string): Promise<boolean> {
+    return this.engine.mutate(({ memory, database }) => {
+      database.credentials.removeSync(Buffer.from(id));
+      return memory.credentials.delete(id);
+    });
+  }
+}

@@ -1,0 +1,154 @@
+import { filterBytes, segmentBytes } from '#bloom';
+import { StoreError } from '../errors.js';
+import { countCells } from '../transfer/cell-counts.js';
+import type { Filter, FilterSpec, Operation, Part } from '../store.js';
+import { encodeBlock } from './block.js';
+import { assertAvailable } from './cell-memory.js';
+import type { Engine } from './engine.js';
+import { FilterState } from './filter-state.js';
+import { newGeneration, publishState } from './generation.js';
+import { blockKey, numberKey } from './keys.js';
+import { QueueTransfer } from './queue-transfer.js';
+import type { Session } from './session.js';
+import { IMPORT } from './verbs.js';
+
+/** Blocks written in one transaction: 1 MiB. */
+const SLICE_BLOCKS = 16;
+const SLICE_ENTRIES = 256;
+
+/** See Transfer.import. */
+export async function importParts(
+  engine: Engine,
+  spec: FilterSpec,
+  parts: AsyncIterable<Part>,
+  operation: Operation,
+): Promise<Filter> {
+  const { session, known } = await engine.mutate((session) => {
+    const identity = { scope: session.memory.names, verb: IMPORT, operation, subject: spec.name };
+    const known = session.recall(identity);
+    if (!known) refuseTaken(session, spec);
+    return { session, known };
+  });
+  if (known) return known.answer;
+  assertAvailable(filterBytes(spec.geometry));
+  const making = new Making(engine, session, spec, operation);
+  try {
+    for await (const part of parts) await making.take(part);
+    return await making.publish();
+  } finally {
+    await making.end();
+  }
+}
+
+function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
+  const existing = memory.filters.get(name)?.filter;
+  if (existing) throw new StoreError('FILTER_EXISTS', `there is a ${existing.kind} named ${name}`);
+}
+
+/**
+ * A filter that is being filled under a generation which the catalogue does not have yet. Its blocks and queue entries
+ * are written as they come. If it is not published, they are deleted: now, or at the next start, as leftovers.
+ */
+class Making {
+  private readonly state: FilterState;
+  private readonly segments: Uint8Array[] = [];
+  /** Bytes of the current segment that are there. */
+  private filled = 0;
+  private blocks = 0;
+  private published = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly session: Session,
+    spec: FilterSpec,
+    private readonly operation: Operation,
+  ) {
+    this.state = new FilterState(newGeneration(spec, spec.seed, session.now), this.segments, session.now);
+  }
+
+  async take(part: Part): Promise<void> {
+    switch (part.type) {
+      case 'queue':
+        for (let at = 0; at < part.entries.length; at += SLICE_ENTRIES) {
+          const slice = part.entries.slice(at, at + SLICE_ENTRIES);
+          await this.write(({ database }) => {
+            const queue = new QueueTransfer(database, this.state);
+            for (const entry of slice) queue.restore(entry);
+          });
+        }
+        break;
+      case 'cells':
+        this.state.tally.nonZeroCells += part.nonZero;
+        this.state.tally.saturatedCells += part.saturated;
+        await this.takeCells(part.segment, part.cells);
+        break;
+      case 'counts':
+        Object.assign(this.state.tally, part.counts);
+    }
+  }
+
+  /** Makes the filter visible, unless its name has been taken since. */
+  async publish(): Promise<Filter> {
+    const { operation, state } = this;
+    const { name } = state.filter;
+    return this.write((session) => {
+      const filter = session.once(
+        { scope: session.memory.names, verb: IMPORT, operation, subject: name },
+        () => {
+          refuseTaken(session, state.filter);
+          session.database.blockCounts.putSync(state.key, numberKey(this.blocks));
+          publishState(session, state);
+          return { answer: state.filter };
+        },
+      );
+      this.published = filter === state.filter;
+      return filter;
+    });
+  }
+
+  /** Deletes what is not in use. */
+  async end(): Promise<void> {
+    if (this.published) return;
+    // If even that cannot be done now, the next start does it.
+    await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
+  }
+
+  private async takeCells(segment: number, cells: Uint8Array): Promise<void> {
+    // Segment by segment, so that memory grows with what has come, not with what the header says.
+    const bytes = (this.segments[segment] ??= new Uint8Array(segmentBytes(this.state.filter.geometry)));
+    bytes.set(cells, this.filled);
+    this.filled += cells.length;
+    if (this.filled < bytes.length) return;
+    this.filled = 0;
+    const { blocksPerSegment } = this.state;
+    const end = (segment + 1) * blocksPerSegment;
+    for (let from = segment * blocksPerSegment; from < end; from += SLICE_BLOCKS) {
+      await this.write((session) => this.writeBlocks(session, from, Math.min(from + SLICE_BLOCKS, end)));
+    }
+  }
+
+  /** Blocks that are all zero are not kept, as in a checkpoint. */
+  private writeBlocks({ database, memory }: Session, from: number, end: number): void {
+    const { state } = this;
+    for (let index = from; index < end; index++) {
+      const cells = state.block(index);
+      if (countCells(cells, state.filter.geometry.cellBits).nonZero === 0) continue;
+      database.blocks.putSync(blockKey(state.key, index), encodeBlock(memory.sequence, cells));
+      state.written[index] = 1;
+      this.blocks++;
+    }
+  }
+
+  /** After a failed commit memory is loaded anew, and what is not in the catalogue deleted: nothing to go on with. */
+  private write<T>(change: (session: Session) => T, grows = true): Promise<T> {
+    return this.engine.mutate(
+      (session) => {
+        if (session !== this.session) {
+          throw new StoreError('STORE_UNAVAILABLE', 'a write to the data directory failed during the import');
+        }
+        return change(session);
+      },
+      { grows },
+    );
+  }
+}

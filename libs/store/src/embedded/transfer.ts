@@ -1,0 +1,18 @@
+import type { Filter, FilterSpec, Operation, Part, Transfer } from '../store.js';
+import { exportParts } from '../transfer/export-parts.js';
+import type { Engine } from './engine.js';
+import { EmbeddedSource } from './export-source.js';
+import { importParts } from './import.js';
+
+/** See the port for what each method promises. */
+export class EmbeddedTransfer implements Transfer {
+  constructor(private readonly engine: Engine) {}
+
+  export(filter: Filter): AsyncGenerator<Part, void, undefined> {
+    return exportParts(filter, new EmbeddedSource(this.engine, filter));
+  }
+
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter> {
+    return importParts(this.engine, spec, parts, operation);
+  }
+}

@@ -1,0 +1,56 @@
+import { ExportFileError } from './export-file-error.js';
+
+/** Reads a stream of chunks in runs of known lengths. Holds no more than one run and one chunk. */
+export class ByteReader {
+  /** Bytes taken so far. */
+  position = 0;
+  private readonly chunks: AsyncIterator<Uint8Array, unknown>;
+  private chunk: Uint8Array = new Uint8Array(0);
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.chunks = source[Symbol.asyncIterator]();
+  }
+
+  /** The next `length` bytes; throws ExportFileError if there are not so many. Memory grows as they come. */
+  async take(length: number): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    for (let missing = length; missing > 0;) {
+      if (this.chunk.length === 0 && !(await this.next())) {
+        throw new ExportFileError(
+          `the file ends after ${this.position + length - missing} bytes: it is cut short`,
+        );
+      }
+      const piece = this.chunk.subarray(0, missing);
+      this.chunk = this.chunk.subarray(piece.length);
+      missing -= piece.length;
+      pieces.push(piece);
+    }
+    this.position += length;
+    return Buffer.concat(pieces, length);
+  }
+
+  /** Whether nothing follows. */
+  async atEnd(): Promise<boolean> {
+    return this.chunk.length === 0 && !(await this.next());
+  }
+
+  /** Reads what is left, and forgets it. */
+  async drain(): Promise<void> {
+    this.chunk = new Uint8Array(0);
+    while (await this.next()) this.chunk = new Uint8Array(0);
+  }
+
+  /** Lets go of the stream. */
+  async close(): Promise<void> {
+    await this.chunks.return?.();
+  }
+
+  private async next(): Promise<boolean> {
+    do {
+      const next = await this.chunks.next();
+      if (next.done) return false;
+      this.chunk = next.value;
+    } while (this.chunk.length === 0);
+    return true;
+  }
+}

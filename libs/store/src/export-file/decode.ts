@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { countCells } from '../transfer/cell-counts.js';
+import type { Part } from '../store.js';
+import { ByteReader } from './byte-reader.js';
+import { decodeEntries } from './entries.js';
+import { ExportFileError } from './export-file-error.js';
+import {
+  CELLS,
+  CRC_BYTES,
+  END,
+  FRAME_HEAD_BYTES,
+  HEADER,
+  MAGIC,
+  MAX_JSON_BYTES,
+  MAX_PAYLOAD_BYTES,
+  QUEUE,
+  SEGMENT_BYTES,
+  VERSION,
+} from './format.js';
+import { decodeHeader, type ExportHeader } from './header.js';
+import { isObject, text, whole } from './members.js';
+import { SegmentOrder } from './segment-order.js';
+
+interface Frame {
+  readonly type: string;
+  readonly payload: Buffer;
+}
+
+/**
+ * An export file, read as its bytes come: first the header, then the parts, which are of no use before they have all
+ * come. Whatever is not a whole, unaltered export throws ExportFileError, at the latest when the iteration would end;
+ * what the source throws is thrown. Nothing is allocated on the word of a length that is not backed by bytes.
+ */
+export class ExportFileReader {
+  private readonly bytes: ByteReader;
+  private readonly sha256 = createHash('sha256');
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.bytes = new ByteReader(source);
+  }
+
+  /** To be called first, and once. */
+  async header(): Promise<ExportHeader> {
+    const start = await this.bytes.take(MAGIC.length).catch((error: unknown) => {
+      throw error instanceof ExportFileError ? foreign() : error;
+    });
+    if (!start.equals(MAGIC)) throw foreign();
+    const version = await this.bytes.take(1);
+    if (version[0] !== VERSION) {
+      throw new ExportFileError(`the export has format version ${version[0]}; this service reads ${VERSION}`);
+    }
+    this.sha256.update(start).update(version);
+    const { type, payload } = await this.frame();
+    if (type !== HEADER) throw new ExportFileError(`the first frame is ${show(type)}, not the header`);
+    return decodeHeader(parseJson(payload));
+  }
+
+  /** To be iterated once, after `header`. */
+  async *parts(header: ExportHeader): AsyncGenerator<Part, void, undefined> {
+    const { cellBits } = header.geometry;
+    const order = new SegmentOrder(header);
+    const totals = { nonZero: 0, saturated: 0, queued: 0 };
+    for (;;) {
+      const { type, payload } = await this.frame();
+      switch (type) {
+        case QUEUE: {
+          const segment = order.queue(segmentOf(payload));
+          const entries = decodeEntries(payload, header, segment);
+          totals.queued += entries.length;
+          yield { type: 'queue', segment, entries };
+          break;
+        }
+        case CELLS: {
+          const cells = payload.subarray(SEGMENT_BYTES);
+          const segment = order.cells(segmentOf(payload), cells.length);
+          const { nonZero, saturated } = countCells(cells, cellBits);
+          totals.nonZero += nonZero;
+          totals.saturated += saturated;
+          yield { type: 'cells', segment, cells, nonZero, saturated };
+          break;
+        }
+        case END:
+          order.end();
+          yield { type: 'counts', counts: this.end(payload, totals) };
+          if (!(await this.bytes.atEnd()))
+            throw new ExportFileError('something follows the end of the export');
+          return;
+        default:
+          throw new ExportFileError(`there is no frame of type ${show(type)}`);
+      }
+    }
+  }
+
+  /** Reads what is left of the source, whatever it is. */
+  drain(): Promise<void> {
+    return this.bytes.drain();
+  }
+
+  /** Lets go of the source, wherever reading stopped. */
+  close(): Promise<void> {
+    return this.bytes.close();
+  }
+
+  /** The next frame, its checksum verified; all but the last go into the hash of the file. */
+  private async frame(): Promise<Frame> {
+    const at = this.bytes.position;
+    const head = await this.bytes.take(FRAME_HEAD_BYTES);
+    const type = head.toString('latin1', 0, 1);
+    const length = head.readUInt32BE(1);
+    const limit = type === QUEUE || type === CELLS ? MAX_PAYLOAD_BYTES : MAX_JSON_BYTES;
+    if (length > limit) throw altered(at);
+    const payload = await this.bytes.take(length);
+    const crc = await this.bytes.take(CRC_BYTES);
+    if (crc32(payload, crc32(head)) !== crc.readUInt32BE()) throw altered(at);
+    if (type !== END) this.sha256.update(head).update(payload).update(crc);
+    return { type, payload };
+  }
+
+  /** The counts of the last frame, which must agree with all that came before it. */
+  private end(payload: Buffer, totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>) {
+    const json = parseJson(payload);
+    if (!isObject(json)) throw new ExportFileError('the end must be a JSON object');
+    for (const [name, found] of Object.entries(totals)) whole(json, name, found, found);
+    const sha256 = text(json, 'sha256', /^[0-9a-f]{64}$/);
+    if (sha256 !== this.sha256.digest('hex'))
+      throw new ExportFileError('the SHA-256 of the export is another');
+    const count = (name: string) => whole(json, name, 0, Number.MAX_SAFE_INTEGER);
+    return {
+      items: count('items'),
+      added: count('added'),
+      duplicate: count('duplicate'),
+      removed: count('removed'),
+      refused: count('refused'),
+    };
+  }
+}
+
+function segmentOf(payload: Buffer): number {
+  if (payload.length <= SEGMENT_BYTES) throw new ExportFileError('a frame is empty');
+  return payload.readUInt32BE();
+}
+
+function parseJson(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString()) as unknown;
+  } catch (cause) {
+    throw new ExportFileError('a frame is not valid JSON', { cause });
+  }
+}
+
+function foreign(): ExportFileError {
+  return new ExportFileError('the body is no export of this service: it does not begin as one');
+}
+
+function altered(at: number): ExportFileError {
+  return new ExportFileError(`the export was altered: the frame at byte ${at} does not match its checksum`);
+}
+
+function show(type: string): string {
+  return JSON.stringify(type);
+}

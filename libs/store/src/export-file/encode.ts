@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Part, QueuedItem } from '../store.js';
+import {
+  CELLS,
+  END,
+  ENTRY_HEAD_BYTES,
+  HEADER,
+  MAGIC,
+  MAX_PAYLOAD_BYTES,
+  QUEUE,
+  SEGMENT_BYTES,
+  VERSION,
+} from './format.js';
+import { encodeHeader, type ExportHeader } from './header.js';
+
+/** An export file in pieces of at most a frame. What `parts` throws is thrown: a file without its end is none. */
+export async function* encodeExportFile(
+  header: ExportHeader,
+  parts: AsyncIterable<Part>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const sha256 = createHash('sha256');
+  function* hashed(chunks: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
+    for (const chunk of chunks) {
+      sha256.update(chunk);
+      yield chunk;
+    }
+  }
+  yield* hashed([MAGIC, Buffer.of(VERSION), ...frame(HEADER, [encodeHeader(header)])]);
+  const totals = { nonZero: 0, saturated: 0, queued: 0 };
+  for await (const part of parts) {
+    switch (part.type) {
+      case 'queue':
+        totals.queued += part.entries.length;
+        for (const entries of packEntries(part.entries)) {
+          yield* hashed(frame(QUEUE, [uint32(part.segment), entries]));
+        }
+        break;
+      case 'cells':
+        totals.nonZero += part.nonZero;
+        totals.saturated += part.saturated;
+        yield* hashed(frame(CELLS, [uint32(part.segment), part.cells]));
+        break;
+      case 'counts': {
+        const end = { ...part.counts, ...totals, sha256: sha256.digest('hex') };
+        yield* frame(END, [Buffer.from(JSON.stringify(end))]);
+      }
+    }
+  }
+}
+
+/** A frame in pieces, of which the payload's are not copied. */
+function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
+  const length = payload.reduce((sum, piece) => sum + piece.length, 0);
+  if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is too long`);
+  const pieces = [Buffer.concat([Buffer.from(type), uint32(length)]), ...payload];
+  return [...pieces, uint32(pieces.reduce((crc, piece) => crc32(piece, crc), 0))];
+}
+
+/** Deals entries into the payloads of as many frames as they need. */
+function* packEntries(entries: readonly QueuedItem[]): Generator<Buffer, void, undefined> {
+  let packed: Buffer[] = [];
+  let bytes = SEGMENT_BYTES;
+  for (const entry of entries) {
+    const next = packEntry(entry);
+    if (packed.length > 0 && bytes + next.length > MAX_PAYLOAD_BYTES) {
+      yield Buffer.concat(packed);
+      packed = [];
+      bytes = SEGMENT_BYTES;
+    }
+    packed.push(next);
+    bytes += next.length;
+  }
+  if (packed.length > 0) yield Buffer.concat(packed);
+}
+
+function packEntry({ hash, place, attempt, payload }: QueuedItem): Buffer {
+  const packed = Buffer.allocUnsafe(ENTRY_HEAD_BYTES + payload.length);
+  packed.set(hash);
+  packed.writeBigUInt64BE(BigInt(place), 16);
+  packed.writeUInt32BE(attempt, 24);
+  packed.writeUInt32BE(payload.length, 28);
+  packed.set(payload, ENTRY_HEAD_BYTES);
+  return packed;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

@@ -1,0 +1,29 @@
+import { isUtf8 } from 'node:buffer';
+import { segmentOf } from '#bloom';
+import { MAX_PLACE, type QueuedItem } from '../store.js';
+import { ExportFileError } from './export-file-error.js';
+import { ENTRY_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
+import type { ExportHeader } from './header.js';
+
+const HASH_BYTES = 16;
+
+/** The queue entries of a frame's payload, all of them items of this segment. */
+export function decodeEntries(payload: Buffer, { geometry }: ExportHeader, segment: number): QueuedItem[] {
+  const entries: QueuedItem[] = [];
+  for (let at = SEGMENT_BYTES; at < payload.length;) {
+    const head = payload.subarray(at, at + ENTRY_HEAD_BYTES);
+    const end = head.length < ENTRY_HEAD_BYTES ? Infinity : at + ENTRY_HEAD_BYTES + head.readUInt32BE(28);
+    if (end > payload.length) throw new ExportFileError('a queue entry is longer than its frame');
+    const url = payload.subarray(at + ENTRY_HEAD_BYTES, end);
+    const place = Number(head.readBigUInt64BE(HASH_BYTES));
+    if (place > MAX_PLACE)
+      throw new ExportFileError(`a queue entry has the place ${place}: at most ${MAX_PLACE}`);
+    if (!isUtf8(url)) throw new ExportFileError('a queue entry is not valid UTF-8');
+    if (segmentOf(head.readUInt32BE(), geometry.segments) !== segment) {
+      throw new ExportFileError(`a queue entry of segment ${segment} belongs to another`);
+    }
+    entries.push({ hash: head.subarray(0, HASH_BYTES), place, attempt: head.readUInt32BE(24), payload: url });
+    at = end;
+  }
+  return entries;
+}

@@ -1,0 +1,316 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { DEFAULT_HASH_SCHEME, segmentBytes } from '#bloom';
+import { Random } from '../../../../test/support/random.js';
+import { countCells } from '../transfer/cell-counts.js';
+import type { Part } from '../store.js';
+import { ExportFileReader } from './decode.js';
+import { encodeExportFile } from './encode.js';
+import { ExportFileError } from './export-file-error.js';
+import { MAGIC, VERSION } from './format.js';
+import type { ExportHeader } from './header.js';
+
+const GEOMETRY = {
+  hashScheme: DEFAULT_HASH_SCHEME,
+  cellBits: 4,
+  hashes: 6,
+  pageCells: 128,
+  pagesPerSegment: 1,
+  segments: 2,
+} as const;
+const HEADER: ExportHeader = {
+  id: '01234567-89ab-cdef-0123-456789abcdef',
+  name: 'crawl',
+  kind: 'visited-set',
+  type: 'counting',
+  semantics: 'set',
+  capacity: 10,
+  errorRate: 0.01,
+  geometry: GEOMETRY,
+  seed: Uint8Array.from({ length: 16 }, (_, i) => i),
+  urlProfile: { base: 'safe' },
+  generation: '0123456789abcdef',
+  createdAt: 1_700_000_000_000,
+  exportedAt: 1_700_000_000_001,
+};
+const COUNTS = { items: 2, added: 3, duplicate: 4, removed: 1, refused: 5 };
+
+function cellsPart(segment: number, cells: Uint8Array): Part {
+  return { type: 'cells', segment, cells, ...countCells(cells, GEOMETRY.cellBits) };
+}
+
+function parts(): Part[] {
+  const random = new Random(1);
+  const cells = () => random.bytes(segmentBytes(GEOMETRY));
+  const hash = (first: number) => Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? first : i));
+  const [first, second] = [cells(), cells()];
+  return [
+    {
+      type: 'queue',
+      segment: 0,
+      entries: [
+        { hash: hash(0x7f), place: 2 ** 51 + 1, attempt: 3, payload: Buffer.from('https://ü.example/') },
+      ],
+    },
+    cellsPart(0, first.subarray(0, 10)),
+    cellsPart(0, first.subarray(10)),
+    {
+      type: 'queue',
+      segment: 1,
+      entries: [
+        { hash: hash(0x80), place: 0, attempt: 0, payload: new Uint8Array(0) },
+        { hash: hash(0xff), place: 7, attempt: 2 ** 32 - 1, payload: Buffer.from('x') },
+      ],
+    },
+    cellsPart(1, second),
+    { type: 'counts', counts: COUNTS },
+  ];
+}
+
+async function* given<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values;
+}
+
+async function encode(header: ExportHeader, of: readonly Part[]): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of encodeExportFile(header, given(of))) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function decode(chunks: readonly Uint8Array[]): Promise<{ header: ExportHeader; parts: Part[] }> {
+  const reader = new ExportFileReader(given(chunks));
+  const header = await reader.header();
+  const found: Part[] = [];
+  for await (const part of reader.parts(header)) found.push(part);
+  return { header, parts: found };
+}
+
+async function refusal(bytes: Buffer): Promise<string> {
+  const outcome = await decode([bytes]).then(
+    () => 'was taken',
+    (error: unknown) => error,
+  );
+  if (outcome instanceof ExportFileError) return outcome.message;
+  throw new Error(`not refused as a file: ${String(outcome)}`);
+}
+
+/** A file of these frames, each with a checksum that is right, and an end with the right SHA-256. */
+function forged(frames: readonly (readonly [type: string, payload: Buffer])[], end?: object): Buffer {
+  const framed = ([type, payload]: readonly [string, Buffer]) => {
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeUInt32BE(payload.length, 1);
+    const crc = Buffer.alloc(4);
+    crc.writeUInt32BE(crc32(payload, crc32(head)));
+    return Buffer.concat([head, payload, crc]);
+  };
+  const body = Buffer.concat([MAGIC, Buffer.of(VERSION), ...frames.map(framed)]);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  return Buffer.concat([body, framed(['E', Buffer.from(JSON.stringify({ ...end, sha256 }))])]);
+}
+
+const json = (header: object) => Buffer.from(JSON.stringify(header));
+const headerJson = { ...HEADER, seed: Buffer.from(HEADER.seed).toString('hex') };
+const inSegment = (segment: number, content: Uint8Array) => {
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(segment);
+  return Buffer.concat([head, content]);
+};
+
+describe('an export file', () => {
+  let file: Buffer;
+  beforeAll(async () => {
+    file = await encode(HEADER, parts());
+  });
+
+  it.each([1, 7, 1_000_000])('gives back what was put in, arriving %i bytes at a time', async (size) => {
+    const chunks = [];
+    for (let at = 0; at < file.length; at += size)
+      chunks.push(file.subarray(at, at + size), new Uint8Array(0));
+    const found = await decode(chunks);
+    expect({ ...found.header, seed: [...found.header.seed] }).toEqual({ ...HEADER, seed: [...HEADER.seed] });
+    expect(plain(found.parts)).toEqual(plain(parts()));
+  });
+
+  it('cut short at any byte is refused', async () => {
+    for (let length = 0; length < file.length; length++) {
+      expect(await refusal(file.subarray(0, length))).toMatch(/cut short|does not begin as one/);
+    }
+  });
+
+  it('with any byte altered is refused', async () => {
+    const random = new Random();
+    for (let at = 0; at < file.length; at++) {
+      for (const change of [0xff, 1 << random.below(8), 1 + random.below(255)]) {
+        const altered = Buffer.from(file);
+        altered[at] = (altered[at] as number) ^ change;
+        await refusal(altered);
+      }
+    }
+  });
+
+  it('with bytes behind its end is refused', async () => {
+    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('something follows');
+  });
+
+  it('of another program, or another version, is refused, saying so', async () => {
+    for (const foreign of ['', '{"name":"crawl"}', 'GIF89a', '\0'.repeat(1_000)].map((text) =>
+      Buffer.from(text),
+    )) {
+      expect(await refusal(foreign)).toContain('it does not begin as one');
+    }
+    expect(await refusal(gzipSync(file))).toContain('it does not begin as one');
+    expect(await refusal(Buffer.from(file.toString('latin1').replace('\r\n', '\n'), 'latin1'))).toContain(
+      'begin',
+    );
+    const later = Buffer.from(file);
+    later[MAGIC.length] = 99;
+    expect(await refusal(later)).toContain('format version 99; this service reads 1');
+  });
+
+  it('takes no memory on the word of a length', async () => {
+    const lying = Buffer.concat([file.subarray(0, 12), Buffer.from('48ffffffff', 'hex'), Buffer.alloc(100)]);
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await refusal(lying)).toContain('altered');
+    lying.write('C', 12);
+    expect(await refusal(lying)).toContain('altered');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 22);
+  });
+});
+
+describe('a forged header', () => {
+  const geometry = (changes: object) => ({ geometry: { ...GEOMETRY, ...changes } });
+  it.each([
+    ['another id', { id: 7 }, 'id must match'],
+    ['no name', { name: undefined }, 'name must match'],
+    ['a name too long', { name: 'x'.repeat(65) }, 'name must match'],
+    ['another kind', { kind: 'map' }, 'kind must be one of'],
+    ['another type', { type: 'quotient' }, 'type must be one of'],
+    ['semantics of none', { semantics: 'bag' }, 'semantics must be one of'],
+    ['a visited set that counts', { semantics: 'multiset' }, 'a visited set is a counting filter'],
+    [
+      'a standard multiset',
+      { kind: 'filter', type: 'standard', semantics: 'multiset', ...geometry({ cellBits: 1 }) },
+      'standard',
+    ],
+    ['a filter with a profile', { kind: 'filter' }, 'only a visited set'],
+    ['capacity 0', { capacity: 0 }, 'capacity must be a whole number from 1 to'],
+    ['capacity 2^53', { capacity: 2 ** 53 }, 'capacity must be'],
+    ['errorRate 0', { errorRate: 0 }, 'errorRate'],
+    ['errorRate 1', { errorRate: 1 }, 'errorRate'],
+    ['errorRate as text', { errorRate: '0.01' }, 'errorRate'],
+    ['a short seed', { seed: '00' }, 'seed must match'],
+    ['another generation', { generation: '0' }, 'generation must match'],
+    ['createdAt -1', { createdAt: -1 }, 'createdAt'],
+    ['exportedAt 0.5', { exportedAt: 0.5 }, 'exportedAt'],
+    ['no geometry', { geometry: undefined }, 'geometry'],
+    ['k 0', geometry({ hashes: 0 }), 'hashes must be a whole number from 1 to 32, not 0'],
+    ['k 33', geometry({ hashes: 33 }), 'hashes'],
+    ['k 2.5', geometry({ hashes: 2.5 }), 'hashes'],
+    ['bits of another type', geometry({ cellBits: 1 }), 'cellBits must be 4'],
+    ['pages of 100', geometry({ pageCells: 100 }), 'pageCells'],
+    ['pages of 8192', geometry({ pageCells: 8192 }), 'pageCells'],
+    ['no pages', geometry({ pagesPerSegment: 0 }), 'pagesPerSegment'],
+    ['2^31 pages', geometry({ pagesPerSegment: 2 ** 31 }), 'pagesPerSegment'],
+    [
+      'a segment of 64 MiB',
+      geometry({ pagesPerSegment: 2 ** 20 }),
+      'a segment of 67108864 bytes is too large',
+    ],
+    ['no segments', geometry({ segments: 0 }), 'segments'],
+    ['2^31 segments', geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
+    ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 4096'],
+    ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
+  ])('with %s is refused', async (_, changes, message) => {
+    expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toContain(message);
+  });
+
+  it.each(['null', '[]', '7', '{', ''])('of %j is refused', async (text) => {
+    expect(await refusal(forged([['H', Buffer.from(text)]]))).toMatch(/JSON/);
+  });
+});
+
+describe('forged frames', () => {
+  const header = ['H', json(headerJson)] as const;
+  const cells = (segment: number, bytes = segmentBytes(GEOMETRY)) =>
+    ['C', inSegment(segment, Buffer.alloc(bytes))] as const;
+  const entry = (first: number, place: number, payload: Buffer, length = payload.length) => {
+    const packed = Buffer.alloc(32);
+    packed[0] = first;
+    packed.writeBigUInt64BE(BigInt(place), 16);
+    packed.writeUInt32BE(length, 28);
+    return Buffer.concat([packed, payload]);
+  };
+  const queue = (segment: number, ...entries: Buffer[]) =>
+    ['Q', inSegment(segment, Buffer.concat(entries))] as const;
+  const end = { ...COUNTS, nonZero: 0, saturated: 0, queued: 0 };
+
+  it('are taken when they are right', async () => {
+    const found = await decode([forged([header, cells(0), cells(1)], end)]);
+    expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: COUNTS });
+  });
+
+  it.each([
+    ['no header', [cells(0)], 'the first frame is "C"'],
+    ['two headers', [header, header], 'no frame of type "H"'],
+    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'no frame of type "Z"'],
+    ['no cells at all', [header], 'the cells of segment 0 of 2 are not all there'],
+    ['a segment missing', [header, cells(0)], 'the cells of segment 1 of 2'],
+    ['cells missing', [header, cells(0), cells(1, 63)], 'the cells of segment 1 of 2'],
+    ['cells too many', [header, cells(0, 65)], 'more than 64 bytes'],
+    ['segments out of order', [header, cells(1)], 'segment 1 is out of order'],
+    ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
+    ['a segment of none', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
+    ['an empty frame', [header, cells(0, 0)], 'a frame is empty'],
+    [
+      'a queue behind the cells',
+      [header, cells(0, 1), queue(0, entry(0, 0, Buffer.of()))],
+      'behind its cells',
+    ],
+    ['an entry of another segment', [header, queue(0, entry(0x80, 0, Buffer.of()))], 'belongs to another'],
+    ['an entry cut short', [header, queue(0, Buffer.alloc(31))], 'longer than its frame'],
+    [
+      'a payload cut short',
+      [header, queue(0, entry(0, 0, Buffer.of(), 2 ** 32 - 1))],
+      'longer than its frame',
+    ],
+    ['a payload of no characters', [header, queue(0, entry(0, 0, Buffer.of(0xff)))], 'not valid UTF-8'],
+    ['a place beyond all', [header, queue(0, entry(0, 2 ** 53, Buffer.of()))], 'has the place'],
+  ])('with %s are refused', async (_, frames, message) => {
+    expect(await refusal(forged(frames, end))).toContain(message);
+  });
+
+  it('with a queue are refused in a filter', async () => {
+    const { urlProfile: _, ...filter } = { ...headerJson, kind: 'filter' };
+    const frames = [['H', json(filter)] as const, queue(0, entry(0, 0, Buffer.of()))];
+    expect(await refusal(forged(frames, end))).toContain('only a visited set has a queue');
+  });
+
+  it.each([
+    ['nonZero', { nonZero: 1 }],
+    ['saturated', { saturated: 1 }],
+    ['queued', { queued: 1 }],
+    ['items', { items: -1 }],
+    ['added', { added: 0.5 }],
+    ['refused', { refused: undefined }],
+  ])('with an end that lies about %s are refused', async (name, lie) => {
+    expect(await refusal(forged([header, cells(0), cells(1)], { ...end, ...lie }))).toContain(
+      `${name} must be`,
+    );
+  });
+});
+
+function plain(given: readonly Part[]): unknown {
+  return given.map((part) => {
+    if (part.type === 'cells') return { ...part, cells: [...part.cells] };
+    if (part.type === 'counts') return part;
+    const entries = part.entries.map(({ hash, payload, ...rest }) => ({
+      ...rest,
+      hash: [...hash],
+      payload: [...payload],
+    }));
+    return { ...part, entries };
+  });
+}

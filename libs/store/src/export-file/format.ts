@@ -1,0 +1,32 @@
+/**
+ * The layout of an export file, version 1; docs/export-format.md describes it for other programs. It is for ever: a
+ * version is never edited, only added. All numbers are unsigned and big-endian.
+ *
+ *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, broken by whatever converts line ends
+ *   version  1 byte
+ *   frames  type (1 byte), length of the payload (4), payload, CRC-32 of all these (4)
+ *
+ *   H  once, first   the filter: JSON (header.ts)
+ *   Q  any number    segment (4), then entries: hash (16), place (8), attempt (4), length (4), payload in UTF-8
+ *   C  any number    segment (4), then cells as they lie in the store
+ *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
+ *
+ * Segments come in order, of each the queue and then the cells.
+ */
+export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
+export const VERSION = 1;
+
+export const HEADER = 'H';
+export const QUEUE = 'Q';
+export const CELLS = 'C';
+export const END = 'E';
+
+export const FRAME_HEAD_BYTES = 5;
+export const CRC_BYTES = 4;
+/** In front of the contents of Q and C. */
+export const SEGMENT_BYTES = 4;
+/** In front of an entry's payload. */
+export const ENTRY_HEAD_BYTES = 32;
+/** Longest payload of a frame; of H and E MAX_JSON_BYTES. */
+export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
+export const MAX_JSON_BYTES = 65_536;

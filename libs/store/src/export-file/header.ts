@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import {
+  filterBytes,
+  hashScheme,
+  MAX_CAPACITY,
+  MAX_ERROR_RATE,
+  MIN_ERROR_RATE,
+  SEED_BYTES,
+  segmentBytes,
+  type Geometry,
+} from '#bloom';
+import { MAX_SEGMENT_BYTES } from '../segmentation.js';
+import type { Filter, FilterSpec } from '../store.js';
+import { ExportFileError } from './export-file-error.js';
+import { isObject, oneOf, text, whole } from './members.js';
+
+/** What the first frame says of a filter. */
+export interface ExportHeader extends FilterSpec {
+  /** Tells this export from all others. */
+  readonly id: string;
+  /** Of the filter that was exported. */
+  readonly generation: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly exportedAt: number;
+}
+
+/** The header of an export that begins now. */
+export function exportHeader(filter: Filter): ExportHeader {
+  const { name, kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile } = filter;
+  const { generation, createdAt } = filter;
+  const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
+  return {
+    id: randomUUID(),
+    ...spec,
+    ...(urlProfile !== undefined && { urlProfile }),
+    ...{ generation, createdAt, exportedAt: Date.now() },
+  };
+}
+
+export function encodeHeader(header: ExportHeader): Buffer {
+  return Buffer.from(JSON.stringify({ ...header, seed: Buffer.from(header.seed).toString('hex') }));
+}
+
+/** Most segments of less than MIN_BYTES_OF_MANY: finding cluster slots for them takes the square of their number. */
+const MANY_SEGMENTS = 4_096;
+const MIN_BYTES_OF_MANY = 2 ** 20;
+const MAX_SEGMENTS = 2 ** 16;
+/** k, so that an item's changes can be counted in a byte. */
+const MAX_HASHES = 32;
+/** So many pages are dealt exactly by 32 bits of hash. */
+const MAX_PAGES_PER_SEGMENT = 2 ** 21;
+const MAX_NAME_LENGTH = 64;
+
+/** Reads a header that comes from anywhere: every member is checked, and nothing is claimed on its word. */
+export function decodeHeader(json: unknown): ExportHeader {
+  if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
+  const type = oneOf(json, 'type', ['counting', 'standard'] as const);
+  const header: ExportHeader = {
+    id: text(json, 'id', /^[0-9a-f-]{36}$/),
+    name: text(json, 'name', new RegExp(`^[^\\0]{1,${MAX_NAME_LENGTH}}$`)),
+    kind: oneOf(json, 'kind', ['filter', 'visited-set'] as const),
+    type,
+    semantics: oneOf(json, 'semantics', ['set', 'multiset'] as const),
+    capacity: whole(json, 'capacity', 1, MAX_CAPACITY),
+    errorRate: errorRateOf(json),
+    geometry: geometryOf(json['geometry'], type === 'counting' ? 4 : 1),
+    seed: Buffer.from(text(json, 'seed', new RegExp(`^[0-9a-f]{${SEED_BYTES * 2}}$`)), 'hex'),
+    ...('urlProfile' in json && { urlProfile: json['urlProfile'] }),
+    generation: text(json, 'generation', /^[0-9a-f]{16}$/),
+    createdAt: whole(json, 'createdAt', 0, Number.MAX_SAFE_INTEGER),
+    exportedAt: whole(json, 'exportedAt', 0, Number.MAX_SAFE_INTEGER),
+  };
+  refuseImpossible(header);
+  return header;
+}
+
+function errorRateOf(json: Readonly<Record<string, unknown>>): number {
+  const { errorRate } = json;
+  if (typeof errorRate === 'number' && errorRate >= MIN_ERROR_RATE && errorRate <= MAX_ERROR_RATE) {
+    return errorRate;
+  }
+  throw new ExportFileError(`errorRate of the header must be from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+}
+
+function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
+  if (!isObject(json)) throw new ExportFileError('geometry of the header must be an object');
+  whole(json, 'cellBits', cellBits, cellBits);
+  const geometry: Geometry = {
+    hashScheme: knownScheme(whole(json, 'hashScheme', 1, 2 ** 16)),
+    cellBits,
+    hashes: whole(json, 'hashes', 1, MAX_HASHES),
+    pageCells: oneOf(json, 'pageCells', [128, 256, 512, 1024, 2048, 4096] as const),
+    pagesPerSegment: whole(json, 'pagesPerSegment', 1, MAX_PAGES_PER_SEGMENT),
+    segments: whole(json, 'segments', 1, MAX_SEGMENTS),
+  };
+  const bytes = segmentBytes(geometry);
+  if (bytes > MAX_SEGMENT_BYTES) {
+    throw new ExportFileError(`a segment of ${bytes} bytes is too large: at most ${MAX_SEGMENT_BYTES}`);
+  }
+  if (geometry.segments > MANY_SEGMENTS && bytes < MIN_BYTES_OF_MANY) {
+    throw new ExportFileError(
+      `${geometry.segments} segments for ${filterBytes(geometry)} bytes are too many: at most ${MANY_SEGMENTS}`,
+    );
+  }
+  return geometry;
+}
+
+function knownScheme(number: number): number {
+  try {
+    return hashScheme(number).number;
+  } catch (cause) {
+    throw new ExportFileError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function refuseImpossible({ kind, type, semantics, urlProfile }: ExportHeader): void {
+  if (type === 'standard' && semantics !== 'set') {
+    throw new ExportFileError('semantics of the header must be "set" for a standard filter');
+  }
+  const visitedSet = kind === 'visited-set';
+  if (visitedSet && (type !== 'counting' || semantics !== 'set')) {
+    throw new ExportFileError('a visited set is a counting filter with the semantics "set"');
+  }
+  if (!visitedSet && urlProfile !== undefined) {
+    throw new ExportFileError('only a visited set has a urlProfile');
+  }
+}

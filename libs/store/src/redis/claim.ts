@@ -1,0 +1,79 @@
+import type { Operation } from '../store.js';
+import type { Allocation } from './allocation.js';
+import { busy, type Catalogue, type EntryRead } from './catalogue.js';
+import { type CatalogueEntry, RedisFilter } from './filter.js';
+
+/** After so long without a change an operation on a filter is taken to have died with its instance. */
+export const STALE_MS = 30_000;
+/** How often work that takes longer than that shows that it lives. */
+const RENEW_MS = 5_000;
+
+/**
+ * A filter's name, held while a new generation is made under it: claim, fill, publish. Others wait meanwhile, or take
+ * over once it is stale; the generation is then deleted by them, and its publication fails.
+ */
+export class Claim {
+  private renewedAt = performance.now();
+
+  private constructor(
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+    private held: { readonly raw: string; readonly entry: CatalogueEntry },
+  ) {}
+
+  /** Undefined if the entry is another than was read by now. Frees what the new entry retires. */
+  static async take(
+    catalogue: Catalogue,
+    allocation: Allocation,
+    read: EntryRead,
+    entry: CatalogueEntry,
+    deadline: number,
+  ): Promise<Claim | undefined> {
+    const raw = await catalogue.set(read, entry, deadline);
+    if (raw === undefined) return undefined;
+    const claim = new Claim(catalogue, allocation, { raw, entry });
+    await allocation.free(entry.retired ?? [], deadline);
+    return claim;
+  }
+
+  get entry(): CatalogueEntry {
+    return this.held.entry;
+  }
+
+  async allocate(segment: number, deadline: number): Promise<void> {
+    await this.allocation.allocate(this.entry, this.entry.tags[segment] as string, deadline);
+  }
+
+  /** Shows, once it is due, that the work goes on. FILTER_BUSY if another has taken over. */
+  async renew(deadline: number): Promise<void> {
+    if (performance.now() - this.renewedAt < RENEW_MS) return;
+    const entry = { ...this.entry, since: await this.catalogue.now(deadline) };
+    const raw = await this.catalogue.set(this.held, entry, deadline);
+    if (raw === undefined) throw busy(this.entry);
+    this.held = { raw, entry };
+    this.renewedAt = performance.now();
+  }
+
+  /**
+   * Makes the generation the current one, and records the operation as one of `verb` if given. Undefined, and the
+   * generation is gone, if another has taken over.
+   */
+  async publish(operation: Operation, verb?: string): Promise<RedisFilter | undefined> {
+    const { operation: _done, retired: _gone, ...rest } = this.entry;
+    const entry: CatalogueEntry = { ...rest, state: 'ready' };
+    const value = { fingerprint: operation.fingerprint, entry, created: true };
+    const record = verb === undefined ? undefined : { verb, operation, value };
+    const published = await this.catalogue.set(this.held, entry, operation.deadline, record);
+    if (published !== undefined) return new RedisFilter(entry);
+    await this.allocation.free(entry.tags, operation.deadline);
+    return undefined;
+  }
+
+  /** Frees what a creation had taken; an emptied filter stays marked, for the next clear or drop to finish. */
+  async giveUp(deadline: number): Promise<void> {
+    const { entry } = this;
+    await this.allocation.free(entry.tags, deadline);
+    const next = entry.state === 'creating' ? undefined : { ...entry, since: 0 };
+    await this.catalogue.set(this.held, next, deadline);
+  }
+}

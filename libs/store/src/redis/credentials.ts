@@ -1,0 +1,38 @@
+import type { Credential, Credentials } from '../store.js';
+import type { Connection } from './connection.js';
+import { CATALOGUE } from './keys.js';
+
+/** Credentials in one hash. Each call is one command on one key, and harmless to repeat. */
+export class RedisCredentials implements Credentials {
+  constructor(
+    private readonly connection: Connection,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async put({ id, value }: Credential): Promise<void> {
+    await this.connection.write('hset', CATALOGUE.credentials, [id, value], this.deadline);
+  }
+
+  async list(): Promise<Credential[]> {
+    const { client } = this.connection;
+    const found = await this.connection.repeat(() => client.hgetall(CATALOGUE.credentials), this.deadline);
+    return Object.entries(found)
+      .map(([id, value]) => ({ id, value }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async delete(id: string): Promise<boolean> {
+    const { client } = this.connection;
+    // Asked before: of a deletion that is repeated, the first answer may have been lost.
+    const known = await this.connection.repeat(
+      () => client.hexists(CATALOGUE.credentials, id),
+      this.deadline,
+    );
+    await this.connection.write('hdel', CATALOGUE.credentials, [id], this.deadline);
+    return known === 1;
+  }
+
+  private get deadline(): number {
+    return Date.now() + this.timeoutMs;
+  }
+}

@@ -1,0 +1,19 @@
+import { RateLimiterRedis, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { Connection } from './connection.js';
+import { RATE_PREFIX } from './keys.js';
+
+/**
+ * Counts requests by caller, `perSecond` in each second, for all instances on this Redis together. It throws at once
+ * while there is no connection.
+ */
+export function redisRateLimiter(connection: Connection, perSecond: number): RateLimiterAbstract {
+  return new RateLimiterRedis({
+    storeClient: connection.client,
+    keyPrefix: RATE_PREFIX,
+    points: perSecond,
+    duration: 1,
+    // Whoever is over the limit is refused without asking Redis until the second is over.
+    inMemoryBlockOnConsumed: perSecond,
+    rejectIfRedisNotReady: true,
+  });
+}

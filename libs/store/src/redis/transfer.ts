@@ -1,0 +1,32 @@
+import type { Filter, FilterSpec, Operation, Part, Transfer } from '../store.js';
+import { exportParts } from '../transfer/export-parts.js';
+import type { Catalogue } from './catalogue.js';
+import type { Connection } from './connection.js';
+import { RedisSource } from './export-source.js';
+import { RedisFilter } from './filter.js';
+import { RedisImport } from './import.js';
+import type { LifeCycle } from './life-cycle.js';
+
+/** See the port for what each method promises. */
+export class RedisTransfer implements Transfer {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly lifeCycle: LifeCycle,
+    /** For one step. */
+    private readonly timeoutMs: number,
+  ) {}
+
+  export(handle: Filter): AsyncGenerator<Part, void, undefined> {
+    const filter = RedisFilter.of(handle);
+    return exportParts(filter, new RedisSource(this.connection, this.catalogue, filter, this.timeoutMs));
+  }
+
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter> {
+    return this.lifeCycle.import(spec, operation, this.timeoutMs, async (claim) => {
+      const filling = new RedisImport(this.connection, claim, this.timeoutMs);
+      for await (const part of parts) await filling.take(part);
+      await filling.finish();
+    });
+  }
+}
