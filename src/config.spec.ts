@@ -9,17 +9,23 @@ describe('settings', () => {
       store: 'embedded',
       dataDir: './data',
       embeddedFsync: false,
-      redisUrl: undefined,
-      redisCluster: [],
-      redisTimeoutMs: 2_000,
+      redis: undefined,
       logLevel: 'info',
       auth: 'open',
       allowedHosts: ['127.0.0.1'],
+      corsOrigins: [],
+      oidc: undefined,
       maxBatchItems: 10_000,
       maxItemBytes: 8_192,
       maxBodyBytes: 16 * 1024 ** 2,
       maxStreamBytes: 16 * 1024 ** 3,
       streamIdleMs: 30_000,
+      streamMinBytesPerSecond: 100,
+      maxRequestsInFlight: 64,
+      maxBytesInFlight: 64 * 1024 ** 2,
+      maxStreams: 16,
+      maxConnections: 2_000,
+      rateLimit: undefined,
       requestTimeoutMs: 30_000,
       maxFilterBytes: 4 * 1024 ** 3,
       operationRecordBytes: 64 * 1024 ** 2,
@@ -34,14 +40,13 @@ describe('settings', () => {
   it('choose Redis where it is named', () => {
     expect(readConfig({ REDIS_URL: 'redis://h:1' })).toMatchObject({
       store: 'redis',
-      redisUrl: 'redis://h:1',
+      redis: { url: 'redis://h:1', timeoutMs: 2_000, waitReplicas: 0 },
     });
     expect(readConfig({ REDIS_CLUSTER: 'a:1, b:2,[::1]:3' })).toMatchObject({
       store: 'redis',
-      redisCluster: ['a:1', 'b:2', '[::1]:3'],
-      redisUrl: undefined,
+      redis: { clusterNodes: ['a:1', 'b:2', '[::1]:3'] },
     });
-    expect(readConfig({ STORE: 'redis' })).toMatchObject({ redisUrl: 'redis://127.0.0.1:6379' });
+    expect(readConfig({ STORE: 'redis' })).toMatchObject({ redis: { url: 'redis://127.0.0.1:6379' } });
     expect(readConfig({ STORE: 'embedded', REDIS_URL: 'redis://h:1' })).toMatchObject({ store: 'embedded' });
   });
 
@@ -99,7 +104,7 @@ describe('settings', () => {
   });
 
   it('refuse both ways to Redis at once, and never show its password', () => {
-    expect(() => readConfig({ REDIS_URL: 'redis://a', REDIS_CLUSTER: 'b:1' })).toThrow(ConfigError);
     expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
+    expect(() => readConfig({ REDIS_URL: 'redis://user:secret%@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
   });
 });

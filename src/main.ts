@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { configFromEnvironment, type Config } from './config.js';
+import { ApiKeys } from './keys/api-keys.js';
 import { startFailure } from './start-failure.js';
 import { Store } from './store/store.token.js';
 
@@ -19,6 +20,7 @@ async function main(): Promise<void> {
   }
   announce(app, config);
   await warnOfStore(app.get<Store>(Store));
+  if (config.auth === 'keys' && !config.oidc) await warnOfNoKeys(app.get(ApiKeys));
 }
 
 /** For people; logs are for machines. */
@@ -41,6 +43,16 @@ async function warnOfStore(store: Store): Promise<void> {
     ? warnings
     : [`the store is not ready (${reason}): requests are answered 503 until it is`];
   for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
+}
+
+/** Nobody can make the first key over HTTP. */
+async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
+  // A store that is not ready has been complained of.
+  if (await keys.any().catch(() => true)) return;
+  process.stderr.write(
+    'WARNING: AUTH=keys and there is no API key, so every request is answered 401. To make one: ' +
+      'npm run keys -- create --name ops --scope admin (embedded store: while the service is stopped).\n',
+  );
 }
 
 main().catch((error: unknown) => {

@@ -6,18 +6,23 @@ import { show } from '../errors/show.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * What keeps web pages out while no keys are set: any page can make a browser send requests to this machine, some of
- * them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
+ * What keeps web pages out where no keys need be shown: any page can make a browser send requests to this machine, some
+ * of them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
  *
- * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere. With
- * AUTH=none only the operator knows the service's names: Host is checked if ALLOWED_HOSTS says them.
+ * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere, unless
+ * CORS_ORIGINS has it. Except while open, only the operator knows the service's names: Host is checked if ALLOWED_HOSTS
+ * says them. With AUTH=keys no page has a key that was not given to it, so its origin is left to CORS.
  */
 export class StartRules {
   private readonly hosts: ReadonlySet<string> | undefined;
+  private readonly origins: ReadonlySet<string>;
+  private readonly anyOrigin: boolean;
 
-  constructor(config: Pick<Config, 'auth' | 'allowedHosts'>) {
-    const unknown = config.auth === 'none' && config.allowedHosts.length === 0;
-    this.hosts = unknown ? undefined : new Set([...LOOPBACK, ...config.allowedHosts]);
+  constructor({ auth, allowedHosts, corsOrigins }: Pick<Config, 'auth' | 'allowedHosts' | 'corsOrigins'>) {
+    const unknown = auth !== 'open' && allowedHosts.length === 0;
+    this.hosts = unknown ? undefined : new Set([...LOOPBACK, ...allowedHosts]);
+    this.origins = new Set(corsOrigins);
+    this.anyOrigin = auth === 'keys';
   }
 
   /** Throws FORBIDDEN. */
@@ -29,6 +34,7 @@ export class StartRules {
         `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,
       );
     }
+    if (this.anyOrigin || (origin !== undefined && this.origins.has(origin))) return;
     if (origin !== undefined && !isOwn(origin, host)) {
       throw new ProblemError(
         'FORBIDDEN',

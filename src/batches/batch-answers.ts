@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
 import { Config } from '../config.js';
+import { streamLimits } from '../http/streamed-body.js';
 import { ProblemReporter } from '../errors/problem-reporter.js';
 import type { Calls } from '../idempotency/operations.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -37,8 +38,9 @@ export class BatchAnswers {
     stream: StreamAnswer,
   ): Promise<StreamableFile> {
     await task.admit();
-    const { maxItemBytes, maxStreamBytes, streamIdleMs: idleMs } = this.config;
-    const counted: BatchTask<C> = { ...task, run: (items, call) => this.run(task, items, call) };
+    const { maxItemBytes, streamIdleMs: idleMs } = this.config;
+    const run = (items: readonly string[], call: C) => input.during(() => this.run(task, items, call));
+    const counted: BatchTask<C> = { ...task, run };
     const events = streamEvents(input, calls, counted, {
       ...stream,
       limits: {
@@ -47,8 +49,7 @@ export class BatchAnswers {
         // Text is decoded from valid UTF-8, which has no lone surrogates.
         wellFormed: input.format === 'text',
         maxLineBytes: maxLineBytes(input.format, maxItemBytes),
-        maxStreamBytes,
-        idleMs,
+        ...streamLimits(this.config),
       },
       onProblem: (problem) => this.reporter.report(problem, stream.requestId),
     });

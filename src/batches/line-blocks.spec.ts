@@ -10,6 +10,7 @@ const LIMITS = {
   maxLineBytes: 602,
   maxStreamBytes: 1e9,
   idleMs: 1_000,
+  minBytesPerSecond: 1,
 } as const;
 
 async function blocksOf(format: LineFormat, chunks: Iterable<Buffer>): Promise<LineBlock[]> {
@@ -49,6 +50,21 @@ describe('lineBlocks', () => {
       { from: 1, items: ['a'] },
       { from: 1_001, items: ['b'] },
     ]);
+  });
+
+  it('takes a byte order mark at the very start of a text for none of its own', async () => {
+    const text = `\ufeff${'x'.repeat(100)}\r\n\ufeffb\n`;
+    for (const size of [1, 2, 1e6]) {
+      expect(await blocksOf('text', cut(Buffer.from(text), size))).toEqual([
+        { from: 1, items: ['x'.repeat(100), '\ufeffb'] },
+      ]);
+    }
+    expect(await blocksOf('text', [Buffer.from('\ufeff\n\ufeffb')])).toEqual([
+      { from: 1, items: ['\ufeffb'] },
+    ]);
+    expect(await blocksOf('text', [Buffer.from('\ufeff\ufeffb')])).toEqual([{ from: 1, items: ['\ufeffb'] }]);
+    expect(await blocksOf('ndjson', [Buffer.from('"\ufeffa"\n')])).toEqual([{ from: 1, items: ['\ufeffa'] }]);
+    expect(await blocksOf('ndjson', [Buffer.from('\ufeff"a"\n')])).toMatchObject([{ fault: { line: 1 } }]);
   });
 
   it.each([1, 64, 1e6])('names the bad line whatever the chunks: %i bytes', async (size) => {

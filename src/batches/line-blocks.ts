@@ -24,9 +24,15 @@ export interface ItemLimits extends LineLimits, Omit<BatchLimits, 'maxItems'> {
   readonly rule: ItemRule;
 }
 
-/** Bytes a line may have on the wire: JSON writes a byte in up to six (`\u0041`), between two quotes. */
+/** At the start of a text it says that the text is UTF-8, and is no part of it; editors put it there unasked. */
+const BYTE_ORDER_MARK = '\ufeff';
+
+/**
+ * Bytes a line may have on the wire: JSON writes a byte in up to six (`\u0041`), between two quotes; a line of text may
+ * have a CR behind it, the first one a byte order mark before it.
+ */
 export function maxLineBytes(format: LineFormat, maxItemBytes: number): number {
-  return format === 'ndjson' ? maxItemBytes * 6 + 2 : maxItemBytes + 1;
+  return format === 'ndjson' ? maxItemBytes * 6 + 2 : maxItemBytes + 1 + Buffer.byteLength(BYTE_ORDER_MARK);
 }
 
 /** A streamed body in blocks. Never throws: a fault is the last block's. */
@@ -38,6 +44,7 @@ export async function* lineBlocks(
   let lines: string[] = [];
   for await (const run of input.lines(limits)) {
     for (const line of run.lines) lines.push(line);
+    input.holds(lengthOf(lines));
     let taken = 0;
     while (lines.length - taken >= BLOCK_LINES) {
       const block = readBlock(input.format, from, lines.slice(taken, taken + BLOCK_LINES), limits);
@@ -46,7 +53,10 @@ export async function* lineBlocks(
       taken += BLOCK_LINES;
       from += BLOCK_LINES;
     }
-    if (taken > 0) lines = lines.slice(taken);
+    if (taken > 0) {
+      lines = lines.slice(taken);
+      input.holds(lengthOf(lines));
+    }
     if (run.fault) {
       const block = readBlock(input.format, from, lines, limits);
       yield block.fault ? block : { ...block, fault: atLine(from + lines.length, run.fault) };
@@ -56,9 +66,16 @@ export async function* lineBlocks(
   if (lines.length > 0) yield readBlock(input.format, from, lines, limits);
 }
 
+/** About the bytes that lines hold; the rest of a chunk that is no line yet is as little as one line. */
+function lengthOf(lines: readonly string[]): number {
+  let length = 0;
+  for (const line of lines) length += line.length;
+  return length;
+}
+
 /** Lines to items, up to the first bad one. */
 function readBlock(format: LineFormat, from: number, lines: string[], limits: ItemLimits): LineBlock {
-  const values = format === 'text' ? lines.map(withoutCr) : parseLines(lines);
+  const values = format === 'text' ? textLines(lines, from) : parseLines(lines);
   const items: string[] = [];
   for (let i = 0; i < lines.length; i++) {
     const value = values[i];
@@ -80,6 +97,13 @@ export function atLine(line: number, problem: ProblemError): LineFault {
     line,
     problem: new ProblemError(problem.code, detail, { line, headers: problem.headers, cause: problem.cause }),
   };
+}
+
+function textLines(lines: readonly string[], from: number): string[] {
+  const texts = lines.map(withoutCr);
+  const [first] = texts;
+  if (from === 1 && first?.startsWith(BYTE_ORDER_MARK)) texts[0] = first.slice(BYTE_ORDER_MARK.length);
+  return texts;
 }
 
 function withoutCr(line: string): string {

@@ -1,17 +1,15 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as startTimer } from 'node:timers';
 import { ProblemError } from '../errors/problem.js';
+import { StreamedBody, type StreamLimits } from '../http/streamed-body.js';
+import type { Slot } from '../overload/in-flight.js';
 
 /** `ndjson`: a JSON string a line. `text`: a line an item, LF or CRLF. */
 export type LineFormat = 'ndjson' | 'text';
 
-export interface LineLimits {
+export interface LineLimits extends StreamLimits {
   /** Bytes of one line on the wire. */
   readonly maxLineBytes: number;
-  readonly maxStreamBytes: number;
-  /** How long the sender may pause. */
-  readonly idleMs: number;
 }
 
 /** A run of decoded lines. `fault`: what is wrong with the line after them; no more lines follow. */
@@ -21,13 +19,16 @@ export interface Lines {
 }
 
 /** A streamed body that has not been read yet. Memory: one chunk and one line. */
-export class LineInput {
+export class LineInput extends StreamedBody {
   constructor(
-    readonly payload: IncomingMessage,
+    payload: IncomingMessage,
     readonly format: LineFormat,
-  ) {}
+    slot?: Slot,
+  ) {
+    super(payload, slot);
+  }
 
-  /** The lines in the runs they arrive in. Never throws: a fault is the last run's. Read it once. */
+  /** The lines in the runs they arrive in. Does not throw: a fault is the last run's. Read it once. */
   async *lines(limits: LineLimits): AsyncGenerator<Lines, void, undefined> {
     let rest: Buffer[] = [];
     let restBytes = 0;
@@ -49,32 +50,8 @@ export class LineInput {
       }
       if (restBytes > 0) yield decodeLines(Buffer.concat(rest));
     } catch (error) {
-      // Whatever the socket says of an aborted request, nobody will read the answer.
-      const gone = new ProblemError('REQUEST_TIMEOUT', 'the connection was closed in mid-body');
-      yield { lines: [], fault: error instanceof ProblemError ? error : gone };
-    }
-  }
-
-  /** Chunks as they come, bounded in time and total. Leaves the connection open whatever happens. */
-  private async *chunks(limits: LineLimits): AsyncGenerator<Buffer, void, undefined> {
-    const source = this.payload.iterator({ destroyOnReturn: false });
-    let total = 0;
-    try {
-      for (;;) {
-        const next = await within(source.next(), limits.idleMs);
-        if (next.done) return;
-        const chunk = next.value as Buffer;
-        const room = limits.maxStreamBytes - total;
-        if (chunk.length > room) {
-          yield chunk.subarray(0, room);
-          throw new ProblemError('BODY_TOO_LARGE', `a stream has at most ${limits.maxStreamBytes} bytes`);
-        }
-        total += chunk.length;
-        yield chunk;
-      }
-    } finally {
-      // Not awaited: after a timeout the iterator is still waiting for the sender.
-      source.return?.().catch(() => undefined);
+      if (!(error instanceof ProblemError)) throw error;
+      yield { lines: [], fault: error };
     }
   }
 }
@@ -83,20 +60,6 @@ const LF = 0x0a;
 
 function tooLong(maxLineBytes: number): ProblemError {
   return new ProblemError('VALIDATION_FAILED', `a line has at most ${maxLineBytes} bytes`);
-}
-
-async function within<T>(promise: Promise<T>, idleMs: number): Promise<T> {
-  let stop: NodeJS.Timeout | undefined;
-  const idle = new Promise<never>((_, reject) => {
-    stop = startTimer(() => {
-      reject(new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`));
-    }, idleMs);
-  });
-  try {
-    return await Promise.race([promise, idle]);
-  } finally {
-    clearTimeout(stop);
-  }
 }
 
 /** Bytes that hold whole lines, decoded; only the very last line may lack its end. */

@@ -13,6 +13,7 @@ describe('the catalogue of errors', () => {
         FORBIDDEN: 403,
         FILTER_NOT_FOUND: 404,
         VISITED_SET_NOT_FOUND: 404,
+        KEY_NOT_FOUND: 404,
         ROUTE_NOT_FOUND: 404,
         METHOD_NOT_ALLOWED: 405,
         REQUEST_TIMEOUT: 408,

@@ -16,6 +16,7 @@ export const CATALOGUE = {
   FORBIDDEN: { status: 403, title: 'The request is not allowed' },
   FILTER_NOT_FOUND: { status: 404, title: 'There is no filter of this name' },
   VISITED_SET_NOT_FOUND: { status: 404, title: 'There is no visited set of this name' },
+  KEY_NOT_FOUND: { status: 404, title: 'There is no API key of this id' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is no such route' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The route does not take this method' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request did not arrive in time' },

@@ -1,8 +1,8 @@
 import { Catch, Injectable, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { LineInput } from '../batches/line-input.js';
 import { discard } from '../http/discard.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import type { Reply, Request } from '../http/request.js';
+import { StreamedBody } from '../http/streamed-body.js';
 import { operationIdOf } from '../idempotency/operations.js';
 import { catalogued } from './catalogue.js';
 import { ProblemReporter } from './problem-reporter.js';
@@ -27,13 +27,15 @@ export class ProblemFilter implements ExceptionFilter {
     if (request.raw.socket.destroyed || reply.sent) return;
     const problem = toProblem(error);
     this.reporter.report(problem, request.id);
-    if (request.body instanceof LineInput) discard(request.body.payload);
+    if (request.body instanceof StreamedBody) discard(request.body.payload);
     const { retryAfter } = catalogued(problem.code);
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
     const operationId = request.routeOptions.config.mutates ? operationIdOf(request) : undefined;
     if (operationId !== undefined) reply.header('idempotency-key', operationId);
-    // Fastify closes the connection when a body cannot be parsed; ours are read to their end, or discarded.
-    if (!this.lifecycle.shuttingDown && reply.hasHeader('connection')) reply.removeHeader('connection');
+    // Fastify closes the connection when a body cannot be parsed; ours are read to their end, or discarded. But what
+    // will be closed for another reason has to say so: the client would send its next request into the void.
+    const stays = reply.raw.shouldKeepAlive && !this.lifecycle.shuttingDown;
+    if (stays && reply.hasHeader('connection')) reply.removeHeader('connection');
     void reply
       .headers(problem.headers)
       .code(problem.httpStatus)

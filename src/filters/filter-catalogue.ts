@@ -9,7 +9,10 @@ import {
   type FilterSpec,
   type FilterStats,
   type Operation,
+  type Part,
 } from '#store';
+import { authoriseCreation } from '../auth/authorise.js';
+import type { Principal } from '../auth/principal.js';
 import { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
@@ -38,25 +41,40 @@ export class FilterCatalogue {
     return planGeometry({ capacity, errorRate, cellBits }, this.store.segmentation);
   }
 
-  /** `created` is false if the same filter exists. FILTER_TOO_LARGE, FILTER_EXISTS and what the port says. */
+  /** `created` is false if the same filter exists. FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS and what the port says. */
   async create(
     spec: Omit<FilterSpec, 'geometry' | 'seed'>,
     operation: Operation,
+    caller: Principal,
   ): Promise<Described & { created: boolean }> {
+    authoriseCreation(caller, spec.name);
     const geometry = this.plan(spec);
-    const bytes = filterBytes(geometry);
-    if (bytes > this.config.maxFilterBytes) {
-      throw new ProblemError(
-        'FILTER_TOO_LARGE',
-        `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(this.config.maxFilterBytes)}`,
-      );
-    }
+    this.refuseTooLarge(geometry);
     try {
       const { filter, created } = await this.store.create(
         { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
         operation,
       );
       return { ...(await this.describe(filter)), created };
+    } catch (error) {
+      throw droppedSince(spec, error);
+    }
+  }
+
+  /**
+   * Makes a filter with contents from elsewhere. FORBIDDEN, FILTER_TOO_LARGE, what `parts` throws, and what the port
+   * says.
+   */
+  async import(
+    spec: FilterSpec,
+    parts: AsyncIterable<Part>,
+    operation: Operation,
+    caller: Principal,
+  ): Promise<Described> {
+    authoriseCreation(caller, spec.name);
+    this.refuseTooLarge(spec.geometry);
+    try {
+      return await this.describe(await this.store.transfer.import(spec, parts, operation));
     } catch (error) {
       throw droppedSince(spec, error);
     }
@@ -69,15 +87,17 @@ export class FilterCatalogue {
     }));
   }
 
-  /** A page of filters, and the cursor of the next one. A filter dropped meanwhile is left out. */
+  /** A page of the caller's filters, and the cursor of the next one. A filter dropped meanwhile is left out. */
   async list(
     kind: FilterKind,
     { limit, cursor }: ListQueryDto,
+    { prefix }: Principal,
   ): Promise<{ page: Described[]; next?: string }> {
     const { filters, next } = await this.store.list(
       kind,
       limit === undefined ? DEFAULT_PAGE : Number(limit),
       cursor,
+      prefix,
     );
     const page = await Promise.all(filters.map((filter) => this.describe(filter).catch(undefinedIfGone)));
     return { page: page.filter((one) => one !== undefined), ...(next !== undefined && { next }) };
@@ -94,6 +114,16 @@ export class FilterCatalogue {
       throw inWordsOf(kind, name, error);
     });
     return this.describe(filter);
+  }
+
+  private refuseTooLarge(geometry: Geometry): void {
+    const bytes = filterBytes(geometry);
+    const { maxFilterBytes } = this.config;
+    if (bytes <= maxFilterBytes) return;
+    throw new ProblemError(
+      'FILTER_TOO_LARGE',
+      `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(maxFilterBytes)}`,
+    );
   }
 
   /** Of the filter in hand, or of the newer generation that has taken its place. */

@@ -8,7 +8,11 @@ export class GeometryView {
   @ApiProperty({ type: 'integer', description: 'Counters a page; all counters of an item lie in one' })
   readonly pageSize!: number;
   @ApiProperty({ type: 'integer', description: 'Counters an item' }) readonly hashes!: number;
-  @ApiProperty({ type: 'integer' }) readonly hashScheme!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Of new filters 2, SipHash-2-4-128; of those made by version 0.1 for ever 1, murmur3',
+  })
+  readonly hashScheme!: number;
   @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;
 }
 

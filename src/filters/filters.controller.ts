@@ -1,5 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Caller } from '../auth/caller.js';
+import type { Principal } from '../auth/principal.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../http/request.js';
 import { Mutation } from '../idempotency/decorators.js';
@@ -18,6 +20,7 @@ export class FiltersController {
 
   @Post()
   @MutatingRoute({
+    access: 'admin',
     summary: 'Make a filter',
     codes: ['FILTER_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
   })
@@ -26,20 +29,25 @@ export class FiltersController {
   async create(
     @Body(ShallowPipe) body: CreateFilterDto,
     @Mutation() operation: RequestOperation,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<FilterView> {
-    return answerCreated(reply, '/v1/filters', await this.filters.create(body, operation.whole()));
+    return answerCreated(reply, '/v1/filters', await this.filters.create(body, operation.whole(), caller));
   }
 
   @Get()
-  @Documented({ summary: 'List filters by name' })
+  @Documented({ access: 'read', summary: 'List filters by name' })
   @ApiOkResponse({ type: FilterListView })
-  list(@Query(ShallowPipe) query: ListQueryDto): Promise<FilterListView> {
-    return this.filters.list(query);
+  list(@Query(ShallowPipe) query: ListQueryDto, @Caller() caller: Principal): Promise<FilterListView> {
+    return this.filters.list(query, caller);
   }
 
   @Get(':name')
-  @Documented({ summary: 'Describe a filter', codes: ['FILTER_NOT_FOUND', 'STORE_DATA_LOST'] })
+  @Documented({
+    access: 'read',
+    summary: 'Describe a filter',
+    codes: ['FILTER_NOT_FOUND', 'STORE_DATA_LOST'],
+  })
   @ApiOkResponse({ type: FilterView })
   get(@Param('name', NamePipe) name: string): Promise<FilterView> {
     return this.filters.get(name);
@@ -47,7 +55,7 @@ export class FiltersController {
 
   @Delete(':name')
   @HttpCode(204)
-  @MutatingRoute({ summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
+  @MutatingRoute({ access: 'admin', summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
   @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
     return this.filters.drop(name, operation.whole());
@@ -55,7 +63,7 @@ export class FiltersController {
 
   @Post(':name/clear')
   @HttpCode(200)
-  @MutatingRoute({ summary: 'Empty a filter', codes: ['FILTER_NOT_FOUND', 'STORE_FULL'] })
+  @MutatingRoute({ access: 'admin', summary: 'Empty a filter', codes: ['FILTER_NOT_FOUND', 'STORE_FULL'] })
   @ApiOkResponse({ type: FilterView, description: 'The filter, empty, with a new generation' })
   clear(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<FilterView> {
     return this.filters.clear(name, operation.whole());
@@ -69,7 +77,7 @@ export class PlanController {
 
   @Post()
   @HttpCode(200)
-  @Documented({ summary: 'Size a filter without making it' })
+  @Documented({ access: 'read', summary: 'Size a filter without making it' })
   @ApiOkResponse({ type: PlanView })
   plan(@Body(ShallowPipe) body: PlanDto): PlanView {
     return this.filters.plan(body);

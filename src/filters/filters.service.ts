@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Operation } from '#store';
 import { filterBytes } from '#bloom';
+import type { Principal } from '../auth/principal.js';
 import { invalid } from '../errors/problem.js';
 import { FilterCatalogue } from './filter-catalogue.js';
 import type { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
@@ -29,13 +30,17 @@ export class FiltersService {
     };
   }
 
-  async create(dto: CreateFilterDto, operation: Operation): Promise<{ view: FilterView; created: boolean }> {
+  async create(
+    dto: CreateFilterDto,
+    operation: Operation,
+    caller: Principal,
+  ): Promise<{ view: FilterView; created: boolean }> {
     const { name, type, semantics = 'set', capacity, errorRate } = dto;
     if (type === 'standard' && semantics === 'multiset') {
       throw invalid('#/semantics', 'semantics must be "set" for a standard filter, which cannot count');
     }
     const spec = { name, kind: 'filter', type, semantics, capacity, errorRate } as const;
-    const { filter, stats, created } = await this.catalogue.create(spec, operation);
+    const { filter, stats, created } = await this.catalogue.create(spec, operation, caller);
     return { view: filterView(filter, stats), created };
   }
 
@@ -44,8 +49,8 @@ export class FiltersService {
     return filterView(filter, stats);
   }
 
-  async list(query: ListQueryDto): Promise<FilterListView> {
-    const { page, ...rest } = await this.catalogue.list('filter', query);
+  async list(query: ListQueryDto, caller: Principal): Promise<FilterListView> {
+    const { page, ...rest } = await this.catalogue.list('filter', query, caller);
     return { filters: page.map(({ filter, stats }) => filterView(filter, stats)), ...rest };
   }
 

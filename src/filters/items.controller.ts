@@ -22,6 +22,7 @@ export class ItemsController {
   @Post('add')
   @HttpCode(200)
   @BatchRoute({
+    access: 'write',
     summary: 'Add items: true = was new',
     mutates: true,
     body: ItemsDto,
@@ -40,6 +41,7 @@ export class ItemsController {
   @Post('check')
   @HttpCode(200)
   @BatchRoute({
+    access: 'read',
     summary: 'Check items: true = probably present, false = surely absent',
     mutates: false,
     body: ItemsDto,
@@ -58,6 +60,7 @@ export class ItemsController {
   @Post('remove')
   @HttpCode(200)
   @BatchRoute({
+    access: 'write',
     summary: 'Remove items (counting filters)',
     mutates: true,
     body: ItemsDto,
@@ -76,6 +79,7 @@ export class ItemsController {
   @Post('count')
   @HttpCode(200)
   @BatchRoute({
+    access: 'read',
     summary: 'Estimate how often items were added (counting filters); 15 = 15 or more',
     mutates: false,
     body: ItemsDto,

@@ -40,7 +40,11 @@ export function inWordsOf(kind: FilterKind, name: string, error: unknown): unkno
   if (error.code === 'STORE_DATA_LOST') {
     return new ProblemError('STORE_DATA_LOST', `the store has lost data of "${name}"`, { cause: error });
   }
-  if (error.code !== 'FILTER_NOT_FOUND') return error;
+  return error.code === 'FILTER_NOT_FOUND' ? notFound(kind, name) : error;
+}
+
+/** FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, by the kind asked for. */
+export function notFound(kind: FilterKind, name: string): ProblemError {
   return kind === 'visited-set'
     ? new ProblemError('VISITED_SET_NOT_FOUND', `there is no visited set "${name}"`)
     : new ProblemError('FILTER_NOT_FOUND', `there is no filter "${name}"`);

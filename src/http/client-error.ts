@@ -1,14 +1,35 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { toProblem } from '../errors/to-problem.js';
 import { nextRequestId } from './request-id.js';
+import type { Headers } from './security-headers.js';
+
+const newest = new WeakMap<Socket, ServerResponse>();
+
+/** Remembers the newest answer of each connection, for `answerClientError`. */
+export function rememberAnswers(server: Server): void {
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
+    server.on(event, ({ socket }: IncomingMessage, response: ServerResponse) => newest.set(socket, response));
+  }
+}
+
+/**
+ * Whether bytes on the bare socket would be taken for a part of an answer that has begun, or for the answer to a request
+ * that has come whole: it may have been executed, which an error would deny.
+ */
+function isAnswering(socket: Socket): boolean {
+  const response = newest.get(socket);
+  return (
+    response !== undefined && !response.writableFinished && (response.headersSent || response.req.complete)
+  );
+}
 
 /**
  * Answers what is no HTTP request (broken syntax, headers too large or too slow) on the bare socket: Fastify has no
  * request to reply to.
  */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
@@ -23,6 +44,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
     'connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

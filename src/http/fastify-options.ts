@@ -3,14 +3,18 @@ import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
 import type { Reply, Request } from './request.js';
 import { nextRequestId } from './request-id.js';
+import type { Headers } from './security-headers.js';
 
 /** Longer than any name, so that a long one is refused as a name and not as a route. */
 const MAX_PARAM_LENGTH = 1_024;
 
 type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 
-/** Settings of the HTTP server that do not depend on the environment. `answer` takes errors met before routing. */
-export function fastifyOptions(logger: Logger, answer: AnswerError): FastifyServerOptions {
+/**
+ * Settings of the HTTP server that do not depend on the environment. `answer` takes errors met before routing; `headers`
+ * go with them, too.
+ */
+export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerError): FastifyServerOptions {
   return {
     loggerInstance: logger,
     // Request lines are ours, at debug: see use-request-hooks.
@@ -21,7 +25,7 @@ export function fastifyOptions(logger: Logger, answer: AnswerError): FastifyServ
     requestTimeout: 0,
     // Refused in the hooks, as a problem.
     return503OnClosing: false,
-    frameworkErrors: answer,
-    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => answer(error, request, reply.headers(headers)),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, headers),
   };
 }

@@ -13,14 +13,32 @@ export function watchMethods(server: FastifyInstance): () => void {
     methodsByUrl.set(url, methods);
   });
   return () => {
-    for (const [url, methods] of [...methodsByUrl]) {
+    // Copies, since the routes below are told to the hook above, too.
+    const known = [...methodsByUrl].map(([url, methods]) => [url, new Set(methods)] as const);
+    for (const [url, own] of known) {
+      // A name may be the same as a fixed part of a path: /v1/filters/import is a filter, too.
+      const methods = new Set(own);
+      for (const [other, theirs] of known) if (matches(other, url)) theirs.forEach((one) => methods.add(one));
       const allow = [...methods].sort().join(', ');
       const refuse = (): never => {
         throw new ProblemError('METHOD_NOT_ALLOWED', `this path takes ${allow}`, { headers: { allow } });
       };
       const others = server.supportedMethods.filter((method) => !methods.has(method));
       // On request: before a body would be parsed. The handler is never reached.
-      if (others.length > 0) server.route({ method: others, url, onRequest: refuse, handler: refuse });
+      if (others.length > 0)
+        server.route({ method: others, url, config, onRequest: refuse, handler: refuse });
     }
   };
+}
+
+/** Who may see the service may see which methods it takes. */
+const config = { access: 'read' } as const;
+
+/** Whether a pattern with parameters takes a path without any, too. */
+function matches(pattern: string, path: string): boolean {
+  if (!pattern.includes(':') || path.includes(':')) return false;
+  const [wanted, given] = [pattern.split('/'), path.split('/')];
+  return (
+    wanted.length === given.length && wanted.every((part, i) => part.startsWith(':') || part === given[i])
+  );
 }

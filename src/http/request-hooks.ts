@@ -5,30 +5,33 @@ import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Lifecycle } from '../health/lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { isProbe } from './probes.js';
+import { requireOneHost } from './one-host.js';
 import { routePattern } from './request.js';
+import type { Headers } from './security-headers.js';
 
 interface Watchers {
   readonly config: Config;
+  /** Of every answer. */
+  readonly headers: Headers;
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
 }
 
-/** Paths that tell an orchestrator about a service on its way out. */
-const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
-
 /** What happens to every request, known path or not, before its body is read and after its answer is sent. */
 export function useRequestHooks(
   server: FastifyInstance,
-  { config, logger, lifecycle, metrics }: Watchers,
+  { config, headers, logger, lifecycle, metrics }: Watchers,
 ): void {
   const rules = new StartRules(config);
   server.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
+    reply.headers(headers).header('x-request-id', request.id);
+    requireOneHost(request.raw);
     rules.check(request.headers);
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
-      if (!PROBES.has(routePattern(request)))
+      if (!isProbe(routePattern(request)))
         throw new ProblemError('OVERLOADED', 'the service is shutting down');
     }
     done();

@@ -1,3 +1,5 @@
+import type { Principal } from '../auth/principal.js';
+import type { Access } from '../auth/scope.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
@@ -6,6 +8,8 @@ declare module 'fastify' {
     rawBody: Buffer | undefined;
     /** The id of the request's operation, once it has one. */
     operationId: string | undefined;
+    /** Who asks; undefined on public routes. */
+    principal: Principal | undefined;
   }
 
   interface FastifyInstance {
@@ -14,10 +18,16 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
+    /** Who may use the route; every route says it. What is no route (an unknown path) is for principals of any scope. */
+    access?: Access;
+    /** Not for principals with a name prefix. */
+    allNames?: boolean;
     /** The route changes something: it takes, makes and returns an operation id. */
     mutates?: boolean;
     /** The route takes NDJSON and text bodies, too. */
     streams?: boolean;
+    /** The route takes an export file. */
+    takesExports?: boolean;
   }
 }
 

@@ -1,21 +1,35 @@
 import type { LoggerService } from '@nestjs/common';
-import { pino, stdTimeFunctions, type Logger } from 'pino';
+import { pino, stdTimeFunctions, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import type { Config } from '../config.js';
+import { loggedError } from './logged-error.js';
 
 /** Members that may carry credentials, wherever an error or a request is logged. */
-const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redisUrl'];
+const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
+/** Credentials inside any text: API keys and tokens, and the userinfo of URLs. For what nobody thought of. */
+const MASKS = [
+  [/(unseen_[0-9a-f]{16}_)[A-Za-z0-9_-]+/g, '$1***'],
+  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '***'],
+  [/(\/\/)[^\s/?#"\\@]*@/g, '$1***@'],
+] as const;
 
 /** The Nest token of the process's logger. */
 export const RootLogger = Symbol('RootLogger');
 
-/** The one logger of the process: JSON lines on stdout, level by LOG_LEVEL. */
-export function createLogger(config: Pick<Config, 'logLevel'>): Logger {
-  return pino({
+/** The one logger of the process: JSON lines on stdout unless told otherwise, level by LOG_LEVEL. */
+export function createLogger(config: Pick<Config, 'logLevel'>, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     level: config.logLevel,
     base: { service: 'unseen' },
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: SECRETS, censor: '[redacted]' },
-  });
+    serializers: { err: loggedError },
+    hooks: { streamWrite: masked },
+  };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+function masked(line: string): string {
+  return MASKS.reduce((text, [secret, mask]) => text.replace(secret, mask), line);
 }
 
 /** Where Nest logs a failed start, which it throws as well, so that main.ts tells it in one line. */

@@ -2,6 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Counts } from '../batches/batch.js';
 import type { ErrorCode } from '../errors/catalogue.js';
+import { InFlight } from '../overload/in-flight.js';
+import { registerOverloadGauges } from '../overload/overload-gauges.js';
 import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
 
@@ -44,8 +46,12 @@ export class Metrics {
   });
   private readonly filters: FilterGauges;
 
-  constructor(@Inject(Store) private readonly store: Store) {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    inFlight: InFlight,
+  ) {
     collectDefaultMetrics({ register: this.registry });
+    registerOverloadGauges(inFlight, this.registry);
     this.filters = new FilterGauges(store, this.registry);
   }
 

@@ -1,24 +1,41 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyContextConfig } from 'fastify';
 import { ApiBody, ApiExtension, ApiHeader, ApiOkResponse, ApiOperation, ApiQuery } from '@nestjs/swagger';
+import type { Access } from '../auth/scope.js';
 import type { ErrorCode } from '../errors/catalogue.js';
 
 /** Read by document.ts and not shown. */
 export const X_CODES = 'x-unseen-codes';
 export const X_STREAMS = 'x-unseen-streams';
+export const X_ACCESS = 'x-unseen-access';
 
 interface RouteDoc {
+  readonly access: Access;
+  /** What the route shows or changes is not one filter's: credentials with a name prefix may not use it. */
+  readonly allNames?: true;
   readonly summary: string;
   readonly description?: string;
   /** Errors beyond those that every route may answer. */
   readonly codes?: readonly ErrorCode[];
 }
 
-/** Every route of the API: what it does and how it fails. */
-export function Documented({ summary, description, codes = [] }: RouteDoc): MethodDecorator {
+/** Every route of the API: who may use it, what it does and how it fails. */
+export function Documented(doc: RouteDoc): MethodDecorator {
+  return route(doc, {});
+}
+
+/** What a route takes and does, as the server has to know before its handler runs. */
+type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'streams' | 'takesExports'>;
+
+/** The only place that sets a route's configuration, because a second RouteConfig takes the place of the first. */
+function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
+  const { access, allNames = false, summary, description, codes = [] } = doc;
   return applyDecorators(
+    RouteConfig({ ...config, access, allNames }),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiExtension(X_CODES, codes),
+    ApiExtension(X_ACCESS, access),
   );
 }
 
@@ -37,13 +54,10 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes something. */
-export function MutatingRoute(doc: RouteDoc): MethodDecorator {
-  return applyDecorators(
-    RouteConfig({ mutates: true }),
-    IDEMPOTENCY_KEY,
-    Documented({ ...doc, codes: [...MUTATION_CODES, ...(doc.codes ?? [])] }),
-  );
+/** A route that changes something; `takes`: bodies other than JSON. */
+export function MutatingRoute(doc: RouteDoc, takes: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
+  const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
+  return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...takes }));
 }
 
 interface BatchDoc extends RouteDoc {
@@ -65,7 +79,8 @@ export function BatchRoute({ mutates, body, answer, ...doc }: BatchDoc): MethodD
       description: 'Streams: answer the last line only, for clients that send everything before they read',
     }),
     ApiExtension(X_STREAMS, true),
-    mutates ? MutatingRoute({ ...doc, codes }) : Documented({ ...doc, codes }),
-    RouteConfig({ mutates, streams: true }),
+    mutates
+      ? MutatingRoute({ ...doc, codes }, { streams: true })
+      : route({ ...doc, codes }, { streams: true }),
   );
 }

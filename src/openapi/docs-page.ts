@@ -36,13 +36,15 @@ const POLICY =
 /** `/docs`: the API description for people, from this service alone. */
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  server.get('/docs', (_, reply) =>
+  // The API's description holds nothing of anyone's, and is looked at before there is a key.
+  const open = { config: { access: 'public' } } as const;
+  server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),
   );
-  server.get('/docs/', (_, reply) => reply.redirect('../docs'));
-  server.get('/docs/start.js', (_, reply) => reply.type('text/javascript').send(START));
+  server.get('/docs/', open, (_, reply) => reply.redirect('../docs'));
+  server.get('/docs/start.js', open, (_, reply) => reply.type('text/javascript').send(START));
   for (const [name, type] of ASSETS) {
-    server.get(`/docs/${name}`, async (_, reply) =>
+    server.get(`/docs/${name}`, open, async (_, reply) =>
       reply.type(type).send(await readFile(join(folder, name))),
     );
   }

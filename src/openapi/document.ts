@@ -18,7 +18,7 @@ export function serveDocument(app: NestFastifyApplication): void {
   app
     .getHttpAdapter()
     .getInstance()
-    .get('/openapi.json', (_, reply) => {
+    .get('/openapi.json', { config: { access: 'public' } }, (_, reply) => {
       document ??= JSON.stringify(buildDocument(app), undefined, 2);
       return reply.type('application/json').send(document);
     });

@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { catalogued, ERROR_CODES, type ErrorCode } from '../errors/catalogue.js';
-import { X_CODES, X_STREAMS } from './decorators.js';
+import type { Access } from '../auth/scope.js';
+import { X_ACCESS, X_CODES, X_STREAMS } from './decorators.js';
 
 type Paths = OpenAPIObject['paths'];
 type PathItem = Paths[string];
@@ -11,20 +12,23 @@ type SchemaObject = Exclude<
   { $ref: string }
 >;
 
-/** Errors that any route may answer. */
+/** Errors that any route may answer that is not public. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'VALIDATION_FAILED',
+  'UNAUTHENTICATED',
   'FORBIDDEN',
+  'RATE_LIMITED',
   'INTERNAL_ERROR',
   'STORE_UNAVAILABLE',
   'OVERLOADED',
 ];
-/** Errors that probes may answer. */
-const PROBE: readonly ErrorCode[] = ['FORBIDDEN'];
-/** Errors of any route that takes a body. */
+/** Errors that public routes may answer. */
+const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
+/** Errors of any method that can have a body: a body is read, wanted or not. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'delete'] as const;
-const PROBES: readonly string[] = ['/healthz', '/readyz', '/metrics'];
+/** Name of the one way to say who asks. */
+const CREDENTIALS = 'credentials';
 
 const PROBLEM: SchemaObject = {
   type: 'object',
@@ -49,21 +53,29 @@ const PROBLEM: SchemaObject = {
   },
 };
 
-/** Adds what decorators cannot say: error answers by code, and the stream forms of batch routes. */
+const SCHEME = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'An API key (`unseen_…`), or a token of the issuer that the service knows. With AUTH unset and no key made yet, or with ' +
+    'AUTH=none, no credentials are needed. The scope `write` includes `read`, `admin` includes `write`.',
+} as const;
+
+/** Adds what decorators cannot say: who may, error answers by code, and the stream forms of batch routes. */
 export function completeOperations(document: OpenAPIObject): OpenAPIObject {
   const schemas = { ...document.components?.schemas, Problem: PROBLEM };
-  const paths = Object.entries(document.paths).map(([path, item]) => [path, completeItem(path, item)]);
+  const paths = Object.entries(document.paths).map(([path, item]) => [path, completeItem(item)]);
   return {
     ...document,
-    components: { ...document.components, schemas },
+    components: { ...document.components, schemas, securitySchemes: { [CREDENTIALS]: SCHEME } },
     paths: Object.fromEntries(paths) as Paths,
   };
 }
 
-function completeItem(path: string, item: PathItem): PathItem {
+function completeItem(item: PathItem): PathItem {
   const completed = METHODS.flatMap((method) => {
     const operation = item[method];
-    return operation ? [[method, complete(path, operation)] as const] : [];
+    return operation ? [[method, complete(operation, method !== 'get')] as const] : [];
   });
   return { ...item, ...Object.fromEntries(completed) };
 }
@@ -72,15 +84,23 @@ function completeItem(path: string, item: PathItem): PathItem {
 interface Marks {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;
+  readonly [X_ACCESS]?: Access;
 }
 
-function complete(path: string, marked: OperationObject & Marks): OperationObject {
-  const { [X_CODES]: own = [], [X_STREAMS]: streams = false, ...operation } = marked;
+function complete(marked: OperationObject & Marks, readsBody: boolean): OperationObject {
+  const { [X_CODES]: own = [], [X_STREAMS]: streams = false, [X_ACCESS]: access, ...operation } = marked;
   if (streams) addStreams(operation);
-  const withBody = operation.requestBody === undefined ? [] : WITH_BODY;
-  const everywhere = PROBES.includes(path) ? PROBE : EVERYWHERE;
-  addProblems(operation, new Set([...everywhere, ...withBody, ...own]));
+  const withBody = readsBody ? WITH_BODY : [];
+  const isPublic = access === 'public';
+  addProblems(operation, new Set([...(isPublic ? PUBLIC : EVERYWHERE), ...withBody, ...own]));
+  operation.security = isPublic ? [] : [{ [CREDENTIALS]: [] }];
+  if (!isPublic) addScope(operation, access);
   return operation;
+}
+
+function addScope(operation: OperationObject, scope: Access | undefined): void {
+  const forbidden = operation.responses['403'] as ResponseObject;
+  forbidden.description += `. The route takes the scope \`${scope}\``;
 }
 
 function addProblems(operation: OperationObject, codes: ReadonlySet<ErrorCode>): void {
@@ -102,7 +122,11 @@ function addStreams(operation: OperationObject): void {
     const { content } = operation.requestBody;
     content['application/x-ndjson'] = { schema: { type: 'string', description: 'A JSON string a line' } };
     content['text/plain'] = {
-      schema: { type: 'string', description: 'A line an item, LF or CRLF; empty lines are skipped' },
+      schema: {
+        type: 'string',
+        description:
+          'A line an item, LF or CRLF; empty lines are skipped, and a byte order mark at the start',
+      },
     };
   }
   const ok = operation.responses['200'] as ResponseObject;

@@ -17,6 +17,7 @@ export class QueueController {
   @Post('lease')
   @HttpCode(200)
   @MutatingRoute({
+    access: 'write',
     summary: 'Take URLs to fetch, hidden from others until the lease ends',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
@@ -31,7 +32,11 @@ export class QueueController {
 
   @Post('ack')
   @HttpCode(200)
-  @MutatingRoute({ summary: 'Take fetched URLs off the queue', codes: ['VISITED_SET_NOT_FOUND'] })
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Take fetched URLs off the queue',
+    codes: ['VISITED_SET_NOT_FOUND'],
+  })
   @ApiOkResponse({ type: AckedView, description: 'One result per id, in order' })
   ack(
     @Param('name', NamePipe) name: string,
@@ -43,7 +48,11 @@ export class QueueController {
 
   @Post('release')
   @HttpCode(200)
-  @MutatingRoute({ summary: 'Give leased URLs back at once', codes: ['VISITED_SET_NOT_FOUND'] })
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Give leased URLs back at once',
+    codes: ['VISITED_SET_NOT_FOUND'],
+  })
   @ApiOkResponse({ type: ReleasedView, description: 'One result per id, in order' })
   release(
     @Param('name', NamePipe) name: string,

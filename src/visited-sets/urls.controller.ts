@@ -22,6 +22,7 @@ export class UrlsController {
   @Post('discover')
   @HttpCode(200)
   @BatchRoute({
+    access: 'write',
     summary: 'Mark URLs visited and queue the new ones, in one atomic step',
     mutates: true,
     body: UrlsDto,
@@ -40,6 +41,7 @@ export class UrlsController {
   @Post('visit')
   @HttpCode(200)
   @BatchRoute({
+    access: 'write',
     summary: 'Mark URLs visited without queueing them',
     mutates: true,
     body: UrlsDto,
@@ -58,6 +60,7 @@ export class UrlsController {
   @Post('check')
   @HttpCode(200)
   @BatchRoute({
+    access: 'read',
     summary: 'Check URLs: seen = probably, unseen = surely',
     mutates: false,
     body: UrlsDto,
@@ -76,6 +79,7 @@ export class UrlsController {
   @Post('forget')
   @HttpCode(200)
   @BatchRoute({
+    access: 'write',
     summary: 'Forget URLs, so that they may be collected again; they leave the queue, too',
     mutates: true,
     body: UrlsDto,

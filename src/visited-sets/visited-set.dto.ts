@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
+import { MAX_LEASE_MS } from '#store';
 import type { BatchLimits } from '../batches/limits.js';
 import { WellFormedBatch } from '../batches/well-formed-batch.js';
 import { must } from '../validation/must.js';
@@ -41,7 +42,8 @@ export class CreateVisitedSetDto {
 }
 
 const MAX = must('be a whole number from 1 to 1000');
-const LEASE_SECONDS = must('be a whole number from 1 to 86400');
+const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000;
+const LEASE_SECONDS = must(`be a whole number from 1 to ${MAX_LEASE_SECONDS}`);
 
 export class LeaseDto {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 1_000, example: 10 })
@@ -50,10 +52,10 @@ export class LeaseDto {
   @Max(1_000, MAX)
   readonly max!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 86_400, example: 60 })
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_LEASE_SECONDS, example: 60 })
   @IsInt(LEASE_SECONDS)
   @Min(1, LEASE_SECONDS)
-  @Max(86_400, LEASE_SECONDS)
+  @Max(MAX_LEASE_SECONDS, LEASE_SECONDS)
   readonly leaseSeconds!: number;
 }
 

@@ -1,5 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Caller } from '../auth/caller.js';
+import type { Principal } from '../auth/principal.js';
 import { ListQueryDto } from '../filters/filter.dto.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../http/request.js';
@@ -19,6 +21,7 @@ export class VisitedSetsController {
 
   @Post()
   @MutatingRoute({
+    access: 'admin',
     summary: 'Make a visited set',
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
   })
@@ -27,20 +30,29 @@ export class VisitedSetsController {
   async create(
     @Body(ShallowPipe) body: CreateVisitedSetDto,
     @Mutation() operation: RequestOperation,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<VisitedSetView> {
-    return answerCreated(reply, '/v1/visited-sets', await this.visitedSets.create(body, operation.whole()));
+    return answerCreated(
+      reply,
+      '/v1/visited-sets',
+      await this.visitedSets.create(body, operation.whole(), caller),
+    );
   }
 
   @Get()
-  @Documented({ summary: 'List visited sets by name' })
+  @Documented({ access: 'read', summary: 'List visited sets by name' })
   @ApiOkResponse({ type: VisitedSetListView })
-  list(@Query(ShallowPipe) query: ListQueryDto): Promise<VisitedSetListView> {
-    return this.visitedSets.list(query);
+  list(@Query(ShallowPipe) query: ListQueryDto, @Caller() caller: Principal): Promise<VisitedSetListView> {
+    return this.visitedSets.list(query, caller);
   }
 
   @Get(':name')
-  @Documented({ summary: 'Describe a visited set', codes: ['VISITED_SET_NOT_FOUND', 'STORE_DATA_LOST'] })
+  @Documented({
+    access: 'read',
+    summary: 'Describe a visited set',
+    codes: ['VISITED_SET_NOT_FOUND', 'STORE_DATA_LOST'],
+  })
   @ApiOkResponse({ type: VisitedSetView })
   get(@Param('name', NamePipe) name: string): Promise<VisitedSetView> {
     return this.visitedSets.get(name);
@@ -48,7 +60,11 @@ export class VisitedSetsController {
 
   @Delete(':name')
   @HttpCode(204)
-  @MutatingRoute({ summary: 'Delete a visited set and its queue', codes: ['VISITED_SET_NOT_FOUND'] })
+  @MutatingRoute({
+    access: 'admin',
+    summary: 'Delete a visited set and its queue',
+    codes: ['VISITED_SET_NOT_FOUND'],
+  })
   @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
     return this.visitedSets.drop(name, operation.whole());
@@ -57,6 +73,7 @@ export class VisitedSetsController {
   @Post(':name/clear')
   @HttpCode(200)
   @MutatingRoute({
+    access: 'admin',
     summary: 'Empty a visited set and its queue',
     codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
   })

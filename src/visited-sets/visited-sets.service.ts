@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Operation } from '#store';
 import { InvalidUrlProfileError, normaliseProfile, type NormalisedUrlProfile } from '#url-key';
+import type { Principal } from '../auth/principal.js';
 import { invalid } from '../errors/problem.js';
 import { FilterCatalogue } from '../filters/filter-catalogue.js';
 import type { ListQueryDto } from '../filters/filter.dto.js';
@@ -17,12 +18,14 @@ export class VisitedSetsService {
   async create(
     dto: CreateVisitedSetDto,
     operation: Operation,
+    caller: Principal,
   ): Promise<{ view: VisitedSetView; created: boolean }> {
     const { name, capacity, errorRate = DEFAULT_ERROR_RATE, urlProfile: profile = DEFAULT_URL_PROFILE } = dto;
     const urlProfile = profileOf(profile);
     const described = await this.catalogue.create(
       { name, kind: KIND, type: 'counting', semantics: 'set', capacity, errorRate, urlProfile },
       operation,
+      caller,
     );
     return { view: visitedSetView(described), created: described.created };
   }
@@ -31,8 +34,8 @@ export class VisitedSetsService {
     return visitedSetView(await this.catalogue.get(name, KIND));
   }
 
-  async list(query: ListQueryDto): Promise<VisitedSetListView> {
-    const { page, ...rest } = await this.catalogue.list(KIND, query);
+  async list(query: ListQueryDto, caller: Principal): Promise<VisitedSetListView> {
+    const { page, ...rest } = await this.catalogue.list(KIND, query, caller);
     return { visitedSets: page.map(visitedSetView), ...rest };
   }
 

@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { Principal } from '../auth/principal.js';
+import { show } from '../errors/show.js';
+import { routePattern, type Reply, type Request } from '../http/request.js';
+import type { KeyView } from '../keys/key.view.js';
+import { RootLogger } from '../logging/logger.js';
+import { LineBudget } from './line-budget.js';
+
+type Actor = Pick<Principal, 'id' | 'name'>;
+
+/** Failed authentications that get a line of their own in a minute: who guesses keys must not fill the disk. */
+const FAILURES_A_MINUTE = 60;
+
+/**
+ * Who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They hold ids and
+ * names, never secrets.
+ */
+@Injectable()
+export class AuditLog {
+  private readonly logger: Logger;
+  private readonly failures = new LineBudget(FAILURES_A_MINUTE, 60_000);
+
+  constructor(@Inject(RootLogger) root: Logger) {
+    this.logger = root.child({ audit: true }, { level: root.level === 'silent' ? 'silent' : 'info' });
+  }
+
+  /** A call of a route for administrators, allowed or refused. */
+  adminCall(principal: Principal, request: Request, reply: Reply): void {
+    const call = { ...calledBy(principal), ...called(request), target: targetOf(request) };
+    this.logger.info({ ...call, status: reply.statusCode }, 'admin call');
+  }
+
+  /** Credentials that were missing or not taken. `reason` is for operators; the caller is not told it. */
+  failedAuthentication(request: Request, reason: string): void {
+    const unreported = this.failures.take();
+    if (unreported === undefined) return;
+    const line = { ...called(request), remote: request.ip, reason };
+    this.logger.warn(
+      { ...line, status: 401, ...(unreported > 0 && { unreported }) },
+      'failed authentication',
+    );
+  }
+
+  keyMade(by: Actor, key: KeyView): void {
+    this.logger.info({ ...calledBy(by), key }, 'key made');
+  }
+
+  keyRevoked(by: Actor, id: string): void {
+    this.logger.info({ ...calledBy(by), key: { id } }, 'key revoked');
+  }
+}
+
+function calledBy({ id, name }: Actor): object {
+  return { principal: { id, name } };
+}
+
+function called(request: Request): object {
+  return { requestId: request.id, method: request.method, route: routePattern(request) || 'unknown' };
+}
+
+/** The name or id that a call is about: of the path, or of what is to be made. */
+function targetOf({ params, body }: Request): string | undefined {
+  const { name, id } = params as { name?: string; id?: string };
+  const target = name ?? id ?? (body as { name?: unknown } | null | undefined)?.name;
+  return typeof target === 'string' ? show(target).slice(1, -1) : undefined;
+}

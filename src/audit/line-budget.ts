@@ -1,0 +1,27 @@
+/** So many lines in a span of time, and a count of those that were left out. */
+export class LineBudget {
+  private began = -Infinity;
+  private lines = 0;
+  private leftOut = 0;
+
+  constructor(
+    private readonly most: number,
+    private readonly spanMs: number,
+  ) {}
+
+  /** How many were left out since the last line, if there is room for one now; else undefined. */
+  take(now = performance.now()): number | undefined {
+    if (now - this.began >= this.spanMs) {
+      this.began = now;
+      this.lines = 0;
+    }
+    if (this.lines >= this.most) {
+      this.leftOut++;
+      return undefined;
+    }
+    this.lines++;
+    const { leftOut } = this;
+    this.leftOut = 0;
+    return leftOut;
+  }
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify';
+import type { AuditLog } from '../audit/audit-log.js';
+import { discard } from '../http/discard.js';
+import type { Authenticator } from './authenticator.js';
+import { authorise } from './authorise.js';
+import { Unauthenticated } from './unauthenticated.js';
+
+/**
+ * Finds out who asks, and whether they may, before anything of a body is read; and has admin calls audited. From now on
+ * no route can be registered that does not say who may use it.
+ */
+export function useAuthentication(
+  server: FastifyInstance,
+  authenticator: Authenticator,
+  audit: AuditLog,
+): void {
+  server.decorateRequest('principal', undefined);
+  server.addHook('onRoute', ({ url, config }) => {
+    if (config?.access === undefined)
+      throw new Error(`route ${url} does not say who may use it (config.access)`);
+  });
+  server.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.access === 'public') return;
+    try {
+      request.principal = await authenticator.authenticate(request.headers.authorization);
+      authorise(request.principal, request);
+    } catch (error) {
+      discard(request.raw);
+      if (error instanceof Unauthenticated) audit.failedAuthentication(request, error.reason);
+      throw error;
+    }
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    const { principal, routeOptions } = request;
+    if (principal && routeOptions.config.access === 'admin') audit.adminCall(principal, request, reply);
+    done();
+  });
+}

@@ -1,0 +1,54 @@
+import { StoreError } from '#store';
+import { ApiKeys } from '../keys/api-keys.js';
+import { KEY_BEGIN, parseKey } from '../keys/key-text.js';
+import type { AuthMode } from '../settings/auth.js';
+import { ANONYMOUS, type Principal } from './principal.js';
+import type { TokenVerifier } from './token-verifier.js';
+import { Unauthenticated } from './unauthenticated.js';
+
+const BEARER = /^Bearer +([^\s]+)$/i;
+
+/** Finds out who sent a request, from its Authorization header. */
+export class Authenticator {
+  /** With mode `open`: whether the store is known to have had no keys, and whether it is known to have had some. */
+  private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
+
+  constructor(
+    private readonly mode: AuthMode,
+    private readonly keys: ApiKeys,
+    private readonly tokens: TokenVerifier | undefined,
+  ) {}
+
+  /** Throws Unauthenticated, or what the store or the issuer of tokens throws while it cannot be asked. */
+  async authenticate(authorization: string | undefined): Promise<Principal> {
+    if (this.mode === 'none' || (this.mode === 'open' && (await this.isOpen()))) return ANONYMOUS;
+    if (authorization === undefined) throw new Unauthenticated('no credentials');
+    const credentials = BEARER.exec(authorization)?.[1];
+    if (credentials === undefined) throw new Unauthenticated('malformed credentials');
+    if (credentials.startsWith(KEY_BEGIN) || !this.tokens) return this.byKey(credentials);
+    return this.tokens.verify(credentials);
+  }
+
+  private async byKey(credentials: string): Promise<Principal> {
+    const text = parseKey(credentials);
+    if (!text) throw new Unauthenticated('malformed key');
+    const verdict = await this.keys.judge(text);
+    if (!verdict.key) throw new Unauthenticated(verdict.reason);
+    const { id, name, scopes, prefix } = verdict.key;
+    return { id: `key:${id}`, name, scopes, prefix };
+  }
+
+  /**
+   * Whoever makes a key wants it to be asked for: from the first key seen on, the service is open no more, also if that
+   * key is revoked. Before the store has said once that there is none, nobody is let in.
+   */
+  private async isOpen(): Promise<boolean> {
+    if (this.seen === 'keys') return false;
+    try {
+      this.seen = (await this.keys.any()) ? 'keys' : 'no keys';
+    } catch (error) {
+      if (this.seen === 'nothing' || !(error instanceof StoreError)) throw error;
+    }
+    return this.seen === 'no keys';
+  }
+}

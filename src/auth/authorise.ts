@@ -1,0 +1,45 @@
+import type { FilterKind } from '#store';
+import { ProblemError } from '../errors/problem.js';
+import { notFound } from '../filters/open-filters.js';
+import { routePattern, type Request } from '../http/request.js';
+import { NAME_PATTERN } from '../validation/name.js';
+import type { Principal } from './principal.js';
+import { includesScope } from './scope.js';
+
+const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
+  ['/v1/filters/', 'filter'],
+  ['/v1/visited-sets/', 'visited-set'],
+];
+
+/**
+ * Whether a principal may use the route of its request, and on the name in its path. Throws FORBIDDEN; for a name
+ * outside the prefix the same as if there were nothing of that name, before anyone has looked whether there is.
+ */
+export function authorise(principal: Principal, request: Request): void {
+  const { access, allNames } = request.routeOptions.config;
+  if (access !== undefined && access !== 'public' && !includesScope(principal.scopes, access)) {
+    throw new ProblemError(
+      'FORBIDDEN',
+      `this takes the scope "${access}"; the credentials have ${had(principal)}`,
+    );
+  }
+  if (allNames && principal.prefix !== '') {
+    throw new ProblemError('FORBIDDEN', 'this takes credentials without a name prefix');
+  }
+  const { name } = request.params as { name?: string };
+  // What is no name at all is refused as such, whoever asks.
+  if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
+  const route = routePattern(request);
+  const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];
+  throw kind ? notFound(kind, name) : new ProblemError('ROUTE_NOT_FOUND', 'there is no such route');
+}
+
+/** Throws FORBIDDEN, whether or not there is anything of that name. */
+export function authoriseCreation({ prefix }: Principal, name: string): void {
+  if (name.startsWith(prefix)) return;
+  throw new ProblemError('FORBIDDEN', `the credentials are for names that begin with "${prefix}" only`);
+}
+
+function had({ scopes }: Principal): string {
+  return scopes.length === 0 ? 'none' : scopes.map((scope) => `"${scope}"`).join(', ');
+}

@@ -1,0 +1,80 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type CryptoKey,
+  type FlattenedJWSInput,
+  type JWTHeaderParameters,
+} from 'jose';
+import { ProblemError } from '../errors/problem.js';
+import { isKeyUrl, type OidcSettings } from '../settings/auth.js';
+
+const FETCH_TIMEOUT_MS = 5_000;
+/** How long the issuer is left alone after an answer that was no use. */
+const PAUSE_MS = 1_000;
+/** How old keys must be before a token signed by an unknown one has them fetched anew. */
+const ROTATION_MS = 5_000;
+/** How old keys may be. */
+const MAX_AGE_MS = 600_000;
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+
+/** What is wrong with a token, and not with the issuer's address. */
+const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
+
+/** The signing keys of an issuer: fetched when first needed, kept, and fetched anew when it signs with another key. */
+export class IssuerKeys {
+  private keySet: Promise<KeySet> | undefined;
+  private restUntil = -Infinity;
+
+  constructor(private readonly settings: Pick<OidcSettings, 'issuer' | 'jwksUrl'>) {}
+
+  /** The key that a token says it is signed with. Throws JOSEError if there is no such key, OVERLOADED while nobody knows. */
+  async find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
+    try {
+      this.keySet ??= this.open();
+      const keySet = await this.keySet;
+      return await keySet(header, token);
+    } catch (cause) {
+      if (TOKEN_FAULTS.some((fault) => cause instanceof fault)) throw cause;
+      if (performance.now() >= this.restUntil) this.restUntil = performance.now() + PAUSE_MS;
+      const detail = 'tokens cannot be checked at the moment: the keys of their issuer cannot be fetched';
+      throw new ProblemError('OVERLOADED', detail, { cause });
+    }
+  }
+
+  private async open(): Promise<KeySet> {
+    try {
+      return createRemoteJWKSet(new URL(this.settings.jwksUrl ?? (await this.discover())), {
+        timeoutDuration: FETCH_TIMEOUT_MS,
+        cooldownDuration: ROTATION_MS,
+        cacheMaxAge: MAX_AGE_MS,
+        [customFetch]: (url, options) => this.fetch(url, options),
+      });
+    } catch (error) {
+      this.keySet = undefined;
+      throw error;
+    }
+  }
+
+  /** Where the issuer's configuration says its keys are. */
+  private async discover(): Promise<string> {
+    const { issuer } = this.settings;
+    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+    const response = await this.fetch(url, { redirect: 'manual', signal });
+    if (response.status !== 200) throw new Error(`${url} answers ${response.status}`);
+    const configuration = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null;
+    if (configuration?.issuer !== issuer)
+      throw new Error(`the configuration at ${url} is not of this issuer`);
+    const { jwks_uri: keys } = configuration;
+    if (typeof keys === 'string' && isKeyUrl(keys)) return keys;
+    throw new Error(`the configuration at ${url} has no usable jwks_uri`);
+  }
+
+  /** Not at once again after a failure: whoever sends tokens must not be able to have the issuer flooded. */
+  private async fetch(url: string, options: RequestInit): Promise<Response> {
+    if (performance.now() < this.restUntil) throw new Error(`${url} has just failed`);
+    return fetch(url, options);
+  }
+}

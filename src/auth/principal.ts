@@ -1,0 +1,15 @@
+import type { Scope } from './scope.js';
+
+/** Who sent a request, as far as its credentials say. */
+export interface Principal {
+  /** Of its kind and unique: `key:<id>`, `jwt:<subject>`, or `anonymous` where no credentials are asked for. */
+  readonly id: string;
+  /** For people: the name given to a key, the subject of a token. */
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Names of filters and visited sets begin with it; all others do not exist for this principal. Empty: all names. */
+  readonly prefix: string;
+}
+
+/** Everyone, where the service asks for no credentials. */
+export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

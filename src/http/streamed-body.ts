@@ -1,0 +1,105 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as startTimer } from 'node:timers';
+import type { Config } from '../config.js';
+import { ProblemError } from '../errors/problem.js';
+import type { Slot } from '../overload/in-flight.js';
+
+export interface StreamLimits {
+  readonly maxStreamBytes: number;
+  /** How long the sender may pause. */
+  readonly idleMs: number;
+  /** The average that the sender has to keep, over the time that it is waited for. */
+  readonly minBytesPerSecond: number;
+}
+
+/** Those of the settings. */
+export function streamLimits(config: StreamSettings): StreamLimits {
+  return {
+    maxStreamBytes: config.maxStreamBytes,
+    idleMs: config.streamIdleMs,
+    minBytesPerSecond: config.streamMinBytesPerSecond,
+  };
+}
+
+type StreamSettings = Pick<Config, 'maxStreamBytes' | 'streamIdleMs' | 'streamMinBytesPerSecond'>;
+
+/** A body that is read while it arrives, by the route that takes it. */
+export class StreamedBody {
+  constructor(
+    readonly payload: IncomingMessage,
+    private readonly slot?: Slot,
+  ) {}
+
+  /** Keeps the request's slot while a part of the body is worked on, also when the sender is gone. */
+  during<T>(work: () => Promise<T>): Promise<T> {
+    return this.slot ? this.slot.during(work) : work();
+  }
+
+  /** Says how many bytes of the body are in memory, for the bytes in flight. */
+  holds(bytes: number): void {
+    this.slot?.hold(bytes);
+  }
+
+  /**
+   * Chunks as they come, bounded in time and total. Leaves the connection open whatever happens. Throws ProblemError:
+   * REQUEST_TIMEOUT, also when the connection is closed in mid-body, BODY_TOO_LARGE. Read it once.
+   */
+  async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {
+    const source = this.payload.iterator({ destroyOnReturn: false });
+    const pace = new Pace(limits);
+    let total = 0;
+    try {
+      for (;;) {
+        const next = await pace.keep(total, within(source.next(), limits.idleMs));
+        if (next.done) return;
+        const chunk = next.value as Buffer;
+        const room = limits.maxStreamBytes - total;
+        if (chunk.length > room) {
+          yield chunk.subarray(0, room);
+          throw new ProblemError('BODY_TOO_LARGE', `a stream has at most ${limits.maxStreamBytes} bytes`);
+        }
+        total += chunk.length;
+        yield chunk;
+      }
+    } catch (error) {
+      // Whatever the socket says of an aborted request, nobody will read the answer.
+      throw error instanceof ProblemError
+        ? error
+        : new ProblemError('REQUEST_TIMEOUT', 'the connection was closed in mid-body', { cause: error });
+    } finally {
+      // Not awaited: after a timeout the iterator is still waiting for the sender.
+      source.return?.().catch(() => undefined);
+    }
+  }
+}
+
+/** Cuts off senders that never pause for too long and never get anywhere. */
+class Pace {
+  private waitedMs = 0;
+
+  constructor(private readonly limits: StreamLimits) {}
+
+  /** Waits for `arrival`. REQUEST_TIMEOUT if all waiting so far is more than `bytes` allow, and a pause beside. */
+  async keep<T>(bytes: number, arrival: Promise<T>): Promise<T> {
+    const { idleMs, minBytesPerSecond } = this.limits;
+    const from = performance.now();
+    const arrived = await arrival;
+    this.waitedMs += performance.now() - from;
+    if (this.waitedMs <= idleMs + (bytes / minBytesPerSecond) * 1_000) return arrived;
+    throw new ProblemError('REQUEST_TIMEOUT', `a stream brings at least ${minBytesPerSecond} bytes a second`);
+  }
+}
+
+async function within<T>(promise: Promise<T>, idleMs: number): Promise<T> {
+  let stop: NodeJS.Timeout | undefined;
+  const idle = new Promise<never>((_, reject) => {
+    stop = startTimer(() => {
+      reject(new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`));
+    }, idleMs);
+  });
+  try {
+    return await Promise.race([promise, idle]);
+  } finally {
+    clearTimeout(stop);
+  }
+}

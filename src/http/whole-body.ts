@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { ProblemError } from '../errors/problem.js';
+import { overloaded } from '../overload/refusal.js';
+import type { Slot } from '../overload/in-flight.js';
+import { discard } from './discard.js';
+
+export interface WholeBodyOptions {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  /** Where the bytes of a body are counted that has not announced them. */
+  readonly slot: Slot | undefined;
+}
+
+/**
+ * All bytes of a body. Throws ProblemError: BODY_TOO_LARGE, REQUEST_TIMEOUT, OVERLOADED. Fastify's own reader knows no
+ * timeout, and Node's would cut long streams off as well.
+ */
+export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
+  const { maxBytes, timeoutMs, slot } = options;
+  const announced = payload.headers['content-length'];
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = (): void => {
+      clearTimeout(timer);
+      payload.off('data', onData).off('end', onEnd).off('close', onClose);
+    };
+    const refuse = (problem: ProblemError): void => {
+      stop();
+      discard(payload);
+      reject(problem);
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) refuse(tooLarge(maxBytes));
+      else if (announced === undefined && slot?.grow(chunk.length) === false) {
+        refuse(overloaded('bytes', slot.bounds.bytes));
+      } else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+    };
+    const onClose = (): void => refuse(tooLate('the connection was closed in mid-body'));
+    const timer = setTimeout(() => {
+      refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
+    }, timeoutMs);
+    // An aborted request errs before it closes; who caused it is gone and gets no answer.
+    payload.on('error', () => undefined);
+    if (Number(announced) > maxBytes) refuse(tooLarge(maxBytes));
+    else payload.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+function tooLarge(limit: number): ProblemError {
+  return new ProblemError('BODY_TOO_LARGE', `a JSON body has at most ${limit} bytes`);
+}
+
+function tooLate(detail: string): ProblemError {
+  return new ProblemError('REQUEST_TIMEOUT', detail);
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Credential } from '#store';
+import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
+import { ApiKeys } from './api-keys.js';
+import { digestSecret, makeKeyText } from './key-text.js';
+
+const text = makeKeyText();
+const key: ApiKey = {
+  id: text.id,
+  name: 'ops',
+  scopes: ['read', 'admin'],
+  prefix: 'acme-',
+  digest: digestSecret(text.secret),
+  createdAt: 1,
+  expiresAt: undefined,
+};
+
+/** A store that counts how often it is asked, and holds back its answers. */
+class SlowStore {
+  kept: Credential[] = [];
+  lists = 0;
+  fail = false;
+  private waiting: (() => void)[] = [];
+  hold = false;
+
+  async put(credential: Credential): Promise<void> {
+    this.kept = [...this.kept.filter(({ id }) => id !== credential.id), credential];
+  }
+
+  async list(): Promise<Credential[]> {
+    this.lists++;
+    const { kept } = this;
+    if (this.hold) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.fail) throw new Error('away');
+    return kept;
+  }
+
+  async delete(id: string): Promise<boolean> {
+    const before = this.kept.length;
+    this.kept = this.kept.filter((one) => one.id !== id);
+    return this.kept.length < before;
+  }
+
+  release(): void {
+    this.hold = false;
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+}
+
+describe('API keys', () => {
+  it('are read back as they were kept, without the secret', () => {
+    expect(decodeKey(encodeKey(key))).toEqual(key);
+    expect(decodeKey(encodeKey({ ...key, prefix: '', expiresAt: 5 }))).toEqual({
+      ...key,
+      prefix: '',
+      expiresAt: 5,
+    });
+    expect(encodeKey(key).value).not.toContain(text.secret);
+  });
+
+  it.each([
+    'null',
+    '7',
+    '{}',
+    'not JSON',
+    encodeKey(key).value.replace('admin', 'root'),
+    encodeKey(key).value.replace('"sha256":"', '"sha256":"zz'),
+    encodeKey(key).value.replace('"prefix":"acme-"', '"prefix":null'),
+  ])('open nothing if they cannot be read: %.40s', async (value) => {
+    expect(decodeKey({ id: key.id, value })).toBeUndefined();
+    const store = new SlowStore();
+    store.kept = [{ id: key.id, value }];
+    const keys = new ApiKeys(store);
+    expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
+    expect(await keys.any()).toBe(true);
+    expect(await keys.list()).toEqual([]);
+  });
+
+  it('are judged by id, secret and time', async () => {
+    const keys = new ApiKeys(new SlowStore());
+    expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
+    await keys.add(key);
+    expect(await keys.judge(text)).toEqual({ key });
+    const { secret } = makeKeyText();
+    expect(await keys.judge({ id: key.id, secret })).toEqual({ key: undefined, reason: 'wrong secret' });
+    await keys.add({ ...key, expiresAt: Date.now() });
+    expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'expired key' });
+  });
+
+  it('cost the store one call, however many ids are made up', async () => {
+    const store = new SlowStore();
+    const keys = new ApiKeys(store);
+    await Promise.all(Array.from({ length: 1_000 }, () => keys.judge(makeKeyText())));
+    expect(store.lists).toBe(1);
+  });
+
+  it('are refused here as soon as they are revoked, whatever was being read meanwhile', async () => {
+    const store = new SlowStore();
+    const keys = new ApiKeys(store);
+    await keys.add(key);
+    store.hold = true;
+    const early = keys.judge(text);
+    expect(await keys.revoke(key.id)).toBe(true);
+    const late = keys.judge(text);
+    store.release();
+    // Whoever asked before the key was revoked may be told so; whoever asks afterwards may not.
+    expect(await early).toEqual({ key });
+    expect(await late).toMatchObject({ reason: 'unknown key' });
+    expect(await keys.judge(text)).toMatchObject({ reason: 'unknown key' });
+    expect(await keys.revoke(key.id)).toBe(false);
+  });
+
+  it('are asked for again after a failure, not kept as unknown', async () => {
+    const store = new SlowStore();
+    const keys = new ApiKeys(store);
+    await keys.add(key);
+    store.fail = true;
+    await expect(keys.judge(text)).rejects.toThrow('away');
+    store.fail = false;
+    expect(await keys.judge(text)).toEqual({ key });
+  });
+});

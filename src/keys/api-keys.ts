@@ -1,0 +1,63 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Credentials } from '#store';
+import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
+import { Cached } from './cached.js';
+import { digestSecret, type KeyText } from './key-text.js';
+
+/** How long a key that another instance has revoked may still be taken here, and one it has made be unknown. */
+export const KEYS_LIFETIME_MS = 2_000;
+
+/** No secret has this digest. */
+const NO_DIGEST = Buffer.alloc(32);
+
+/** The outcome of a key that was shown: whose it is, or why not (for the log, never for the caller). */
+export type Verdict =
+  | { readonly key: ApiKey }
+  | { readonly key: undefined; readonly reason: 'unknown key' | 'wrong secret' | 'expired key' };
+
+/**
+ * The keys in the store. All of them are read at once and kept for KEYS_LIFETIME_MS: so neither known nor made-up ids
+ * cost the store a call each.
+ */
+export class ApiKeys {
+  private readonly known = new Cached(KEYS_LIFETIME_MS, async () => {
+    const found = await this.credentials.list();
+    return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
+  });
+
+  constructor(private readonly credentials: Credentials) {}
+
+  /** Whether there are keys at all, expired and unreadable ones included. */
+  async any(): Promise<boolean> {
+    return (await this.known.get()).size > 0;
+  }
+
+  /** The same work for ids that are known and that are not. */
+  async judge({ id, secret }: KeyText): Promise<Verdict> {
+    const key = (await this.known.get()).get(id);
+    const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
+    if (!key) return { key: undefined, reason: 'unknown key' };
+    if (!right) return { key: undefined, reason: 'wrong secret' };
+    if (key.expiresAt !== undefined && key.expiresAt <= Date.now())
+      return { key: undefined, reason: 'expired key' };
+    return { key };
+  }
+
+  async add(key: ApiKey): Promise<void> {
+    await this.credentials.put(encodeKey(key));
+    this.known.forget();
+  }
+
+  /** From the store itself, sorted by id. */
+  async list(): Promise<ApiKey[]> {
+    const found = await this.credentials.list();
+    return found.map(decodeKey).filter((key) => key !== undefined);
+  }
+
+  /** False if there was none. Refused by this instance from now on, by others after KEYS_LIFETIME_MS at most. */
+  async revoke(id: string): Promise<boolean> {
+    const revoked = await this.credentials.delete(id);
+    this.known.forget();
+    return revoked;
+  }
+}

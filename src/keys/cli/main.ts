@@ -1,0 +1,65 @@
+import 'reflect-metadata';
+import { userInfo } from 'node:os';
+import { destination } from 'pino';
+import { AuditLog } from '../../audit/audit-log.js';
+import { batchLimits } from '../../batches/limits.js';
+import { configFromEnvironment, ConfigError, type Config } from '../../config.js';
+import { ProblemError } from '../../errors/problem.js';
+import { createLogger } from '../../logging/logger.js';
+import { openStore } from '../../store/open-store.js';
+import { StoreOpenError } from '../../store/store-open-error.js';
+import { StoreError } from '#store';
+import { validateShallow } from '../../validation/shallow.pipe.js';
+import { ApiKeys } from '../api-keys.js';
+import { CreateKeyDto } from '../key.dto.js';
+import type { KeyView } from '../key.view.js';
+import { KeysService } from '../keys.service.js';
+import { CommandError, readCommand, USAGE, type Command } from './command-line.js';
+
+try {
+  const command = readCommand(process.argv.slice(2));
+  if (command.verb === 'help') process.stdout.write(USAGE);
+  else await run(command, configFromEnvironment());
+} catch (error) {
+  process.stderr.write(`keys: ${failure(error)}\n`);
+  process.exitCode = 1;
+}
+
+/** Keys and lists go to stdout, audit lines to stderr. */
+async function run(command: Exclude<Command, { verb: 'help' }>, config: Config): Promise<void> {
+  const store = await openStore(config);
+  try {
+    const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
+    const keys = new KeysService(new ApiKeys(store.credentials), audit);
+    const manager = { id: 'cli', name: userInfo().username };
+    if (command.verb === 'list') {
+      for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);
+    } else if (command.verb === 'revoke') {
+      await keys.revoke(command.id, manager);
+    } else {
+      const dto = validateShallow(CreateKeyDto, command.key, batchLimits(config));
+      const { key } = await keys.create(dto, manager);
+      process.stdout.write(`${key}\n`);
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+function line({ id, name, scopes, prefix, createdAt, expiresAt }: KeyView): string {
+  const names = prefix === undefined ? 'all names' : `names ${prefix}…`;
+  return [id, scopes.join(','), names, `made ${createdAt}`, `expires ${expiresAt ?? 'never'}`, name].join(
+    '  ',
+  );
+}
+
+function failure(error: unknown): string {
+  if (error instanceof StoreOpenError) {
+    return `${error.message}\nWhile the service runs, make and revoke keys with POST and DELETE /v1/keys.`;
+  }
+  const foreseen = [CommandError, ConfigError, ProblemError, StoreError].some(
+    (type) => error instanceof type,
+  );
+  if (!(error instanceof Error)) return String(error);
+  return foreseen ? error.message : (error.stack ?? error.message);
+}

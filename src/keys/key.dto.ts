@@ -1,0 +1,43 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, Matches } from 'class-validator';
+import { SCOPES, type Scope } from '../auth/scope.js';
+import { must } from '../validation/must.js';
+import { Optional } from '../validation/optional.js';
+import { PREFIX_PATTERN, PREFIX_REQUIREMENT } from '../validation/prefix.js';
+
+const NAME_PATTERN = /^[!-~]([ -~]{0,62}[!-~])?$/;
+const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const SCOPE_LIST = must('be a list of "read", "write" and "admin"');
+
+/** What a key is made from. */
+export class CreateKeyDto {
+  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'nightly import', description: 'For people' })
+  @Matches(NAME_PATTERN, must('be 1 to 64 printable ASCII characters'))
+  readonly name!: string;
+
+  @ApiProperty({
+    enum: SCOPES,
+    isArray: true,
+    example: ['write'],
+    description: 'write includes read, admin includes write',
+  })
+  @IsArray(SCOPE_LIST)
+  @ArrayMinSize(1, SCOPE_LIST)
+  @ArrayMaxSize(SCOPES.length, SCOPE_LIST)
+  @IsIn(SCOPES, { ...SCOPE_LIST, each: true })
+  readonly scopes!: Scope[];
+
+  @ApiPropertyOptional({
+    pattern: PREFIX_PATTERN.source,
+    example: 'acme-',
+    description: 'Names of filters and visited sets the key is for begin with it; others do not exist for it',
+  })
+  @Optional()
+  @Matches(PREFIX_PATTERN, must(PREFIX_REQUIREMENT))
+  readonly prefix?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'With a time zone; absent: never' })
+  @Optional()
+  @Matches(TIME_PATTERN, must('be a time such as 2030-01-31T12:00:00Z'))
+  readonly expiresAt?: string;
+}

@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { ANONYMOUS } from '../auth/principal.js';
+import { discard } from '../http/discard.js';
+import { isProbe } from '../http/probes.js';
+import { routePattern, type Request } from '../http/request.js';
+import type { RateLimit } from './rate-limit.js';
+
+/** Holds callers to the limit, before a body is read; a streamed one counts as one request. After authentication. */
+export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): void {
+  server.addHook('onRequest', async (request) => {
+    if (isProbe(routePattern(request))) return;
+    try {
+      await rateLimit.count(callerOf(request));
+    } catch (error) {
+      discard(request.raw);
+      throw error;
+    }
+  });
+}
+
+/** Who is counted: the principal, or the address where everyone is the same one. */
+function callerOf({ principal, ip }: Request): string {
+  return principal === undefined || principal.id === ANONYMOUS.id ? `address:${ip}` : principal.id;
+}

@@ -1,0 +1,66 @@
+/** A setting that cannot be used. The message names variable, value and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Typed access to the environment, with errors that say what to do. */
+export class SettingReader {
+  constructor(private readonly env: Environment) {}
+
+  text<T extends string | undefined>(name: string, fallback: T): string | T {
+    const value = this.env[name]?.trim();
+    return value === undefined || value === '' ? fallback : value;
+  }
+
+  whole(name: string, fallback: number, min: number, max: number): number {
+    const value = this.text(name, undefined);
+    if (value === undefined) return fallback;
+    const number = /^\d+$/.test(value) ? Number(value) : NaN;
+    if (number >= min && number <= max) return number;
+    throw new ConfigError(
+      `${name} is ${JSON.stringify(value)}: allowed is a whole number from ${min} to ${max}`,
+    );
+  }
+
+  optionalWhole(name: string, min: number, max: number): number | undefined {
+    return this.text(name, undefined) === undefined ? undefined : this.whole(name, min, min, max);
+  }
+
+  oneOf<T extends string, F extends T | undefined>(name: string, allowed: readonly T[], fallback: F): T | F {
+    const value = this.text(name, undefined);
+    if (value === undefined) return fallback;
+    const found = allowed.find((candidate) => candidate === value);
+    if (found !== undefined) return found;
+    throw new ConfigError(`${name} is ${JSON.stringify(value)}: allowed is ${allowed.join(', ')}`);
+  }
+
+  list(name: string, entry: RegExp, allowed: string): string[] {
+    const value = this.text(name, undefined);
+    if (value === undefined) return [];
+    const entries = value.split(',').map((part) => part.trim());
+    if (entries.every((part) => entry.test(part))) return entries;
+    throw new ConfigError(`${name} is ${JSON.stringify(value)}: allowed is ${allowed}`);
+  }
+
+  /** The value is not shown: it may hold a password. */
+  url(name: string): string | undefined {
+    const value = this.text(name, undefined);
+    if (value === undefined || (/^rediss?:\/\/./.test(value) && isDecodable(value))) return value;
+    throw new ConfigError(
+      `${name} is not a URL of Redis (its value is not shown): allowed is redis://[user:password@]host[:port][/db]`,
+    );
+  }
+}
+
+/** Whether a text is a URL, and its user and password have no broken percent escape. */
+function isDecodable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}

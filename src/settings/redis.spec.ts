@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ConfigError, SettingReader, type Environment } from './reader.js';
+import { redisSettings } from './redis.js';
+
+const CA = 'test/data/tls/ca.pem';
+const CERT = 'test/data/tls/client.pem';
+const KEY = 'test/data/tls/client.key';
+
+const read = (env: Environment) => redisSettings(new SettingReader(env));
+const cluster = { REDIS_CLUSTER: 'a:1' };
+const sentinel = { REDIS_SENTINEL: 'a:1,b:2', REDIS_SENTINEL_MASTER: 'main' };
+
+describe('settings of Redis', () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'unseen-settings-'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true }));
+
+  it('are none where nothing says where Redis is', () => {
+    expect(read({})).toBeUndefined();
+    expect(read({ STORE: 'redis' })).toEqual({
+      url: 'redis://127.0.0.1:6379',
+      timeoutMs: 2_000,
+      waitReplicas: 0,
+    });
+  });
+
+  it('name Sentinels, their master, and the credentials of both', () => {
+    const env = { ...sentinel, REDIS_SENTINEL_PASSWORD: 's', REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p' };
+    expect(read(env)).toMatchObject({
+      sentinel: { nodes: ['a:1', 'b:2'], master: 'main', password: 's' },
+      username: 'u',
+      password: 'p',
+    });
+  });
+
+  it('wait for replicas, and have TLS with files of their own', () => {
+    const env = { ...cluster, REDIS_TLS: 'true', REDIS_TLS_CA: CA, REDIS_TLS_CERT: CERT, REDIS_TLS_KEY: KEY };
+    expect(read({ ...env, REDIS_WAIT_REPLICAS: '2' })).toMatchObject({
+      clusterNodes: ['a:1'],
+      tls: {
+        ca: readFileSync(CA, 'utf8'),
+        cert: readFileSync(CERT, 'utf8'),
+        key: readFileSync(KEY, 'utf8'),
+      },
+      waitReplicas: 2,
+    });
+    expect(read({ REDIS_URL: 'rediss://h', REDIS_TLS_CA: CA })?.tls?.ca).toBe(readFileSync(CA, 'utf8'));
+    expect(read({ REDIS_URL: 'rediss://h' })?.tls).toEqual({});
+    expect(read({ REDIS_URL: 'redis://h' })?.tls).toBeUndefined();
+  });
+
+  it.each<[Environment, RegExp]>([
+    [{ REDIS_URL: 'redis://h', ...cluster }, /^REDIS_URL and REDIS_CLUSTER are set/],
+    [{ ...cluster, ...sentinel }, /^REDIS_CLUSTER and REDIS_SENTINEL are set/],
+    [{ REDIS_SENTINEL: 'a:1' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together/],
+    [{ REDIS_SENTINEL_MASTER: 'a' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together/],
+    [{ REDIS_SENTINEL_PASSWORD: 'hidden' }, /^REDIS_SENTINEL_PASSWORD is set, but/],
+    [{ ...sentinel, REDIS_SENTINEL_USERNAME: 'u' }, /^REDIS_SENTINEL_USERNAME is set, but/],
+    [{ REDIS_URL: 'redis://h', REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
+    [{ REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
+    [{ ...cluster, REDIS_USERNAME: 'u' }, /^REDIS_USERNAME is set, but REDIS_PASSWORD is not/],
+    [{ ...cluster, REDIS_TLS: 'yes' }, /^REDIS_TLS is "yes": allowed is true, false$/],
+    [{ REDIS_URL: 'redis://h', REDIS_TLS: 'true' }, /^REDIS_TLS is "true", but REDIS_URL/],
+    [{ REDIS_URL: 'redis://h', REDIS_TLS_CA: CA }, /^REDIS_TLS_CA is set, but has no meaning without TLS/],
+    [
+      { ...cluster, REDIS_TLS: 'true', REDIS_TLS_CERT: CERT },
+      /^REDIS_TLS_CERT and REDIS_TLS_KEY go together/,
+    ],
+    [
+      { ...cluster, REDIS_WAIT_REPLICAS: '-1' },
+      /^REDIS_WAIT_REPLICAS is "-1": allowed is a whole number from 0/,
+    ],
+  ])('refuse %p, and show no password', (env, message) => {
+    expect(() => read(env)).toThrow(ConfigError);
+    expect(() => read(env)).toThrow(message);
+    expect(() => read(env)).not.toThrow(/hidden/);
+  });
+
+  it('refuse a file that cannot be read, or is no PEM file, naming it', () => {
+    const env = { ...cluster, REDIS_TLS: 'true' };
+    const absent = join(dir, 'absent.pem');
+    expect(() => read({ ...env, REDIS_TLS_CA: absent })).toThrow(
+      `REDIS_TLS_CA is "${absent}", which cannot be read (ENOENT): allowed is a PEM file`,
+    );
+    expect(() => read({ ...env, REDIS_TLS_CA: dir })).toThrow('cannot be read (EISDIR)');
+    const binary = join(dir, 'ca.der');
+    writeFileSync(binary, 'no certificate');
+    expect(() => read({ ...env, REDIS_TLS_CA: binary })).toThrow('has no PEM block');
+  });
+});

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import type { RedisStoreOptions } from '#store/redis';
+import { ConfigError, type SettingReader } from './reader.js';
+
+/** Where Redis is and how it is used. */
+export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
+
+/** What says where Redis is: at most one of these. */
+const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
+
+const NODE = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i;
+const NODES = 'host:port,host:port,…';
+
+/** Undefined if nothing says where Redis is. Throws ConfigError, which shows no password. */
+export function redisSettings(read: SettingReader): RedisSettings | undefined {
+  const place = PLACES.filter((name) => read.text(name, undefined) !== undefined);
+  if (place.length > 1) throw new ConfigError(`${place.join(' and ')} are set: allowed is one of them`);
+  const [placeName] = place;
+  const url = read.url('REDIS_URL');
+  const clusterNodes = read.list('REDIS_CLUSTER', NODE, NODES);
+  const sentinel = sentinelSettings(read);
+  const tls = tlsSettings(read, url);
+  const common = {
+    ...credentials(read, placeName),
+    ...(tls && { tls }),
+    timeoutMs: read.whole('REDIS_TIMEOUT_MS', 2_000, 10, 600_000),
+    waitReplicas: read.whole('REDIS_WAIT_REPLICAS', 0, 0, 100),
+  };
+  if (clusterNodes.length > 0) return { ...common, clusterNodes };
+  if (sentinel) return { ...common, sentinel };
+  if (url !== undefined || read.text('STORE', undefined) === 'redis') {
+    return { ...common, url: url ?? 'redis://127.0.0.1:6379' };
+  }
+  return undefined;
+}
+
+function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
+  const nodes = read.list('REDIS_SENTINEL', NODE, NODES);
+  const master = read.text('REDIS_SENTINEL_MASTER', undefined);
+  if (nodes.length > 0 !== (master !== undefined)) {
+    throw new ConfigError('REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together: set both, or neither');
+  }
+  const username = read.text('REDIS_SENTINEL_USERNAME', undefined);
+  const password = read.text('REDIS_SENTINEL_PASSWORD', undefined);
+  if (master === undefined) {
+    for (const name of ['REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD']) {
+      refuseWithout(read, name, 'REDIS_SENTINEL');
+    }
+    return undefined;
+  }
+  needsPassword('REDIS_SENTINEL_USERNAME', username, 'REDIS_SENTINEL_PASSWORD', password);
+  return {
+    nodes,
+    master,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}
+
+/** Of the servers of a cluster, or behind Sentinels; a URL has its own. */
+function credentials(read: SettingReader, place: string | undefined) {
+  const username = read.text('REDIS_USERNAME', undefined);
+  const password = read.text('REDIS_PASSWORD', undefined);
+  if (place !== 'REDIS_CLUSTER' && place !== 'REDIS_SENTINEL') {
+    if (username !== undefined || password !== undefined) {
+      throw new ConfigError(
+        'REDIS_USERNAME and REDIS_PASSWORD are for REDIS_CLUSTER or REDIS_SENTINEL: put those of a single server into REDIS_URL',
+      );
+    }
+    return {};
+  }
+  needsPassword('REDIS_USERNAME', username, 'REDIS_PASSWORD', password);
+  return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+}
+
+function tlsSettings(read: SettingReader, url: string | undefined): RedisSettings['tls'] {
+  const asked = read.oneOf('REDIS_TLS', ['true', 'false'], undefined);
+  const encrypted = url === undefined ? asked === 'true' : url.startsWith('rediss:');
+  if (url !== undefined && asked !== undefined && (asked === 'true') !== encrypted) {
+    throw new ConfigError(
+      `REDIS_TLS is "${asked}", but REDIS_URL says otherwise: rediss:// is with TLS, redis:// without`,
+    );
+  }
+  const [ca, cert, key] = ['REDIS_TLS_CA', 'REDIS_TLS_CERT', 'REDIS_TLS_KEY'].map((name) => {
+    if (!encrypted) refuseWithout(read, name, 'TLS (REDIS_TLS=true, or a rediss:// URL)');
+    return pemFile(read, name);
+  });
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY go together: set both, or neither');
+  }
+  if (!encrypted) return undefined;
+  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && key !== undefined && { cert, key }) };
+}
+
+/** The text of the PEM file that a setting names. */
+function pemFile(read: SettingReader, name: string): string | undefined {
+  const path = read.text(name, undefined);
+  if (path === undefined) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new ConfigError(
+      `${name} is ${JSON.stringify(path)}, which cannot be read (${reason}): allowed is a PEM file`,
+    );
+  }
+  if (!text.includes('-----BEGIN ')) {
+    throw new ConfigError(
+      `${name} is ${JSON.stringify(path)}, which has no PEM block in it: allowed is a PEM file`,
+    );
+  }
+  return text;
+}
+
+function refuseWithout(read: SettingReader, name: string, needed: string): void {
+  if (read.text(name, undefined) === undefined) return;
+  throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);
+}
+
+/** Redis has no user without a password. */
+function needsPassword(
+  userName: string,
+  user: string | undefined,
+  passwordName: string,
+  password: string | undefined,
+): void {
+  if (user === undefined || password !== undefined) return;
+  throw new ConfigError(`${userName} is set, but ${passwordName} is not: set both, or the password alone`);
+}

@@ -1,0 +1,28 @@
+import type { ExportHeader, FilterKind, FilterSpec } from '#store';
+import { InvalidUrlProfileError, normaliseProfile } from '#url-key';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
+
+/** The filter that an export is to become: all that was exported but its generation. VALIDATION_FAILED if it cannot. */
+export function importSpec(header: ExportHeader, kind: FilterKind, name = header.name): FilterSpec {
+  if (header.kind !== kind) {
+    const [is, path] =
+      header.kind === 'filter'
+        ? ['a filter', '/v1/filters/import']
+        : ['a visited set', '/v1/visited-sets/import'];
+    throw invalid('#/kind', `the export is of ${is}: import it by POST ${path}`);
+  }
+  if (!NAME_PATTERN.test(name)) throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
+  const { type, semantics, capacity, errorRate, geometry, seed } = header;
+  const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
+  return kind === 'visited-set' ? { ...spec, urlProfile: profileOf(header) } : spec;
+}
+
+function profileOf({ urlProfile }: ExportHeader): unknown {
+  try {
+    return normaliseProfile(urlProfile);
+  } catch (error) {
+    throw error instanceof InvalidUrlProfileError ? invalid('#/urlProfile', error.message) : error;
+  }
+}

@@ -1,0 +1,39 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiCreatedResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import type { ErrorCode } from '../errors/catalogue.js';
+import { EXPORT_TYPES } from '../http/body.js';
+import { Documented, MutatingRoute } from '../openapi/decorators.js';
+
+interface TransferDoc {
+  readonly summary: string;
+  readonly codes: readonly ErrorCode[];
+}
+
+const BINARY = { type: 'string', format: 'binary' } as const;
+
+/** A route that answers an export. It holds the filter's seed: with that, items can be made up that collide. */
+export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
+  return applyDecorators(
+    ApiProduces(EXPORT_TYPES[0]),
+    ApiOkResponse({
+      schema: BINARY,
+      description: 'docs/export-format.md. Whole if it has its end; if anything fails, the connection is cut',
+    }),
+    Documented({ access: 'admin', summary, codes: ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes] }),
+  );
+}
+
+/** A route that takes an export. */
+export function ImportRoute({
+  summary,
+  codes,
+  answer,
+}: TransferDoc & { answer: Type<object> }): MethodDecorator {
+  const refusals = ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'] as const;
+  return applyDecorators(
+    ApiConsumes(...EXPORT_TYPES),
+    ApiBody({ schema: BINARY }),
+    ApiCreatedResponse({ type: answer, description: 'Also for a repeat under the same Idempotency-Key' }),
+    MutatingRoute({ access: 'admin', summary, codes: [...refusals, ...codes] }, { takesExports: true }),
+  );
+}

@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable, StreamableFile } from '@nestjs/common';
+import {
+  encodeExportFile,
+  ExportFileError,
+  ExportFileReader,
+  exportHeader,
+  type ExportHeader,
+  type Filter,
+  type FilterKind,
+  type FilterSpec,
+} from '#store';
+import type { Principal } from '../auth/principal.js';
+import { Config } from '../config.js';
+import { ProblemReporter } from '../errors/problem-reporter.js';
+import { ProblemError } from '../errors/problem.js';
+import { toProblem } from '../errors/to-problem.js';
+import { FilterCatalogue, type Described } from '../filters/filter-catalogue.js';
+import { OpenFilters } from '../filters/open-filters.js';
+import { EXPORT_TYPES } from '../http/body.js';
+import type { Request } from '../http/request.js';
+import { StreamedBody, streamLimits } from '../http/streamed-body.js';
+import type { RequestOperation } from '../idempotency/operations.js';
+import { Store } from '../store/store.token.js';
+import { importSpec } from './import-spec.js';
+import { guarded } from './guarded.js';
+
+/** Filters of either kind out of the service as files, and back in. */
+@Injectable()
+export class TransferService {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+    private readonly catalogue: FilterCatalogue,
+    private readonly filters: OpenFilters,
+    private readonly reporter: ProblemReporter,
+  ) {}
+
+  /**
+   * The filter's export as the answer's body. What fails before its first part is an ordinary error answer; after that
+   * the connection is cut, so that nobody takes the rest for the whole.
+   */
+  async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
+    const bytes = await this.filters.on(name, kind, (filter) => this.begin(filter));
+    const stream = guarded(bytes, {
+      idleMs: this.config.streamIdleMs,
+      cutOff: () => request.raw.destroy(),
+      onError: (error) => this.reporter.report(toProblem(error), request.id),
+    });
+    return new StreamableFile(Readable.from(stream, { objectMode: false }), {
+      type: EXPORT_TYPES[0],
+      disposition: `attachment; filename="${name}.unseen"`,
+    });
+  }
+
+  /** Makes a filter of an export, under the name it had or another. Nothing changes before the file has been read. */
+  async import(
+    kind: FilterKind,
+    body: unknown,
+    name: string | undefined,
+    operation: RequestOperation,
+    caller: Principal,
+  ): Promise<Described> {
+    if (!(body instanceof StreamedBody)) {
+      throw new ProblemError('UNSUPPORTED_MEDIA_TYPE', `send an export as ${EXPORT_TYPES.join(' or ')}`);
+    }
+    const file = new ExportFileReader(body.chunks(streamLimits(this.config)));
+    try {
+      const header = await file.header();
+      const spec = importSpec(header, kind, name);
+      const identity = identified(operation, header, spec);
+      const described = await this.catalogue.import(spec, file.parts(header), identity, caller);
+      // An import that was answered before is not read: but who sends it may only listen when all is sent.
+      await file.drain();
+      return described;
+    } catch (error) {
+      if (!(error instanceof ExportFileError)) throw error;
+      throw new ProblemError('VALIDATION_FAILED', error.message, { cause: error });
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async begin(filter: Filter): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
+    const parts = this.store.transfer.export(filter);
+    const first = await parts.next();
+    return encodeExportFile(
+      exportHeader(filter),
+      (async function* () {
+        if (!first.done) yield first.value;
+        yield* parts;
+      })(),
+    );
+  }
+}
+
+/** A file is too long to be hashed ahead, but each has an id of its own, and vouches for the rest by itself. */
+function identified(operation: RequestOperation, { id }: ExportHeader, { name }: FilterSpec) {
+  return operation.block(1, [id, name]);
+}
