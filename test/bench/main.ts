@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { embeddedGroup, singleGroup, streamGroup } from './embedded-rows.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { memoryGroup } from './memory-rows.js';
+import { overloadGroup } from './overload-rows.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { redisGroup } from './redis-rows.js';
 import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
+import { waitGroup } from './wait-rows.js';
 
 /** In the order in which they run; choose some with --rows. */
 const GROUPS: readonly Group[] = [
@@ -16,6 +18,8 @@ const GROUPS: readonly Group[] = [
   singleGroup,
   memoryGroup,
   redisGroup,
+  waitGroup,
+  overloadGroup,
 ];
 
 async function main(): Promise<void> {

@@ -97,6 +97,35 @@ export function lifeCycleContract(subject: Subject): void {
       expect(await pages(store, 'visited-set', prefix, 2)).toEqual([`${prefix}other`]);
     });
 
+    it('pages through the names that begin with a prefix as if there were no others', async () => {
+      const { store } = subject;
+      const run = `list-${randomUUID()}`;
+      const own = ['', '-', '.a', '0', 'a', 'z', 'zz'].map((name) => `${run}.b-${name}`);
+      for (const name of own) await makeFilter(store, { name });
+      for (const name of [`${run}.a`, `${run}.b`, `${run}.b.x`, `${run}.b0`, `${run}.c`]) {
+        await makeFilter(store, { name });
+      }
+      const prefix = `${run}.b-`;
+      for (const limit of [1, 2, 3, 7, 100]) {
+        const names: string[] = [];
+        let after: string | undefined;
+        for (let pages = 0; pages < 10; pages++) {
+          const page = await store.list('filter', limit, after, prefix);
+          names.push(...page.filters.map(({ name }) => name));
+          after = page.next;
+          if (after === undefined) break;
+          expect(page.filters).toHaveLength(limit);
+        }
+        expect(names).toEqual([...own].sort());
+      }
+      // A cursor from elsewhere begins at the prefix, or after all of it.
+      const names = async (after: string): Promise<string[]> =>
+        (await store.list('filter', 100, after, prefix)).filters.map(({ name }) => name);
+      expect(await names(`${run}.a`)).toEqual([...own].sort());
+      expect(await names(`${run}.c`)).toEqual([]);
+      expect(await store.list('filter', 7, undefined, prefix)).not.toHaveProperty('next');
+    });
+
     it('ends with a page that names no next', async () => {
       expect(await subject.store.list('filter', 10, '\uffff')).toEqual({ filters: [] });
     });

@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
+import type { Redis } from 'ioredis';
+import { planGeometry } from '#bloom';
 import type { StoreError } from '#store';
 import { RedisStore } from '#store/redis';
+import { segmentTags } from '../../libs/store/src/redis/keys.js';
 import { cellsPattern, redisCluster } from '../support/stores.js';
 import { makeFilter, SEGMENTED } from './calls.js';
 import { redisFacts } from './redis-facts.js';
@@ -9,13 +14,34 @@ import { storeContract } from './store-contract.js';
 storeContract(redisCluster, (subject) => {
   redisFacts(subject);
 
-  it('spreads the segments of a filter evenly over the masters', async () => {
-    const filter = await makeFilter(subject.store, { segmentation: { ...SEGMENTED, minSegments: 12 } });
-    const { segments } = filter.geometry;
-    expect(segments % 3).toBe(0);
-    const found = await subject.harness.find(cellsPattern(filter, '*'));
-    const counts = subject.harness.clients.map((own) => found.filter(({ client }) => client === own).length);
-    expect(counts).toEqual([segments / 3, segments / 3, segments / 3]);
+  it.each([150_000, 400_000, 1_000_000])(
+    'gives each master its share of the cells of a filter for %d items, within 10 %%',
+    async (capacity) => {
+      const { segmentation } = subject.store;
+      const filter = await makeFilter(subject.store, { capacity, segmentation });
+      const found = await subject.harness.find(cellsPattern(filter, '*'));
+      expect(found).toHaveLength(filter.geometry.segments);
+      const bytes = subject.harness.clients.map(async (own) => {
+        const keys = found.filter(({ client }) => client === own).map(({ key }) => key);
+        const sizes = await Promise.all(keys.map((key) => own.strlen(key)));
+        return sizes.reduce((sum, size) => sum + size, 0);
+      });
+      expectEven(await Promise.all(bytes));
+    },
+  );
+
+  it.each([1e7, 3e7, 1e8, 4e8])('and would for %d items', async (capacity) => {
+    const { segmentation } = subject.store;
+    const { segments } = planGeometry({ capacity, errorRate: 1e-3, cellBits: 4 }, segmentation);
+    const tags = segmentTags(randomBytes(8).toString('hex'), segments);
+    const slots = tags.map((tag) => calculateSlot(tag));
+    const owned = subject.harness.clients.map(async (client) => {
+      const ranges = await slotsOf(client);
+      return slots.filter((slot) => ranges.some(([first, last]) => slot >= first && slot <= last)).length;
+    });
+    const counts = await Promise.all(owned);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(segments);
+    expectEven(counts);
   });
 
   it('is STORE_UNAVAILABLE, with a hint, through a node that is taken for a single server', async () => {
@@ -36,3 +62,19 @@ storeContract(redisCluster, (subject) => {
     }
   });
 });
+
+/** Three shares, none of them off by more than a tenth. */
+function expectEven(shares: readonly number[]): void {
+  const fair = shares.reduce((sum, share) => sum + share, 0) / 3;
+  expect(shares).toHaveLength(3);
+  expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.9 * fair);
+  expect(Math.max(...shares)).toBeLessThanOrEqual(1.1 * fair);
+}
+
+/** First and last slots of the ranges that a master serves. */
+async function slotsOf(master: Redis): Promise<[number, number][]> {
+  const slots = await master.cluster('SLOTS');
+  return slots
+    .filter(([, , node]) => node?.[1] === master.options.port)
+    .map(([first, last]) => [first, last]);
+}

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { StoreFixture, StoreHarness } from '../support/stores.js';
 import { atomicAddContract } from './atomic-add.js';
 import { cellsContract } from './cells.js';
+import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { honestRemovalContract } from './honest-removal.js';
@@ -11,6 +12,7 @@ import { noFalseNegativesContract } from './no-false-negatives.js';
 import { queueContract } from './queue.js';
 import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
+import { transferContract } from './transfer.js';
 import { Subject } from './subject.js';
 
 /**
@@ -37,6 +39,8 @@ export function storeContract<H extends StoreHarness>(
     saturationContract(subject);
     limitsContract(subject);
     queueContract(subject);
+    transferContract(subject);
+    credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));
   });
 }

@@ -92,11 +92,11 @@ describe('errors of a Redis store', () => {
 
 describe('defects', () => {
   it('are answered with the request id and nothing else', async () => {
-    const app = await createApp(readConfig({ PORT: '0', LOG_LEVEL: 'silent', STORE: 'redis' }));
+    const app = await createApp(readConfig({ PORT: '0', LOG_LEVEL: 'silent', STORE: 'redis', AUTH: 'none' }));
     app
       .getHttpAdapter()
       .getInstance()
-      .get('/boom', () => {
+      .get('/boom', { config: { access: 'public' } }, () => {
         throw new Error('secret of the service');
       });
     await app.listen(0, '127.0.0.1');

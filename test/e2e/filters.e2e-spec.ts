@@ -38,7 +38,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
       ...spec,
       semantics: 'set',
       generation: expect.stringMatching(/^[0-9a-f]{16}$/),
-      geometry: { segments: 1, pageSize: 256, hashes: 6, hashScheme: 1, counters: expect.any(Number) },
+      geometry: { segments: 1, pageSize: 256, hashes: 6, hashScheme: 2, counters: expect.any(Number) },
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -189,7 +189,7 @@ describe('planning', () => {
     const plan = { type: 'standard', capacity: 1_000_000, errorRate: 0.01 };
     const { status, body } = await call(app, 'POST', '/v1/plan', plan);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ ...plan, geometry: { hashScheme: 1 }, memoryBytes: expect.any(Number) });
+    expect(body).toMatchObject({ ...plan, geometry: { hashScheme: 2 }, memoryBytes: expect.any(Number) });
     expect((await call(app, 'GET', '/v1/filters')).body).toEqual({ filters: [] });
   });
 

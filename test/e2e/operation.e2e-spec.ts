@@ -84,9 +84,11 @@ describe('the API description', () => {
     ).toEqual(
       [
         ...['get /healthz', 'get /readyz', 'get /metrics', 'post /v1/plan'],
+        ...['get /v1/keys', 'post /v1/keys', 'delete /v1/keys/{id}'],
         ...['filters', 'visited-sets'].flatMap((kind) => [
           ...[`get /v1/${kind}`, `post /v1/${kind}`, `get /v1/${kind}/{name}`, `delete /v1/${kind}/{name}`],
           `post /v1/${kind}/{name}/clear`,
+          ...[`get /v1/${kind}/{name}/export`, `post /v1/${kind}/import`],
         ]),
         ...['add', 'check', 'remove', 'count'].map((verb) => `post /v1/filters/{name}/items/${verb}`),
         ...['discover', 'visit', 'check', 'forget'].map(
@@ -127,6 +129,8 @@ describe('without Redis', () => {
     const app = await startApp({
       REDIS_URL: `redis://user:secret@127.0.0.1:${port}`,
       REDIS_TIMEOUT_MS: '500',
+      // Whether there are keys, only Redis could tell.
+      AUTH: 'none',
     });
     try {
       expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });

@@ -5,14 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config.js';
 import { CATALOGUE } from '../../src/errors/catalogue.js';
 import { startApp, type TestApp } from '../support/app.js';
+import { documentedCalls, promised } from '../support/documented-calls.js';
 
 const README = readFileSync('README.md', 'utf8');
 const run = promisify(execFile);
 
-/** Each `sh` block and the block after it: what is pasted, and what is answered. */
-const CALLS = [...README.matchAll(/```sh\n(.+?)\n```\n\n```\n(.+?)\n```/gs)].map(
-  ([, command = '', answer = '']) => ({ command, answer }),
-);
+const CALLS = documentedCalls('README.md');
 
 /** Rows of the table whose first column has this name: their cells, without backticks. */
 function table(firstColumn: string): string[][] {
@@ -42,11 +40,10 @@ describe('README: the calls', () => {
   });
 
   // In the order of the README, because each one builds on those before it.
-  it.each(CALLS)('work as pasted: $command', async ({ command, answer }) => {
+  it.each(CALLS)('work as pasted: $command', async ({ command, answer = '' }) => {
     const here = command.replaceAll('http://127.0.0.1:3000', app.url);
     const { stdout } = await run('bash', ['-c', here], { timeout: 20_000 });
-    const parts = answer.split('…').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-    expect(stdout.trimEnd()).toMatch(new RegExp(`^${parts.join('.*')}$`));
+    expect(stdout.trimEnd()).toMatch(promised(answer));
   });
 });
 

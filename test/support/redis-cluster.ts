@@ -1,20 +1,45 @@
 import { Redis } from 'ioredis';
 import { freePort, startRedis, type RedisServer } from './redis-server.js';
+import { tlsArgs } from './redis-tls.js';
 import { until } from './until.js';
 
-/** A real Redis Cluster on loopback: masters only, all slots served. */
+/** A real Redis Cluster on loopback, all slots served. */
 export interface RedisCluster {
-  /** `host:port` of every master. */
+  /** `host:port` of every master, as the cluster was formed; the encrypted port, if it has one. */
   readonly nodes: readonly string[];
+  /** The masters as the cluster was formed, in the order of their slots. */
   readonly servers: readonly RedisServer[];
+  /** The replicas as the cluster was formed: those of the first master, then those of the second, … */
+  readonly replicas: readonly RedisServer[];
   stop(): Promise<void>;
 }
 
-const SLOTS = 16384;
-const FORM_MS = 20_000;
+export interface ClusterOptions {
+  /** 3 unless given. */
+  readonly masters?: number;
+  /** Replicas of each master; none unless given. */
+  readonly replicas?: number;
+  /** Arguments for every node. */
+  readonly args?: readonly string[];
+  /** Nodes talk TLS to each other, and take it from clients; the plain ports stay, for the tests. */
+  readonly tls?: boolean;
+}
 
-export async function startCluster(masters = 3): Promise<RedisCluster> {
-  const started = await Promise.allSettled(Array.from({ length: masters }, startNode));
+export const SLOTS = 16384;
+const FORM_MS = 30_000;
+
+interface Node {
+  readonly server: RedisServer;
+  /** Port that clients of the cluster are told. */
+  readonly port: number;
+  /** Port of the cluster bus; the default, 10,000 above the first, need not be free or even exist. */
+  readonly busPort: number;
+}
+
+export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
+  const { masters = 3, replicas = 0, args = [], tls = false } = options;
+  const count = masters * (1 + replicas);
+  const started = await Promise.allSettled(Array.from({ length: count }, () => startNode(args, tls)));
   const nodes = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
     await Promise.all(nodes.map(({ server }) => server.stop()));
@@ -22,59 +47,86 @@ export async function startCluster(masters = 3): Promise<RedisCluster> {
   try {
     const failed = started.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
-    await join(nodes);
+    await join(nodes, masters);
   } catch (error) {
     await stop();
     throw error;
   }
   const servers = nodes.map(({ server }) => server);
-  return { nodes: servers.map(({ port }) => `127.0.0.1:${port}`), servers, stop };
+  return {
+    nodes: nodes.slice(0, masters).map(({ port }) => `127.0.0.1:${port}`),
+    servers: servers.slice(0, masters),
+    replicas: servers.slice(masters),
+    stop,
+  };
 }
 
-interface Node {
-  readonly server: RedisServer;
-  /** Port of the cluster bus; the default, 10,000 above the first, need not be free or even exist. */
-  readonly busPort: number;
-}
-
-async function startNode(): Promise<Node> {
+async function startNode(args: readonly string[], tls: boolean): Promise<Node> {
   const busPort = await freePort();
-  const args = [
-    '--cluster-enabled',
-    'yes',
-    '--cluster-port',
-    String(busPort),
-    '--cluster-node-timeout',
-    '2000',
-  ];
-  return { server: await startRedis({ args }), busPort };
+  const tlsPort = tls ? await freePort() : undefined;
+  const encrypted =
+    tlsPort === undefined ? [] : [...tlsArgs(tlsPort), '--tls-cluster', 'yes', '--tls-replication', 'yes'];
+  const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+  const timing = ['--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
+  const server = await startRedis({ args: [...cluster, ...timing, ...encrypted, ...args] });
+  return { server, port: tlsPort ?? server.port, busPort };
 }
 
-/** Deals the slots out in equal ranges, introduces the nodes to the first, waits until all see all slots served. */
-async function join(nodes: readonly Node[]): Promise<void> {
+/** Deals the slots out to the masters, introduces all nodes to the first, gives each master its replicas. */
+async function join(nodes: readonly Node[], masters: number): Promise<void> {
   const clients = nodes.map(({ server }) => new Redis(server.port, '127.0.0.1'));
   try {
-    const [first, ...others] = clients as [Redis, ...Redis[]];
+    const [first] = clients as [Redis, ...Redis[]];
     for (const [i, client] of clients.entries()) {
-      const from = Math.round((i * SLOTS) / nodes.length);
-      const to = Math.round(((i + 1) * SLOTS) / nodes.length) - 1;
       await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+      if (i >= masters) continue;
+      const [from, to] = slotRange(i, masters);
       await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
     }
-    for (const [i] of others.entries()) {
-      const { server, busPort } = nodes[i + 1] as Node;
-      await first.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort);
+    for (const { port, busPort } of nodes.slice(1)) {
+      await first.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
     }
-    await until('the cluster has formed', FORM_MS, async () => {
-      const infos = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')));
-      return infos.every((info) => isWhole(String(info), nodes.length));
-    });
+    await untilFormed(clients, masters);
+    await attachReplicas(clients, masters);
   } finally {
     for (const client of clients) client.disconnect();
   }
 }
 
-function isWhole(info: string, masters: number): boolean {
-  const expected = ['cluster_state:ok', `cluster_slots_ok:${SLOTS}`, `cluster_size:${masters}`];
-  return expected.every((line) => info.includes(line));
+/** First and last slot of a master. */
+function slotRange(master: number, masters: number): [number, number] {
+  return [Math.round((master * SLOTS) / masters), Math.round(((master + 1) * SLOTS) / masters) - 1];
+}
+
+async function untilFormed(clients: readonly Redis[], masters: number): Promise<void> {
+  const expected = [
+    'cluster_state:ok',
+    `cluster_slots_ok:${SLOTS}`,
+    `cluster_known_nodes:${clients.length}`,
+    `cluster_size:${masters}`,
+  ];
+  await until('the cluster has formed', FORM_MS, async () => {
+    const infos = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')));
+    return infos.every((info) => expected.every((line) => String(info).includes(line)));
+  });
+}
+
+/** Resolves when each replica holds what its master does, and every node knows of it. */
+async function attachReplicas(clients: readonly Redis[], masters: number): Promise<void> {
+  const replicas = clients.slice(masters);
+  const each = replicas.length / masters;
+  for (const [i, replica] of replicas.entries()) {
+    const master = clients[Math.floor(i / each)] as Redis;
+    await replica.call('CLUSTER', 'REPLICATE', String(await master.call('CLUSTER', 'MYID')));
+  }
+  await until('the replicas are in step', FORM_MS, async () => {
+    const roles = await Promise.all(replicas.map((replica) => replica.info('replication')));
+    const views = await Promise.all(clients.map((client) => client.call('CLUSTER', 'NODES')));
+    return (
+      roles.every((role) => role.includes('master_link_status:up')) &&
+      views.every(
+        (view) => String(view).match(/\bslave\b/g)?.length === replicas.length || replicas.length === 0,
+      )
+    );
+  });
 }

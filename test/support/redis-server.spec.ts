@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startCluster } from './redis-cluster.js';
-import { startRedis } from './redis-server.js';
+import { failOverGracefully, killMaster } from './redis-failover.js';
+import { startSentinel } from './redis-sentinel.js';
+import { startRedis, type RedisServer } from './redis-server.js';
+import { moveSlots } from './redis-slots.js';
+import { until } from './until.js';
 
 async function ask(port: number, ...command: [string, ...string[]]): Promise<unknown> {
   const client = new Redis(port, '127.0.0.1');
@@ -27,7 +31,7 @@ describe('servers of the tests', () => {
   });
 
   it('form a cluster that serves every slot', async () => {
-    const cluster = await startCluster(3);
+    const cluster = await startCluster();
     try {
       expect(new Set(cluster.nodes).size).toBe(3);
       for (const { port } of cluster.servers) {
@@ -35,6 +39,39 @@ describe('servers of the tests', () => {
       }
     } finally {
       await cluster.stop();
+    }
+  });
+
+  it('fail over in a cluster, in order and after a kill, and have their slots moved', async () => {
+    const cluster = await startCluster({ replicas: 1 });
+    try {
+      const [first, second, third] = cluster.servers as [RedisServer, RedisServer, RedisServer];
+      const replica = cluster.replicas[0] as RedisServer;
+      // The slot of "foo" is 12182: the last master has it.
+      await ask(third.port, 'SET', 'foo', 'bar');
+      expect(await moveSlots(third, second, [12182, 12183])).toBe(1);
+      expect(await ask(second.port, 'GET', 'foo')).toBe('bar');
+      await failOverGracefully(replica);
+      await until('the old master follows', 10_000, async () =>
+        String(await ask(first.port, 'ROLE')).startsWith('slave'),
+      );
+      expect(await killMaster(replica, [first])).toBe(first);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
+  it('fail over by Sentinel', async () => {
+    const watched = await startSentinel();
+    try {
+      const promoted = await killMaster(watched.master, watched.replicas);
+      const port = watched.sentinels[0]?.port ?? 0;
+      await until('the Sentinels name it', 30_000, async () => {
+        const address = await ask(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', watched.name);
+        return String(address) === `127.0.0.1,${promoted.port}`;
+      });
+    } finally {
+      await watched.stop();
     }
   });
 });

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ export interface RedisOptions {
   readonly dir?: string;
   /** A free one is taken unless given. */
   readonly port?: number;
+  /** Text of a configuration file to start from, which the server may rewrite (a Sentinel needs one). */
+  readonly config?: string;
 }
 
 const START_ATTEMPTS = 5;
@@ -33,9 +35,13 @@ const STOP_MS = 10_000;
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'unseen-redis-')));
+  const config = options.config === undefined ? [] : [await writeConfig(dir, options.config)];
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
-    const server = new RedisProcess(port, dir, options.dir === undefined, options.args ?? []);
+    const defaults = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir];
+    const volatile = ['--save', '', '--appendonly', 'no'];
+    const words = [...config, ...defaults, ...volatile, ...(options.args ?? [])];
+    const server = new RedisProcess(port, dir, options.dir === undefined, words);
     try {
       await server.start();
       return server;
@@ -47,6 +53,12 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
       }
     }
   }
+}
+
+async function writeConfig(dir: string, text: string): Promise<string> {
+  const path = join(dir, 'redis.conf');
+  await writeFile(path, text);
+  return path;
 }
 
 /** A TCP port of the loopback that was free a moment ago. */
@@ -62,7 +74,7 @@ export async function freePort(): Promise<number> {
 let program: string | undefined;
 
 /** Path of the server program, by the same rules as `npm run redis:ensure`. */
-function serverProgram(): string {
+export function serverProgram(): string {
   program ??= execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
     encoding: 'utf8',
   });
@@ -77,7 +89,8 @@ class RedisProcess implements RedisServer {
     readonly port: number,
     readonly dir: string,
     private readonly ownsDir: boolean,
-    private readonly args: readonly string[],
+    /** Its command line. */
+    private readonly words: readonly string[],
   ) {}
 
   get url(): string {
@@ -90,9 +103,7 @@ class RedisProcess implements RedisServer {
   }
 
   async start(): Promise<void> {
-    const defaults = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.dir];
-    const volatile = ['--save', '', '--appendonly', 'no'];
-    const child = spawn(serverProgram(), [...defaults, ...volatile, ...this.args], {
+    const child = spawn(serverProgram(), this.words, {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.child = child;
@@ -136,7 +147,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
     child.once('exit', () => fail('ended'));
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       words += text;
-      if (/ready to accept connections/i.test(words)) resolve();
+      if (/ready to accept connections|sentinel id is/i.test(words)) resolve();
     });
   }).finally(() => clearTimeout(timer));
   child.removeAllListeners('exit');

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,12 +24,19 @@ const FOLDERS = ['src', 'libs'];
 
 let program: Promise<string> | undefined;
 
-/** Starts the sources as they are, whatever was built last. */
-export async function startProcess(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+/**
+ * Starts the sources as they are, whatever was built last. `fileBlocks`: no file it writes may be longer (`ulimit -f`: 512
+ * bytes each).
+ */
+export async function startProcess(
+  env: Readonly<Record<string, string>> = {},
+  limits?: { readonly fileBlocks: number },
+): Promise<ServiceProcess> {
   program ??= compile();
   const main = await program;
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
-  const child = spawn(process.execPath, [main], {
+  const shell = ['-c', `ulimit -f ${limits?.fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
+  const child = spawn('/bin/sh', [...shell, process.execPath, main], {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -60,6 +67,29 @@ export async function startProcess(env: Readonly<Record<string, string>> = {}): 
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** How a program that ends by itself has ended. */
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs another program of the sources, by its path below `src`, with nothing in its environment but `env`. */
+export async function runProgram(
+  path: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  program ??= compile();
+  const file = join(dirname(await program), path);
+  return new Promise((resolve) => {
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: START_MS };
+    execFile(process.execPath, [file, ...args], options, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
+    });
+  });
 }
 
 /** Compiles the sources into a folder below node_modules, so that packages are found; returns the path of main. */

@@ -6,13 +6,15 @@ import type { Filter, Store } from '#store';
 import { EmbeddedStore } from '#store/embedded';
 import { RedisStore, type RedisStoreOptions } from '#store/redis';
 import { damageBlock } from './embedded-damage.js';
+import { generationsIn } from './embedded-generations.js';
+import { limitedUser } from './redis-acl.js';
 import { startCluster } from './redis-cluster.js';
-import { startRedis } from './redis-server.js';
+import { startRedis, type RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
 /** A kind of store, ready to be tested. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
-  readonly name: 'embedded' | 'redis' | 'redis-cluster';
+  readonly name: string;
   setUp(): Promise<H>;
 }
 
@@ -29,6 +31,8 @@ export interface StoreHarness {
   damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
   /** The cells of a segment, as they are kept. */
   segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
+  /** Names of all that is kept of filters: those of keys, or generations. Sorted. */
+  kept(): Promise<string[]>;
   /** Closes everything. */
   tearDown(): Promise<void>;
 }
@@ -47,7 +51,7 @@ export interface FoundKey {
   readonly client: Redis;
 }
 
-const TIMEOUT_MS = 2_000;
+export const TIMEOUT_MS = 2_000;
 const CONNECT_MS = 10_000;
 
 export const embedded: StoreFixture = {
@@ -61,17 +65,18 @@ export const redis: StoreFixture<RedisHarness> = {
   name: 'redis',
   async setUp() {
     const server = await startRedis();
-    return new ServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server.port], () => server.stop());
+    return new RedisServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server], () => server.stop());
   },
 };
 
+/** Three masters with a replica each; the stores are let in with no more rights than docs/operations.md gives them. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
   async setUp() {
-    const cluster = await startCluster();
-    const ports = cluster.servers.map(({ port }) => port);
-    const options = { clusterNodes: cluster.nodes, timeoutMs: TIMEOUT_MS };
-    return new ServersHarness(options, ports, () => cluster.stop());
+    const { args, ...credentials } = limitedUser();
+    const cluster = await startCluster({ replicas: 1, args });
+    const options = { clusterNodes: cluster.nodes, ...credentials, timeoutMs: TIMEOUT_MS };
+    return new RedisServersHarness(options, cluster.servers, () => cluster.stop());
   },
 };
 
@@ -105,6 +110,10 @@ class EmbeddedHarness implements StoreHarness {
     return (await this.open()).segmentBytes(filter, segment);
   }
 
+  kept(): Promise<string[]> {
+    return generationsIn(this.dataDir);
+  }
+
   async tearDown(): Promise<void> {
     await this.close();
     await rm(this.dataDir, { recursive: true, force: true });
@@ -117,16 +126,17 @@ class EmbeddedHarness implements StoreHarness {
   }
 }
 
-class ServersHarness implements RedisHarness {
+/** Stores on real servers, with a way behind their backs. */
+export class RedisServersHarness implements RedisHarness {
   readonly clients: readonly Redis[];
   private readonly stores: RedisStore[] = [];
 
   constructor(
     private readonly options: RedisStoreOptions,
-    ports: readonly number[],
+    servers: readonly RedisServer[],
     private readonly stop: () => Promise<void>,
   ) {
-    this.clients = ports.map((port) => new Redis(port, '127.0.0.1'));
+    this.clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
   }
 
   async open(): Promise<RedisStore> {
@@ -160,6 +170,10 @@ class ServersHarness implements RedisHarness {
       (await client.keys(pattern)).map((key) => ({ key, client })),
     );
     return (await Promise.all(found)).flat();
+  }
+
+  async kept(): Promise<string[]> {
+    return (await this.find('unseen:*')).map(({ key }) => key).sort();
   }
 
   async tearDown(): Promise<void> {

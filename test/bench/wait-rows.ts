@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { planGeometry, positionsOf, SEED_BYTES } from '#bloom';
+import type { Filter, Operation } from '#store';
+import { RedisStore } from '#store/redis';
+import { startRedis } from '../support/redis-server.js';
+import { untilInStep } from '../support/redis-failover.js';
+import { redisVersion } from './redis-instance.js';
+import type { Group, Row } from './row.js';
+import { median } from './statistics.js';
+
+const TIMEOUT_MS = 10_000;
+const ROUNDS = 5;
+const CAPACITY = 1_000_000;
+
+/** How calls come: so many at a time, each of so many new items. */
+const CASES = [
+  { name: 'add-1', items: 1, atOnce: 1, calls: 500 },
+  { name: 'add-1-of-64', items: 1, atOnce: 64, calls: 6_400 },
+  { name: 'add-1000', items: 1_000, atOnce: 1, calls: 40 },
+] as const;
+
+type Case = (typeof CASES)[number];
+
+/** What waiting for a replica costs: the store alone, on a master with a replica on this machine. */
+export const waitGroup: Group = {
+  name: 'wait',
+  async measure({ quick }) {
+    if (redisVersion() === undefined) {
+      console.error('  skipped: there is no redis-server here; npm run redis:ensure provides one');
+      return [];
+    }
+    const prompt = ['--repl-diskless-sync-delay', '0'];
+    const master = await startRedis({ args: prompt });
+    const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port), ...prompt] });
+    const stores: RedisStore[] = [];
+    try {
+      await untilInStep(master);
+      for (const waitReplicas of [0, 1]) {
+        stores.push(await RedisStore.open({ url: master.url, timeoutMs: TIMEOUT_MS, waitReplicas }));
+      }
+      return await compare(stores, quick);
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+      await Promise.all([master.stop(), replica.stop()]);
+    }
+  },
+};
+
+/** Rounds of both stores in turn, so that a slow spell of the machine falls on both alike. */
+async function compare(stores: readonly RedisStore[], quick: boolean): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const each of CASES) {
+    const micros: number[][] = stores.map(() => []);
+    for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
+      for (const [waiting, store] of stores.entries()) {
+        const taken = await timeOf(store, each, quick);
+        // The first round warms up.
+        if (round > 0) micros[waiting]?.push(taken);
+      }
+    }
+    const [without = NaN, waited = NaN] = micros.map(median);
+    rows.push({
+      name: `wait/${each.name}`,
+      figures: [
+        { name: 'call', value: without, unit: 'µs' },
+        { name: 'call, 1 replica waited for', value: waited, unit: 'µs' },
+        { name: 'times', value: waited / without, unit: '' },
+      ],
+    });
+  }
+  return rows;
+}
+
+/** µs a call, as one of `atOnce` callers sees it. */
+async function timeOf(store: RedisStore, { items, atOnce, calls }: Case, quick: boolean): Promise<number> {
+  const filter = await makeFilter(store);
+  const each = Math.ceil((quick ? calls / 5 : calls) / atOnce);
+  const from = performance.now();
+  await Promise.all(
+    Array.from({ length: atOnce }, async (_, caller) => {
+      for (let call = 0; call < each; call++) {
+        const keys = Array.from({ length: items }, (_, n) => `caller ${caller} call ${call} item ${n}`);
+        await store.counters.add(filter, positionsOf(keys, filter.seed, filter.geometry), operation());
+      }
+    }),
+  );
+  const taken = ((performance.now() - from) * 1_000) / each;
+  await store.drop(filter.name, filter.kind, operation());
+  return taken;
+}
+
+async function makeFilter(store: RedisStore): Promise<Filter> {
+  const sizing = { capacity: CAPACITY, errorRate: 1e-3, cellBits: 4 as const };
+  const { filter } = await store.create(
+    {
+      ...{ name: randomUUID(), kind: 'filter', type: 'counting', semantics: 'set', ...sizing },
+      geometry: planGeometry(sizing, store.segmentation),
+      seed: randomBytes(SEED_BYTES),
+    },
+    operation(),
+  );
+  return filter;
+}
+
+function operation(): Operation {
+  const now = Date.now();
+  return {
+    ...{ id: randomUUID(), origin: 'made', fingerprint: 'bench', repeat: false },
+    ...{ madeAt: now, deadline: now + TIMEOUT_MS },
+  };
+}

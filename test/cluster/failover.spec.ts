@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
+import type { Filter } from '#store';
+import { RedisStore } from '#store/redis';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { RedisFilter } from '../../libs/store/src/redis/filter.js';
+import { add, check, count, items, keyed, makeFilter } from '../contract/calls.js';
+import { SLOTS, startCluster, type RedisCluster } from '../support/redis-cluster.js';
+import { holdBack, killMaster, untilInStep, withClient } from '../support/redis-failover.js';
+import type { RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { addWhile, expectEachOnce, type Attempt } from './load.js';
+
+const TIMEOUT_MS = 1_500;
+const RECOVERY_MS = 30_000;
+const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };
+const LOADED = {
+  semantics: 'multiset',
+  capacity: 100_000,
+  errorRate: 1e-6,
+  segmentation: SEGMENTED,
+} as const;
+
+class Failover {
+  private constructor(readonly cluster: RedisCluster) {}
+
+  static async start(): Promise<Failover> {
+    return new Failover(await startCluster({ replicas: 1 }));
+  }
+
+  master(at: number): RedisServer {
+    return this.cluster.servers[at] as RedisServer;
+  }
+
+  replica(at: number): RedisServer {
+    return this.cluster.replicas[at] as RedisServer;
+  }
+
+  open(waitReplicas = 0): Promise<RedisStore> {
+    return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs: TIMEOUT_MS, waitReplicas });
+  }
+
+  /** Starts a master again that was replaced: it becomes a replica of its successor. */
+  async rejoin(at: number): Promise<void> {
+    await this.master(at).restart();
+    await withClient(this.master(at), (client) =>
+      until('the old master follows', RECOVERY_MS, async () =>
+        (await client.info('replication')).includes('master_link_status:up'),
+      ),
+    );
+  }
+}
+
+/** The master, as the cluster was formed, that has a key's slot. */
+const masterOf = (key: string) => Math.floor((calculateSlot(key) * 3) / SLOTS);
+
+const masterOfSegment = (filter: Filter, segment: number) =>
+  masterOf(RedisFilter.of(filter).segments[segment]?.cells ?? '');
+
+describe('a master of a cluster is killed under load', () => {
+  let failover: Failover;
+  const stores: RedisStore[] = [];
+
+  beforeAll(async () => {
+    failover = await Failover.start();
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await failover?.cluster.stop();
+  });
+
+  async function loaded(waitReplicas: number) {
+    const store = await failover.open(waitReplicas);
+    stores.push(store);
+    return { store, filter: await makeFilter(store, LOADED) };
+  }
+
+  it('without WAIT, its replica behind: what is lost is lost to the end, and with its record', async () => {
+    const { store, filter } = await loaded(0);
+    let killedAt = 0;
+    const attempts = await addWhile(store, filter, TIMEOUT_MS, async () => {
+      await sleep(500);
+      const letGo = await holdBack(failover.replica(0), failover.master(0));
+      await sleep(700);
+      await failover.master(0).kill('SIGKILL');
+      killedAt = Date.now();
+      letGo();
+      await killMaster(failover.master(0), [failover.replica(0)]);
+      await recovered(store, filter);
+    });
+    const lost = await expectSuffixLost(store, filter, attempts, 0, killedAt);
+    expect(lost).toBeGreaterThan(10);
+    await expectEachOnce(store, filter, attempts.flat());
+  });
+
+  it('with WAIT for its replica: nothing that was answered is lost', async () => {
+    await failover.rejoin(0);
+    const { store, filter } = await loaded(1);
+    const attempts = await addWhile(store, filter, TIMEOUT_MS, async () => {
+      await sleep(1_000);
+      await killMaster(failover.master(1), [failover.replica(1)]);
+      await sleep(500);
+    });
+    const answered = attempts.flat().filter(({ acknowledged }) => acknowledged);
+    const onVictim = answered.filter(({ segment }) => masterOfSegment(filter, segment) === 1);
+    expect(onVictim.length).toBeGreaterThan(50);
+    expect(answered.length).toBeLessThan(attempts.flat().length);
+    const reader = await failover.open();
+    stores.push(reader);
+    const keys = answered.map(({ item }) => item);
+    expect(await count(reader, filter, keys)).toEqual(keys.map(() => 1));
+    // Changes of its segments are answered again once it has a replica.
+    await failover.rejoin(1);
+    await recovered(store, filter);
+    await expectEachOnce(store, filter, attempts.flat());
+  });
+});
+
+describe('a replica takes over that knows nothing of what came last', () => {
+  let failover: Failover;
+  const stores: RedisStore[] = [];
+  const catalogue = masterOf(CATALOGUE.filters);
+
+  beforeAll(async () => {
+    failover = await Failover.start();
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await failover?.cluster.stop();
+  });
+
+  it.each([
+    ['segments', (catalogue + 1) % 3],
+    ['the catalogue', catalogue],
+  ])('that of %s: no item that was stored is "absent"', async (_, at) => {
+    const store = await failover.open();
+    stores.push(store);
+    const old = await makeFilter(store, LOADED);
+    await add(store, old, items(100));
+    const master = failover.master(at);
+    await untilInStep(master);
+    const letGo = await holdBack(failover.replica(at), master);
+    const cleared = await store.clear(old.name, old.kind, keyed());
+    const made = await makeFilter(store, LOADED);
+    for (const filter of [cleared, made]) {
+      expect(await add(store, filter, items(100))).toEqual(items(100).map(() => 1));
+    }
+    await master.kill('SIGKILL');
+    letGo();
+    await killMaster(master, [failover.replica(at)]);
+    const other = await failover.open();
+    stores.push(other);
+    await until('the cluster serves', RECOVERY_MS, async () => (await other.readiness()).ready);
+
+    const outcomes = new Set<unknown>();
+    for (const { name, kind } of [cleared, made]) {
+      for (const each of [store, other]) {
+        for (const item of items(100)) outcomes.add(await outcome(each, name, kind, item));
+      }
+    }
+    expect([...outcomes].filter((one) => one !== 1).length).toBeGreaterThan(0);
+    for (const one of outcomes) expect([1, 'STORE_DATA_LOST', 'FILTER_NOT_FOUND']).toContain(one);
+  });
+});
+
+/** What a caller is told of an item, who opens the filter again when it has changed. */
+async function outcome(
+  store: RedisStore,
+  name: string,
+  kind: Filter['kind'],
+  item: string,
+): Promise<unknown> {
+  for (const fresh of [false, true]) {
+    try {
+      return (await check(store, await store.open(name, kind, { fresh }), [item]))[0];
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return error.code;
+      if (error instanceof Error && error.name === 'StaleFilterError') continue;
+      throw error;
+    }
+  }
+  return 'STORE_DATA_LOST';
+}
+
+/** Waits until calls on every segment are answered again. */
+async function recovered(store: RedisStore, filter: Filter): Promise<void> {
+  await until('every segment answers', RECOVERY_MS, () =>
+    add(store, filter, items(60, 'probe'), keyed()).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+/**
+ * On the segments of the master that was killed, what a writer had been answered by then is there up to some point, and
+ * from there on it is not; everything else that was answered is there. Answers how many answered items are lost.
+ */
+async function expectSuffixLost(
+  store: RedisStore,
+  filter: Filter,
+  attempts: readonly Attempt[][],
+  victim: number,
+  killedAt: number,
+): Promise<number> {
+  let lost = 0;
+  for (const writer of attempts) {
+    const answered = writer.filter(({ acknowledged }) => acknowledged);
+    const keys = answered.map(({ item }) => item);
+    const counts = await count(store, filter, keys);
+    const doomed = ({ segment, endedAt }: Attempt) =>
+      masterOfSegment(filter, segment) === victim && endedAt <= killedAt;
+    const safe = counts.filter((_, n) => !doomed(answered[n] as Attempt));
+    expect(safe).toEqual(safe.map(() => 1));
+    for (let segment = 0; segment < filter.geometry.segments; segment++) {
+      const run = counts.filter((_, n) => answered[n]?.segment === segment && doomed(answered[n]));
+      expect(run).toEqual([...run].sort((a, b) => b - a));
+      lost += run.filter((one) => one === 0).length;
+    }
+  }
+  return lost;
+}

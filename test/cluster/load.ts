@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import { StoreError, type Filter, type Operation, type Store } from '#store';
+import { add, count, keyed } from '../contract/calls.js';
+
+/** An item that was added, or that someone tried to add. */
+export interface Attempt {
+  readonly item: string;
+  readonly operation: Operation;
+  readonly segment: number;
+  /** Whether it was answered. It is stored at most once, whatever else. */
+  readonly acknowledged: boolean;
+  /** When it was answered or given up, ms. */
+  readonly endedAt: number;
+}
+
+const WRITERS = 4;
+const PAUSE_MS = 3;
+const AT_ONCE = 50;
+const PATIENCE_MS = 30_000;
+
+let loads = 0;
+
+/**
+ * Adds new items, by some writers side by side, each under a key of its own, until `during` is over. The only error
+ * there may be is STORE_UNAVAILABLE, and no call may take longer than a few times its deadline. Answers what each writer
+ * did, in order.
+ */
+export async function addWhile(
+  store: Store,
+  filter: Filter,
+  deadlineMs: number,
+  during: () => Promise<void>,
+): Promise<Attempt[][]> {
+  const load = ++loads;
+  let running = true;
+  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
+    const attempts: Attempt[] = [];
+    while (running) {
+      const item = `load ${load} writer ${writer} item ${attempts.length}`;
+      attempts.push(await attempt(store, filter, item, deadlineMs));
+      await sleep(PAUSE_MS);
+    }
+    return attempts;
+  });
+  const outcomes = Promise.all(writers);
+  try {
+    await Promise.race([during(), outcomes]);
+  } finally {
+    running = false;
+  }
+  return outcomes;
+}
+
+async function attempt(store: Store, filter: Filter, item: string, deadlineMs: number): Promise<Attempt> {
+  const operation = { ...keyed(), deadline: Date.now() + deadlineMs };
+  const segment = positionsOf([item], filter.seed, filter.geometry).segment[0] as number;
+  const from = performance.now();
+  try {
+    expect(await add(store, filter, [item], operation)).toEqual([1]);
+    return { item, operation, segment, acknowledged: true, endedAt: Date.now() };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    expect(error.code).toBe('STORE_UNAVAILABLE');
+    return { item, operation, segment, acknowledged: false, endedAt: Date.now() };
+  } finally {
+    expect(performance.now() - from).toBeLessThan(deadlineMs + 10_000);
+  }
+}
+
+/** Repeats every attempt under its own key: each is answered as the first time, and stored once in the end. */
+export async function expectEachOnce(
+  store: Store,
+  filter: Filter,
+  attempts: readonly Attempt[],
+): Promise<void> {
+  for (let at = 0; at < attempts.length; at += AT_ONCE) {
+    const some = attempts.slice(at, at + AT_ONCE);
+    const answers = await Promise.all(
+      some.map(({ item, operation }) =>
+        add(store, filter, [item], { ...operation, deadline: Date.now() + PATIENCE_MS }),
+      ),
+    );
+    expect(answers).toEqual(some.map(() => [1]));
+  }
+  const keys = attempts.map(({ item }) => item);
+  expect(await count(store, filter, keys)).toEqual(keys.map(() => 1));
+}

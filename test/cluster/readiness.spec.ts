@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { RedisStore, type RedisStoreOptions } from '#store/redis';
+import { startCluster } from '../support/redis-cluster.js';
+import { withClient } from '../support/redis-failover.js';
+import { startSentinel } from '../support/redis-sentinel.js';
+import { freePort, startRedis } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+
+const SAFE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const NOTHING_KEPT = 'Redis keeps nothing on disk: when it restarts, every filter is lost';
+
+async function readinessOf(options: Omit<RedisStoreOptions, 'timeoutMs'>) {
+  const store = await RedisStore.open({ ...options, timeoutMs: 2_000 });
+  try {
+    return await store.readiness();
+  } finally {
+    await store.close();
+  }
+}
+
+describe('readiness on Redis warns of what can lose data', () => {
+  it.each<[string, string[], (string | RegExp)[]]>([
+    ['nothing on disk', [], [NOTHING_KEPT]],
+    ['snapshots only', ['--save', '3600', '1'], [/^Redis keeps no append-only file/]],
+    ['appendfsync no', ['--appendonly', 'yes', '--appendfsync', 'no'], [/\(appendfsync no\)/]],
+    [
+      'appendfsync everysec',
+      ['--appendonly', 'yes', '--appendfsync', 'everysec'],
+      [/\(appendfsync everysec\)/],
+    ],
+    ['appendfsync always', SAFE, []],
+    [
+      'eviction of any key',
+      [...SAFE, '--maxmemory-policy', 'allkeys-lfu'],
+      [/^Redis evicts keys .*allkeys-lfu/],
+    ],
+    ['eviction of keys with a time to live', [...SAFE, '--maxmemory-policy', 'volatile-lru'], []],
+  ])('%s', async (_, args, expected) => {
+    const server = await startRedis({ args });
+    try {
+      const { ready, warnings } = await readinessOf({ url: server.url });
+      expect(ready).toBe(true);
+      expect(warnings).toEqual(
+        expected.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('everysec is enough where a replica is waited for', async () => {
+    const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+    const watched = await startSentinel({ sentinels: 1, args: everySecond });
+    try {
+      const sentinel = { nodes: watched.nodes, master: watched.name };
+      expect(await readinessOf({ sentinel, waitReplicas: 1 })).toEqual({ ready: true, warnings: [] });
+      expect((await readinessOf({ sentinel })).warnings).toEqual([expect.stringMatching(/everysec/)]);
+      await watched.replicas[0]?.stop();
+      await withClient(watched.master, (client) =>
+        until('the master has no replica', 20_000, async () =>
+          (await client.info('replication')).includes('connected_slaves:0'),
+        ),
+      );
+      expect((await readinessOf({ sentinel })).warnings).toContain(
+        'the Redis master has no replica that a Sentinel could promote',
+      );
+      expect((await readinessOf({ sentinel, waitReplicas: 1 })).warnings).toEqual([
+        expect.stringMatching(/^a Redis master has 0 replicas, fewer than REDIS_WAIT_REPLICAS \(1\)/),
+      ]);
+    } finally {
+      await watched.stop();
+    }
+  });
+
+  it('masters of a cluster without replicas', async () => {
+    const cluster = await startCluster({ args: SAFE });
+    try {
+      expect(await readinessOf({ clusterNodes: cluster.nodes })).toEqual({
+        ready: true,
+        warnings: ['a master of the Redis cluster has no replica'],
+      });
+    } finally {
+      await cluster.stop();
+    }
+  });
+});
+
+describe('a store that is closed', () => {
+  it('leaves no timer behind, also if Redis was never there', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    let before = timers();
+    // Those of the tests before may still be running out.
+    for (let n = 0; n < 50; n++) {
+      await sleep(50);
+      before = Math.min(before, timers());
+    }
+    const store = await RedisStore.open({ url: `redis://127.0.0.1:${await freePort()}`, timeoutMs: 300 });
+    expect(await store.readiness()).toMatchObject({ ready: false, reason: 'Redis cannot be reached' });
+    // It is between two tries to connect by now.
+    await sleep(150);
+    await store.close();
+    await until('its timers are gone', 1_000, async () => timers() <= before);
+  });
+});

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
+import { limitedUser } from '../support/redis-acl.js';
+import { killMaster } from '../support/redis-failover.js';
+import { startSentinel, type RedisSentinel } from '../support/redis-sentinel.js';
+import { until } from '../support/until.js';
+
+const SENTINEL_PASSWORD = 'of-the-sentinels';
+const RECOVERY_MS = 30_000;
+
+interface Sent {
+  readonly key: string;
+  readonly item: string;
+  readonly answer: Answer;
+}
+
+describe('the service behind Sentinels, waiting for a replica', () => {
+  let watched: RedisSentinel;
+  let app: TestApp;
+  const name = freshName();
+
+  beforeAll(async () => {
+    const { args, username, password } = limitedUser();
+    watched = await startSentinel({ replicas: 2, args, sentinelPassword: SENTINEL_PASSWORD });
+    app = await startApp({
+      REDIS_SENTINEL: watched.nodes.join(','),
+      REDIS_SENTINEL_MASTER: watched.name,
+      REDIS_SENTINEL_PASSWORD: SENTINEL_PASSWORD,
+      REDIS_USERNAME: username,
+      REDIS_PASSWORD: password,
+      REDIS_WAIT_REPLICAS: '1',
+      REDIS_TIMEOUT_MS: '1000',
+      REQUEST_TIMEOUT_MS: '3000',
+    });
+    const filter = { name, type: 'counting', semantics: 'multiset', capacity: 100_000, errorRate: 1e-6 };
+    expect((await call(app, 'POST', '/v1/filters', filter)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await app?.close();
+    await watched?.stop();
+  });
+
+  it('when the master is killed: 503 until another is promoted, then by itself again; nothing answered is lost', async () => {
+    const sent: Sent[] = [];
+    let running = true;
+    const load = (async () => {
+      while (running) {
+        const [key, item] = [randomUUID(), `item ${sent.length}`];
+        sent.push({ key, item, answer: await add(key, item) });
+        await sleep(2);
+      }
+    })();
+    await sleep(500);
+    await killMaster(watched.master, watched.replicas);
+    await until(
+      'it serves again',
+      RECOVERY_MS,
+      async () => (await add(randomUUID(), 'probe')).status === 200,
+    );
+    running = false;
+    await load;
+
+    for (const { answer } of sent) {
+      if (answer.status === 200) continue;
+      expect([answer.status, answer.body]).toMatchObject([503, { code: 'STORE_UNAVAILABLE' }]);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    const answered = sent.filter(({ answer }) => answer.status === 200);
+    expect(answered.length).toBeGreaterThan(50);
+    expect(answered.length).toBeLessThan(sent.length);
+    expect(await counts(answered)).toEqual(answered.map(() => 1));
+    for (const { key, item } of sent.slice(-200)) {
+      expect((await add(key, item)).body).toEqual({ results: [true] });
+    }
+    expect(await counts(sent.slice(-200))).toEqual(sent.slice(-200).map(() => 1));
+  });
+
+  it('readiness then says how it stands', async () => {
+    const { status, body } = await call(app, 'GET', '/readyz');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ warnings: [expect.stringContaining('Redis keeps nothing on disk')] });
+  });
+
+  function add(key: string, item: string): Promise<Answer> {
+    const headers = { 'Idempotency-Key': key };
+    return call(app, 'POST', `/v1/filters/${name}/items/add`, { items: [item] }, headers);
+  }
+
+  async function counts(sent: readonly Sent[]): Promise<unknown> {
+    const items = sent.map(({ item }) => item);
+    const { body } = await call(app, 'POST', `/v1/filters/${name}/items/count`, { items });
+    return (body as { results: unknown }).results;
+  }
+});

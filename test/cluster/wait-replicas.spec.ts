@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Filter, Operation, Store } from '#store';
+import { RedisStore } from '#store/redis';
+import { add, check, count, deadline, discover, expectRefusal, filterSpec } from '../contract/calls.js';
+import { items, keyed, makeFilter, remove } from '../contract/calls.js';
+import { cellsPattern } from '../support/stores.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+
+const TIMEOUT_MS = 600;
+const VISITED = { kind: 'visited-set' } as const;
+
+/** Every call that changes something, on a visited set with 100 items of which 10 are leased. */
+const MUTATIONS: readonly (readonly [string, (ready: Ready, operation: Operation) => Promise<unknown>])[] = [
+  ['add', ({ store, filter }, operation) => add(store, filter, items(10, 'fresh'), operation)],
+  [
+    'add with payloads',
+    ({ store, filter }, operation) => discover(store, filter, items(9, 'queued'), operation),
+  ],
+  ['remove', ({ store, filter }, operation) => remove(store, filter, items(10), operation)],
+  ['lease', ({ store, filter }, operation) => store.queue.lease(filter, 5, 60_000, operation)],
+  ['ack', async ({ store, filter, ids }, operation) => [...(await store.queue.ack(filter, ids, operation))]],
+  [
+    'release',
+    async ({ store, filter, ids }, operation) => [...(await store.queue.release(filter, ids, operation))],
+  ],
+  ['create', async ({ store, spec }, operation) => (await store.create(spec, operation)).created],
+  [
+    'create of what exists',
+    async ({ store, filter }, operation) => (await store.create(filter, operation)).created,
+  ],
+  [
+    'clear',
+    async ({ store, filter }, operation) => (await store.clear(filter.name, filter.kind, operation)).name,
+  ],
+  ['drop', ({ store, filter }, operation) => store.drop(filter.name, filter.kind, operation)],
+];
+
+interface Ready {
+  readonly store: Store;
+  readonly filter: Filter;
+  readonly ids: readonly string[];
+  readonly spec: ReturnType<typeof filterSpec>;
+}
+
+describe('a change is answered when a replica has it', () => {
+  let master: RedisServer;
+  let replica: RedisServer;
+  let client: Redis;
+  const stores: RedisStore[] = [];
+  let store: RedisStore;
+
+  beforeAll(async () => {
+    // No heartbeat, so that nothing but our own writes is replicated.
+    const args = ['--repl-ping-replica-period', '3600', '--repl-diskless-sync-delay', '0'];
+    master = await startRedis({ args });
+    replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port), ...args] });
+    client = new Redis(master.port, '127.0.0.1');
+    await until('the replica is in step', 20_000, async () =>
+      (await client.info('replication')).includes('state=online'),
+    );
+  });
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(async () => {
+    process.kill(replica.pid, 'SIGCONT');
+    await client.config('SET', 'maxmemory', 0);
+    await Promise.all(stores.splice(0).map((one) => one.close()));
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await Promise.all([master?.stop(), replica?.stop()]);
+  });
+
+  async function open(waitReplicas = 1, timeoutMs = TIMEOUT_MS): Promise<RedisStore> {
+    const opened = await RedisStore.open({ url: master.url, timeoutMs, waitReplicas });
+    stores.push(opened);
+    return opened;
+  }
+
+  async function prepare(): Promise<Ready> {
+    const filter = await makeFilter(store, VISITED);
+    await discover(store, filter, items(100));
+    const leased = await store.queue.lease(filter, 10, 60_000, keyed());
+    return { store, filter, ids: leased.map(({ id }) => id), spec: filterSpec() };
+  }
+
+  it('not before: it waits for a replica that is held up, and goes on with it', async () => {
+    const patient = await open(1, 20_000);
+    const filter = await makeFilter(patient);
+    // The script is known to the server then.
+    await add(patient, filter, ['first']);
+    process.kill(replica.pid, 'SIGSTOP');
+    let answered = false;
+    const adding = add(patient, filter, items(10)).finally(() => (answered = true));
+    await until('the master has them', 5_000, async () => (await patient.describe(filter)).items === 11);
+    expect(answered).toBe(false);
+    process.kill(replica.pid, 'SIGCONT');
+    expect(await adding).toEqual(items(10).map(() => 1));
+    const [cells] = await client.keys(cellsPattern(filter, 0));
+    const onReplica = new Redis(replica.port, '127.0.0.1');
+    expect(await onReplica.getBuffer(cells!)).toEqual(await client.getBuffer(cells!));
+    onReplica.disconnect();
+  });
+
+  it.each(MUTATIONS)(
+    '%s: STORE_UNAVAILABLE without it, its repeat too, then its first answer',
+    async (_, call) => {
+      const ready = await prepare();
+      const expected = await call(await prepare(), keyed());
+      const operation = keyed();
+      process.kill(replica.pid, 'SIGSTOP');
+      await expectRefusal(call(ready, operation), 'STORE_UNAVAILABLE');
+      // The change is on the master by now, and its record with it; another connection has written nothing yet.
+      const other = { ...ready, store: await open() };
+      await other.store.open(ready.filter.name, ready.filter.kind).catch(() => undefined);
+      const again = { ...other, filter: await reopened(other) };
+      await expectRefusal(call(again, operation), 'STORE_UNAVAILABLE');
+      process.kill(replica.pid, 'SIGCONT');
+      const answer = await repeated(() => call(again, operation));
+      expect(comparable(answer)).toEqual(comparable(expected));
+    },
+  );
+
+  it('a repeat writes, also at the memory limit: from Redis 7.2 on WAIT looks at nothing else', async () => {
+    const filter = await makeFilter(store);
+    const operation = keyed();
+    await add(store, filter, items(10), operation);
+    await client.config('SET', 'maxmemory', 1);
+    // WAIT writes too, a question for replicas: this store does not.
+    const unwaiting = await open(0);
+    const before = await replicated();
+    expect(await add(unwaiting, filter, items(10), operation)).toEqual(items(10).map(() => 1));
+    expect(await replicated()).toBeGreaterThan(before);
+    await expectRefusal(add(store, filter, items(10, 'others')), 'STORE_FULL');
+  });
+
+  it('reads do not wait, and may see what is not acknowledged yet', async () => {
+    const filter = await makeFilter(store, { semantics: 'multiset' });
+    process.kill(replica.pid, 'SIGSTOP');
+    const operation = keyed();
+    const adding = expectRefusal(add(store, filter, ['a'], operation), 'STORE_UNAVAILABLE');
+    await until('a read sees it', 5_000, async () => (await check(store, filter, ['a']))[0] === 1);
+    await adding;
+    expect(await count(store, filter, ['a', 'b'])).toEqual([1, 0]);
+    process.kill(replica.pid, 'SIGCONT');
+    expect(await repeated(() => add(store, filter, ['a'], operation))).toEqual([1]);
+    expect(await count(store, filter, ['a'])).toEqual([1]);
+  });
+
+  it('calls of the same moment share a WAIT', async () => {
+    const patient = await open(1, 20_000);
+    const filter = await makeFilter(patient);
+    await client.config('RESETSTAT');
+    const answers = await Promise.all(items(200).map((item) => add(patient, filter, [item])));
+    expect(answers.flat().filter((answer) => answer === 1)).toHaveLength(200);
+    const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
+    expect(waits).toBeGreaterThan(0);
+    expect(waits).toBeLessThan(100);
+  });
+
+  it('no call outlives its deadline, and those behind it go on', async () => {
+    const patient = await open(1, 20_000);
+    const filter = await makeFilter(patient);
+    process.kill(replica.pid, 'SIGSTOP');
+    const from = performance.now();
+    await expectRefusal(
+      add(patient, filter, ['a'], { ...keyed(), deadline: Date.now() + 300 }),
+      'STORE_UNAVAILABLE',
+    );
+    expect(performance.now() - from).toBeLessThan(10_000);
+    const next = add(patient, filter, ['b']);
+    process.kill(replica.pid, 'SIGCONT');
+    expect(await next).toEqual([1]);
+  });
+
+  it('with fewer replicas than asked for readiness warns, and says so', async () => {
+    const demanding = await open(2);
+    const { ready, warnings } = await demanding.readiness();
+    expect(ready).toBe(true);
+    expect(warnings).toContain(
+      'a Redis master has 1 replicas, fewer than REDIS_WAIT_REPLICAS (2): changes are refused',
+    );
+    await expectRefusal(demanding.create(filterSpec(), keyed()), 'STORE_UNAVAILABLE');
+  });
+
+  /** Bytes that have gone to replicas. */
+  async function replicated(): Promise<number> {
+    return Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
+  }
+});
+
+/** The filter as another store sees it; the one given if it is gone. */
+async function reopened({ store, filter }: Ready): Promise<Filter> {
+  return store.open(filter.name, filter.kind, { fresh: true }).catch(() => filter);
+}
+
+/** A call until it is answered: replication takes a moment to go on. */
+async function repeated<T>(call: () => Promise<T>): Promise<T> {
+  const end = deadline();
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+  }
+}
+
+/** Leases have ids of their own, names are random. */
+function comparable(answer: unknown): unknown {
+  if (typeof answer === 'string') return 'a name';
+  return Array.isArray(answer)
+    ? answer.map((one: unknown) => (typeof one === 'object' ? 'a lease' : one))
+    : answer;
+}

@@ -1,0 +1,342 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import type { Filter, Part, Store } from '#store';
+import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
+import { until } from '../support/until.js';
+import {
+  add,
+  check,
+  discover,
+  expectRefusal,
+  expectStale,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+  SEGMENTED,
+  type FilterOptions,
+} from './calls.js';
+import type { Subject } from './subject.js';
+
+const KINDS: readonly FilterOptions[] = [
+  { type: 'counting', semantics: 'set' },
+  { type: 'counting', semantics: 'multiset' },
+  { type: 'standard' },
+  { kind: 'visited-set', urlProfile: { base: 'safe', version: 1 } },
+];
+
+const URLS = [...items(400), 'https://ü.example/日本?x=😀', 'c\n\0d'];
+
+/** A filter with something of everything in it. */
+export async function filled(store: Store, options: FilterOptions): Promise<Filter> {
+  const filter = await makeFilter(store, { segmentation: SEGMENTED, ...options });
+  const keys = options.kind === 'visited-set' ? URLS : items(600);
+  await (options.kind === 'visited-set' ? discover : add)(store, filter, keys);
+  await add(store, filter, items(50));
+  for (let n = 0; n < 20; n++) await add(store, filter, ['often']);
+  if (filter.type === 'counting') await remove(store, filter, [...items(20), ...items(20, 'absent')]);
+  return filter;
+}
+
+/** What a filter and its import must have in common. */
+export async function contents(store: Store, segmentBytes: SegmentBytes, filter: Filter): Promise<unknown> {
+  const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
+  const keys = [...items(700), ...items(700, 'absent'), 'often'];
+  const { capacity, errorRate, type, semantics, kind, geometry, seed, urlProfile } = filter;
+  const cells: string[] = [];
+  for (let segment = 0; segment < geometry.segments; segment++) {
+    cells.push(Buffer.from(await segmentBytes(filter, segment)).toString('base64'));
+  }
+  return {
+    ...{ capacity, errorRate, type, semantics, kind, geometry, seed: [...seed], urlProfile, stats, cells },
+    answers: await check(store, filter, keys),
+  };
+}
+
+type SegmentBytes = (filter: Filter, segment: number) => Promise<Uint8Array>;
+
+/** Everything in the queue, leased: `attempt payload`, sorted. */
+export async function leaseAll(store: Store, filter: Filter): Promise<string[]> {
+  const found: string[] = [];
+  for (let turn = 0; turn < 100; turn++) {
+    const leased = await store.queue.lease(filter, 1_000, 60_000, made());
+    if (leased.length === 0) return found.sort();
+    found.push(...leased.map(({ attempt, payload }) => `${attempt} ${payload}`));
+  }
+  throw new Error('the queue has no end');
+}
+
+export function transferContract(subject: Subject): void {
+  const bytesOf: SegmentBytes = (filter, segment) => subject.harness.segmentBytes(filter, segment);
+  const copy = async (filter: Filter, operation = made()) =>
+    importFile(subject.store, await exportFile(subject.store, filter), operation, `${filter.name}.copy`);
+  const missing = (name: string, kind: Filter['kind'] = 'filter') =>
+    expectRefusal(subject.store.open(name, kind, { fresh: true }), 'FILTER_NOT_FOUND');
+
+  describe('export and import', () => {
+    it.each(KINDS)('carry everything but the generation: %j', async (options) => {
+      const filter = await filled(subject.store, options);
+      expect(filter.geometry.segments).toBeGreaterThan(1);
+      const before = await contents(subject.store, bytesOf, filter);
+      const copied = await copy(filter);
+      expect(copied.generation).not.toBe(filter.generation);
+      expect(await contents(subject.store, bytesOf, copied)).toEqual(before);
+      subject.store = await subject.harness.reopen();
+      const reopened = await subject.store.open(copied.name, copied.kind);
+      expect(await contents(subject.store, bytesOf, reopened)).toEqual(before);
+      // It is a filter like any other.
+      expect(await add(subject.store, reopened, ['one more'])).toEqual([1]);
+      expect(await check(subject.store, reopened, ['one more'])).toEqual([1]);
+    });
+
+    it('carry the queue: leased entries are visible again, and their attempts go on', async () => {
+      const { store } = subject;
+      const filter = await filled(store, { kind: 'visited-set' });
+      const leased = await store.queue.lease(filter, 100, 600_000, made());
+      await store.queue.ack(
+        filter,
+        leased.slice(0, 50).map(({ id }) => id),
+        made(),
+      );
+      const gone = new Set(leased.slice(0, 50).map(({ payload }) => payload));
+      const again = new Set(leased.slice(50).map(({ payload }) => payload));
+      const copied = await copy(filter);
+      expect((await store.describe(copied)).queue).toEqual({
+        waiting: URLS.length - 20 - 50 + lostAmong(gone),
+        leased: 0,
+      });
+      const expected = URLS.slice(20)
+        .filter((url) => !gone.has(url))
+        .map((url) => `${again.has(url) ? 2 : 1} ${url}`);
+      expect(await leaseAll(store, copied)).toEqual(expected.sort());
+    });
+
+    it('keep the order of the queue', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set' });
+      for (let from = 0; from < 60; from += 20) {
+        await discover(store, filter, items(60).slice(from, from + 20));
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      const copied = await copy(filter);
+      await discover(store, copied, ['later']);
+      const leased = await store.queue.lease(copied, 100, 60_000, made());
+      expect(leased.map(({ payload }) => payload)).toEqual([...items(60), 'later']);
+    });
+
+    it('keep entries that have one place in line, and of those that come twice the first', async () => {
+      const { store } = subject;
+      const filter = await filled(store, { kind: 'visited-set' });
+      const { header, parts } = await readFile(await exportFile(store, filter));
+      const crowded = parts.map((part): Part => {
+        if (part.type !== 'queue') return part;
+        const entries = part.entries.map((entry) => ({ ...entry, place: 7 }));
+        return { ...part, entries: [...entries, ...entries.map((entry) => ({ ...entry, attempt: 9 }))] };
+      });
+      const spec = specOf(header, `${filter.name}.copy`);
+      const copied = await store.transfer.import(spec, given(crowded), made());
+      expect(await leaseAll(store, copied)).toEqual(await leaseAll(store, filter));
+    });
+
+    it('can be repeated: an export of the import has the same contents', async () => {
+      const { store } = subject;
+      const filter = await filled(store, { kind: 'visited-set' });
+      const first = await readFile(await exportFile(store, filter));
+      const second = await readFile(await exportFile(store, await copy(filter)));
+      expect(inOrder(second.parts)).toEqual(inOrder(first.parts));
+    });
+
+    it('while it is written to: all that was answered before is in it, and every item whole or not at all', async () => {
+      const { store } = subject;
+      const options = { errorRate: 1e-9, capacity: 20_000, segmentation: SEGMENTED } as const;
+      const filter = await makeFilter(store, options);
+      expect(filter.geometry.segments).toBeGreaterThan(50);
+      await add(store, filter, items(1_000, 'before'));
+      let writing = true;
+      const written: string[] = [];
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        for (let n = 0; writing && n < 50; n++) {
+          const keys = items(20, `writer ${writer}, batch ${n},`);
+          await add(store, filter, keys);
+          written.push(...keys);
+        }
+      });
+      const file = await exportFile(store, filter);
+      writing = false;
+      await Promise.all(writers);
+      expect(written.length).toBeGreaterThan(0);
+      const copied = await importFile(store, file, made(), `${filter.name}.copy`);
+      const before = items(1_000, 'before');
+      expect(await check(store, copied, before)).toEqual(before.map(() => 1));
+      const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
+        answer ? [written[i]!] : [],
+      );
+      // Nothing is left when what is in it has been taken out: not one counter of an item that is not.
+      const removed = await remove(store, copied, [...before, ...inIt]);
+      expect(removed.every((answer) => answer === 1)).toBe(true);
+      expect((await store.describe(copied)).nonZeroCells).toBe(0);
+    });
+
+    it('never leave an item visited without its entry: removals meanwhile have the segment read again', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
+      const urls = items(3_000);
+      await discover(store, filter, urls);
+      const parts: Part[] = [];
+      for await (const part of store.transfer.export(filter)) {
+        if (parts.length === 0) {
+          // The cells have been read; of the queue, the first page.
+          await remove(store, filter, urls.slice(0, 1_500));
+          await discover(store, filter, ['queued meanwhile', ...urls.slice(0, 10)]);
+        }
+        parts.push(part);
+      }
+      const copied = await store.transfer.import(
+        { ...specOf({ ...filter, id: '', exportedAt: 0 }), name: `${filter.name}.copy` },
+        given(parts),
+        made(),
+      );
+      const queued = new Set((await leaseAll(store, copied)).map((line) => line.slice(2)));
+      const visited = await check(store, copied, urls);
+      const stuck = urls.filter((url, i) => visited[i] === 1 && !queued.has(url));
+      expect(stuck).toEqual([]);
+      expect(urls.slice(1_500).filter((url, i) => visited[1_500 + i] !== 1 || !queued.has(url))).toEqual([]);
+      expect(visited.slice(10, 1_500)).toEqual(urls.slice(10, 1_500).map(() => 0));
+    });
+
+    it.each(['clear', 'drop'] as const)('end in an error, not in a mix, after a %s half way', async (how) => {
+      const { store } = subject;
+      const filter = await filled(store, {});
+      const parts = store.transfer.export(filter);
+      expect((await parts.next()).done).toBe(false);
+      await store[how](filter.name, 'filter', made());
+      const rest = (async () => {
+        for await (const _ of parts);
+      })();
+      if (how === 'clear') await expectStale(rest);
+      else await expectRefusal(rest, 'FILTER_NOT_FOUND');
+    });
+
+    it.each(['missing', 'short'] as const)(
+      'an export of a filter with a segment %s is STORE_DATA_LOST',
+      async (how) => {
+        const filter = await filled(subject.store, {});
+        subject.store = await subject.harness.damage(filter, 1, how);
+        const damaged = await subject.store.open(filter.name, 'filter');
+        await expectRefusal(exportFile(subject.store, damaged), 'STORE_DATA_LOST');
+      },
+    );
+  });
+
+  describe('import', () => {
+    it.each(['filter', 'visited-set'] as const)(
+      'refuses a name that is taken, by a %s, and changes nothing',
+      async (kind) => {
+        const { store } = subject;
+        const file = await exportFile(store, await filled(store, {}));
+        const taken = await filled(store, { kind });
+        const before = await contents(store, bytesOf, taken);
+        await expectRefusal(importFile(store, file, made(), taken.name), 'FILTER_EXISTS');
+        const after = await store.open(taken.name, kind, { fresh: true });
+        expect(after.generation).toBe(taken.generation);
+        expect(await contents(store, bytesOf, after)).toEqual(before);
+      },
+    );
+
+    it('that fails at any part leaves nothing, and the name free', async () => {
+      const { store } = subject;
+      const filter = await filled(store, { kind: 'visited-set' });
+      const { header, parts } = await readFile(await exportFile(store, filter));
+      const name = `${filter.name}.copy`;
+      const before = await subject.harness.kept();
+      for (let whole = 0; whole <= parts.length; whole++) {
+        const broken = given(parts.slice(0, whole), new Error('cut'));
+        await expect(store.transfer.import(specOf(header, name), broken, made())).rejects.toThrow('cut');
+        await missing(name, 'visited-set');
+      }
+      // The embedded store deletes in the background.
+      await until('nothing is left', 20_000, async () =>
+        isDeepStrictEqual(await subject.harness.kept(), before),
+      );
+      await makeFilter(store, { name });
+    });
+
+    it('repeated: the same filter, without the parts being read; with another fingerprint refused', async () => {
+      const { store } = subject;
+      const filter = await filled(store, {});
+      const { header, parts } = await readFile(await exportFile(store, filter));
+      const spec = specOf(header, `${filter.name}.copy`);
+      const operation = keyed();
+      const copied = await store.transfer.import(spec, given(parts), operation);
+      await add(store, copied, ['since']);
+      const unread = given([], new Error('read'));
+      const again = await store.transfer.import(spec, unread, operation);
+      expect(again.generation).toBe(copied.generation);
+      expect(await check(store, again, ['since'])).toEqual([1]);
+      subject.store = await subject.harness.reopen();
+      const other = { ...operation, fingerprint: 'another request' };
+      await expectRefusal(subject.store.transfer.import(spec, unread, other), 'IDEMPOTENCY_KEY_REUSED');
+      expect((await subject.store.transfer.import(spec, unread, operation)).generation).toBe(
+        copied.generation,
+      );
+      await expectRefusal(subject.store.transfer.import(spec, given(parts), keyed()), 'FILTER_EXISTS');
+    });
+
+    it('of many at once under a name, through two stores, one makes the filter', async () => {
+      const stores = [subject.store, await subject.harness.open()];
+      const file = await exportFile(subject.store, await filled(subject.store, {}));
+      const { name } = filterSpec();
+      const imports = Array.from({ length: 4 }, (_, i) => importFile(stores[i % 2]!, file, made(), name));
+      const outcomes = await Promise.allSettled(imports);
+      const done = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      expect(done).toHaveLength(1);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'FILTER_EXISTS' });
+      }
+      const found = await subject.store.open(name, 'filter', { fresh: true });
+      expect(found.generation).toBe(done[0]?.generation);
+    });
+
+    it('sent twice at once under one id: one filter', async () => {
+      const { store } = subject;
+      const file = await exportFile(store, await filled(store, {}));
+      for (let round = 0; round < 5; round++) {
+        const { name } = filterSpec();
+        const operation = keyed();
+        const outcomes = await Promise.allSettled([1, 2].map(() => importFile(store, file, operation, name)));
+        const found = await store.open(name, 'filter', { fresh: true });
+        for (const outcome of outcomes) {
+          if (outcome.status === 'fulfilled') expect(outcome.value.generation).toBe(found.generation);
+          // The other may have been taken over by this one while it was at work.
+          else expect(outcome.reason).toMatchObject({ code: 'FILTER_BUSY' });
+        }
+      }
+    });
+  });
+}
+
+async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part, void, undefined> {
+  yield* parts;
+  if (end) throw end;
+}
+
+/** Of the acknowledged URLs, those that had been removed before, and so were not in the queue. */
+function lostAmong(acked: ReadonlySet<string>): number {
+  return items(20).filter((url) => acked.has(url)).length;
+}
+
+/** Parts with the entries of a queue sorted: their order is that of a scan. */
+function inOrder(parts: readonly Part[]): unknown[] {
+  const entries = parts
+    .flatMap((part) => (part.type === 'queue' ? part.entries : []))
+    .map((entry) =>
+      [Buffer.from(entry.hash).toString('hex'), entry.attempt, Buffer.from(entry.payload).toString()].join(
+        ' ',
+      ),
+    )
+    .sort();
+  const others = parts.flatMap((part) => (part.type === 'queue' ? [] : [part]));
+  return [entries, ...others];
+}

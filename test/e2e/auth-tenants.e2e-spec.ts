@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, type Answer, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { STORES } from './stores.js';
+
+const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
+const VISITED = { capacity: 1_000 };
+
+/** Every route with a name in its path, and a body that is valid for it. */
+const NAMED: readonly (readonly [
+  kind: 'filters' | 'visited-sets',
+  method: string,
+  path: string,
+  body: object | undefined,
+])[] = [
+  ['filters', 'GET', '', undefined],
+  ['filters', 'DELETE', '', undefined],
+  ['filters', 'POST', '/clear', undefined],
+  ['filters', 'GET', '/export', undefined],
+  ...['add', 'check', 'remove', 'count'].map(
+    (verb) => ['filters', 'POST', `/items/${verb}`, { items: ['a'] }] as const,
+  ),
+  ['visited-sets', 'GET', '', undefined],
+  ['visited-sets', 'DELETE', '', undefined],
+  ['visited-sets', 'POST', '/clear', undefined],
+  ['visited-sets', 'GET', '/export', undefined],
+  ...['discover', 'visit', 'check', 'forget'].map(
+    (verb) => ['visited-sets', 'POST', `/urls/${verb}`, { urls: ['http://a.example/'] }] as const,
+  ),
+  ['visited-sets', 'POST', '/queue/lease', { max: 1, leaseSeconds: 1 }],
+  ['visited-sets', 'POST', '/queue/ack', { ids: ['x'] }],
+  ['visited-sets', 'POST', '/queue/release', { ids: ['x'] }],
+];
+
+/** An answer without what differs between any two requests; made operation ids are random, too. */
+function seen({ status, headers, body }: Answer, name: string): unknown {
+  const rest = { ...(body as Record<string, unknown> | undefined) };
+  delete rest.requestId;
+  const kept = [...headers].filter(
+    ([header]) => !['x-request-id', 'date', 'idempotency-key'].includes(header),
+  );
+  const shown = JSON.stringify({ status, rest, headers: Object.fromEntries(kept) });
+  const length = / ?"content-length":"\d+",?/;
+  return { shown: shown.replaceAll(name, '<name>').replace(length, ''), key: headers.has('idempotency-key') };
+}
+
+describe.each(STORES)('tenants, $name store', ({ start }) => {
+  let app: TestApp;
+  let ops: TestKey;
+  let acme: TestKey;
+  let beta: TestKey;
+  const as = (key: TestKey, method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
+    call(app, method, path, body, { ...key.headers, ...headers });
+
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+    ops = await makeKey(app, 'admin');
+    acme = await makeKey(app, 'admin', { prefix: 'acme-' });
+    beta = await makeKey(app, 'admin', { prefix: 'beta-' });
+    for (const name of ['acme-b', 'acme-a', 'acme-c', 'acme.x', 'acmf', 'beta-a', 'beta-b', 'zeta']) {
+      await as(ops, 'POST', '/v1/filters', { name, ...FILTER });
+      await as(ops, 'POST', '/v1/visited-sets', { name: `${name}-v`, ...VISITED });
+    }
+  });
+  afterAll(() => app.close());
+
+  it.each(NAMED)(
+    'are told of another’s name what they are told of none: %s %s …%s',
+    async (kind, method, path, body) => {
+      const suffix = kind === 'filters' ? '' : '-v';
+      const absent = `beta-absent${suffix}`;
+      const none = await as(beta, method, `/v1/${kind}/${absent}${path}`, body);
+      expect(none.status).toBe(404);
+      for (const name of ['acme-a', 'acme-absent', 'zeta'].map((start) => start + suffix)) {
+        const foreign = await as(beta, method, `/v1/${kind}/${name}${path}`, body);
+        expect(seen(foreign, name)).toEqual(seen(none, absent));
+      }
+    },
+  );
+
+  it('are told the same on a key of their own, on streams and on what is no request', async () => {
+    const path = (name: string): string => `/v1/filters/${name}/items/add`;
+    const both = async (body: unknown, headers: Record<string, string>): Promise<[unknown, unknown]> => [
+      seen(await as(beta, 'POST', path('acme-a'), body, headers), 'acme-a'),
+      seen(await as(beta, 'POST', path('beta-absent'), body, headers), 'beta-absent'),
+    ];
+    for (const headers of [{ 'idempotency-key': 'k1' }, { 'content-type': 'text/plain' }]) {
+      const body = 'content-type' in headers ? 'a\nb\n' : { items: ['a'] };
+      const [foreign, none] = await both(body, headers);
+      expect(foreign).toEqual(none);
+    }
+    expect(await as(beta, 'GET', '/v1/filters/ACME!')).toMatchObject({ status: 400 });
+    expect(await as(beta, 'GET', '/v1/filters/%61cme-a')).toMatchObject({ status: 404 });
+    expect(await as(beta, 'GET', '/v1/filters/beta-a%2f..%2facme-a')).toMatchObject({ status: 400 });
+  });
+
+  it('change nothing of another’s', async () => {
+    for (const method of ['DELETE', 'POST']) {
+      await as(beta, method, `/v1/filters/acme-a${method === 'POST' ? '/clear' : ''}`);
+    }
+    await as(beta, 'POST', '/v1/filters/acme-a/items/add', { items: ['intruder'] });
+    expect(await as(ops, 'GET', '/v1/filters/acme-a')).toMatchObject({ status: 200, body: { added: 0 } });
+  });
+
+  it('list their own names only, whatever the page and the cursor', async () => {
+    const names = async (
+      key: TestKey,
+      query: string,
+    ): Promise<{ names: string[]; next: string | undefined }> => {
+      const { body } = await as(key, 'GET', `/v1/filters${query}`);
+      const { filters, next } = body as { filters: { name: string }[]; next?: string };
+      return { names: filters.map(({ name }) => name), next };
+    };
+    expect(await names(acme, '')).toEqual({ names: ['acme-a', 'acme-b', 'acme-c'], next: undefined });
+    expect(await names(acme, '?limit=2')).toEqual({ names: ['acme-a', 'acme-b'], next: 'acme-b' });
+    expect(await names(acme, '?limit=2&cursor=acme-b')).toEqual({ names: ['acme-c'], next: undefined });
+    expect(await names(acme, '?limit=3')).toEqual({ names: ['acme-a', 'acme-b', 'acme-c'], next: undefined });
+    expect(await names(acme, '?cursor=a&limit=1')).toEqual({ names: ['acme-a'], next: 'acme-a' });
+    expect(await names(acme, '?cursor=beta-a')).toEqual({ names: [], next: undefined });
+    expect(await names(beta, '')).toEqual({ names: ['beta-a', 'beta-b'], next: undefined });
+    const sets = await as(beta, 'GET', '/v1/visited-sets');
+    expect(sets.body).toMatchObject({ visitedSets: [{ name: 'beta-a-v' }, { name: 'beta-b-v' }] });
+    expect((await names(ops, '')).names).toContain('zeta');
+  });
+
+  it('make names of their own only, and are not told of others', async () => {
+    const answers = new Set<string>();
+    for (const name of ['acme-a', 'acme-new', 'zeta', 'zeta-new', 'beta', 'acme-a-v']) {
+      for (const [path, body] of [
+        ['/v1/filters', FILTER],
+        ['/v1/filters', { ...FILTER, capacity: 5 }],
+        ['/v1/visited-sets', VISITED],
+      ] as const) {
+        const answer = await as(beta, 'POST', path, { name, ...body });
+        expect(answer).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+        answers.add((answer.body as { detail: string }).detail);
+      }
+    }
+    expect([...answers]).toEqual(['the credentials are for names that begin with "beta-" only']);
+    expect(await as(beta, 'POST', '/v1/filters', { name: 'beta-new', ...FILTER })).toMatchObject({
+      status: 201,
+    });
+    expect(await as(ops, 'GET', '/v1/filters/acme-new')).toMatchObject({ status: 404 });
+  });
+
+  it('do not meet in operation records', async () => {
+    const key = { 'idempotency-key': 'the-same' };
+    const create = (who: TestKey, name: string): Promise<Answer> =>
+      as(who, 'POST', '/v1/filters', { name, ...FILTER }, key);
+    expect(await create(acme, 'acme-k')).toMatchObject({ status: 201, body: { name: 'acme-k' } });
+    expect(await create(beta, 'beta-k')).toMatchObject({ status: 201, body: { name: 'beta-k' } });
+    expect(await create(beta, 'acme-k')).toMatchObject({ status: 403 });
+    for (const verb of ['clear', 'drop']) {
+      const [method, path] = verb === 'drop' ? ['DELETE', ''] : ['POST', '/clear'];
+      const mine = await as(acme, method, `/v1/filters/acme-k${path}`, undefined, key);
+      expect(mine.status).toBe(verb === 'drop' ? 204 : 200);
+      const theirs = await as(beta, method, `/v1/filters/acme-k${path}`, undefined, key);
+      expect(theirs).toMatchObject({ status: 404, body: { code: 'FILTER_NOT_FOUND' } });
+      const own = await as(beta, method, `/v1/filters/beta-k${path}`, undefined, key);
+      expect(own.status).toBe(mine.status);
+    }
+    // An id that the service made for one tenant's creation opens nothing for another.
+    const made = await as(acme, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER });
+    const replay = { 'idempotency-key': made.headers.get('idempotency-key') ?? '' };
+    expect(await as(beta, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER }, replay)).toMatchObject({
+      status: 403,
+    });
+    expect(await as(beta, 'POST', '/v1/filters', { name: 'beta-m', ...FILTER }, replay)).toMatchObject({
+      status: 422,
+    });
+  });
+
+  it('have no part in what is not of one name: metrics and keys', async () => {
+    for (const [method, path] of [
+      ['GET', '/metrics'],
+      ['GET', '/v1/keys'],
+      ['POST', '/v1/keys'],
+      ['DELETE', `/v1/keys/${ops.id}`],
+    ] as const) {
+      const answer = await as(beta, method, path);
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { detail: 'this takes credentials without a name prefix' },
+      });
+    }
+    expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });
+    expect((await fetch(`${app.url}/metrics`, { headers: ops.headers })).status).toBe(200);
+  });
+
+  it('import under names of their own only, whatever the file says', async () => {
+    const exported = await fetch(`${app.url}/v1/filters/acme-c/export`, { headers: acme.headers });
+    const file = await exported.arrayBuffer();
+    const importAs = async (query: string): Promise<number> => {
+      const headers = { ...beta.headers, 'content-type': 'application/octet-stream' };
+      const answer = await fetch(`${app.url}/v1/filters/import${query}`, {
+        method: 'POST',
+        headers,
+        body: file,
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    expect(await importAs('')).toBe(403);
+    expect(await importAs('?name=acme-import')).toBe(403);
+    expect(await importAs('?name=beta-import')).toBe(201);
+    expect(await as(ops, 'GET', '/v1/filters/acme-import')).toMatchObject({ status: 404 });
+  });
+});

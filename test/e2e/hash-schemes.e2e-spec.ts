@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { planGeometry, SEED_BYTES } from '#bloom';
+import { Store } from '../../src/store/store.token.js';
+import { call, freshName, type TestApp } from '../support/app.js';
+import { collidingKeys } from '../support/murmur3-collisions.js';
+import { STORES } from './stores.js';
+
+const SIZING = { type: 'counting', capacity: 10_000, errorRate: 0.001 } as const;
+/** 1,024 different items that are one to murmur3. */
+const COLLIDING = collidingKeys('', 10);
+
+describe.each(STORES)('hash schemes, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  /** A filter as version 0.1 made them: under hash scheme 1. */
+  async function makeOldFilter(): Promise<string> {
+    const store = app.app.get<Store>(Store);
+    const name = freshName('old');
+    const geometry = { ...planGeometry({ ...SIZING, cellBits: 4 }, store.segmentation), hashScheme: 1 };
+    const operation = { id: name, fingerprint: name, origin: 'caller', repeat: false } as const;
+    await store.create(
+      { name, kind: 'filter', semantics: 'set', ...SIZING, geometry, seed: randomBytes(SEED_BYTES) },
+      { ...operation, deadline: Date.now() + 30_000 },
+    );
+    return name;
+  }
+
+  const add = (name: string, items: readonly string[]): Promise<unknown> =>
+    call(app, 'POST', `/v1/filters/${name}/items/add`, { items }).then(({ body }) => body);
+
+  it('are 2 for all that is made now, and items made to collide under murmur3 are different', async () => {
+    const [filter, set] = [freshName(), freshName('v')];
+    const scheme2 = { body: { geometry: { hashScheme: 2 } } };
+    expect(await call(app, 'POST', '/v1/filters', { name: filter, ...SIZING })).toMatchObject(scheme2);
+    expect(await call(app, 'POST', '/v1/visited-sets', { name: set, capacity: 10 })).toMatchObject(scheme2);
+    const { results } = (await add(filter, COLLIDING)) as { results: boolean[] };
+    // One in 1,000 may test positive by chance once the filter is full, which it is to a tenth.
+    expect(results.filter(Boolean).length).toBeGreaterThan(1_020);
+  });
+
+  it('stay what they are: an old filter is the same on creation, in use and after clear', async () => {
+    const name = await makeOldFilter();
+    const scheme1 = { geometry: { hashScheme: 1 } };
+    expect(await add(name, ['a', 'b'])).toEqual({ results: [true, true] });
+    expect(await call(app, 'POST', '/v1/filters', { name, ...SIZING })).toMatchObject({
+      status: 200,
+      body: { ...scheme1, items: 2 },
+    });
+    expect(await add(name, ['a', 'c'])).toEqual({ results: [false, true] });
+    expect(await call(app, 'POST', `/v1/filters/${name}/clear`)).toMatchObject({
+      status: 200,
+      body: scheme1,
+    });
+    expect(await add(name, ['a'])).toEqual({ results: [true] });
+  });
+
+  it('shows what scheme 1 is open to', async () => {
+    const name = await makeOldFilter();
+    const { results } = (await add(name, COLLIDING)) as { results: boolean[] };
+    expect(results).toEqual([true, ...Array<boolean>(1_023).fill(false)]);
+  });
+});

@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, startApp, type Answer, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { STORES } from './stores.js';
+
+const LIMIT = 3;
+const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
+/** A second of counting begins with its first request: within this time of the one before, it is not over. */
+const SURELY_MS = 900;
+const TRIES = 20;
+
+/** What a list of calls in one second of counting is answered; tried again while the machine is too slow for that. */
+async function withinASecond(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    await sleep(1_100);
+    const from = performance.now();
+    const answers: Answer[] = [];
+    for (const one of calls) answers.push(await one());
+    if (performance.now() - from < SURELY_MS) return answers;
+  }
+  throw new Error(`${calls.length} calls took longer than ${SURELY_MS} ms, ${TRIES} times`);
+}
+
+const list = (app: TestApp, key?: TestKey) => () =>
+  call(app, 'GET', '/v1/filters', undefined, key?.headers ?? {});
+const times = <T>(count: number, value: T): T[] => new Array<T>(count).fill(value);
+const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
+
+describe.each(STORES)('the rate limit, $name store', ({ start }) => {
+  let app: TestApp;
+  let one: TestKey;
+  let other: TestKey;
+  beforeAll(async () => {
+    app = await start(ENV);
+    one = await makeKey(app, 'admin');
+    other = await makeKey(app, 'read');
+  });
+  afterAll(() => app.close());
+
+  it('refuses what is too much of one key and not of another, and says when to come again', async () => {
+    const calls = [...times(LIMIT + 1, list(app, one)), list(app, other)];
+    const answers = await withinASecond(calls);
+    expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429, 200]);
+    expect(answers[LIMIT]?.headers.get('retry-after')).toBe('1');
+    expect(answers[LIMIT]?.body).toMatchObject({
+      code: 'RATE_LIMITED',
+      detail: 'no more than 3 requests a second are taken from one caller (RATE_LIMIT)',
+    });
+    await sleep(1_100);
+    expect(await list(app, one)()).toMatchObject({ status: 200 });
+  });
+
+  it('executes nothing of what it refuses, and counts streams as one request', async () => {
+    const create = { name: 'limited', type: 'counting', capacity: 10_000, errorRate: 0.001 };
+    await call(app, 'POST', '/v1/filters', create, one.headers);
+    const items = '/v1/filters/limited/items';
+    const text = { ...one.headers, 'content-type': 'text/plain' };
+    const body = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n');
+    const stream = () => call(app, 'POST', `${items}/add?results=none`, body, text);
+    const add = () => call(app, 'POST', `${items}/add`, { items: ['refused'] }, one.headers);
+    const answers = await withinASecond([...times(LIMIT, stream), add]);
+    expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429]);
+    const check = await call(app, 'POST', `${items}/check`, { items: ['refused'] }, other.headers);
+    expect(check).toMatchObject({ status: 200, body: { results: [false] } });
+  });
+
+  it('does not count probes', async () => {
+    const probe = () => call(app, 'GET', '/healthz');
+    expect(statuses(await withinASecond(times(LIMIT + 2, probe)))).toEqual(times(LIMIT + 2, 200));
+  });
+});
+
+describe('the rate limit without keys', () => {
+  it('is by address', async () => {
+    const app = await startApp({ RATE_LIMIT: '1' });
+    try {
+      expect(statuses(await withinASecond(times(2, list(app))))).toEqual([200, 429]);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('is none unless it is set', async () => {
+    const app = await startApp();
+    try {
+      expect(statuses(await withinASecond(times(10, list(app))))).toEqual(times(10, 200));
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('the rate limit of several instances on one Redis', () => {
+  let redis: RedisServer;
+  let apps: [TestApp, TestApp];
+  let key: TestKey;
+  beforeAll(async () => {
+    redis = await startRedis();
+    const env = { ...ENV, REDIS_URL: redis.url };
+    apps = [await startApp(env), await startApp(env)];
+    key = await makeKey(apps[0], 'write');
+  });
+  afterAll(async () => {
+    for (const app of apps) await app.close();
+    await redis.stop();
+  });
+
+  it('is shared, in keys of its own that end by themselves', async () => {
+    const [first, second] = apps;
+    const answers = await withinASecond([
+      ...times(LIMIT - 1, list(first, key)),
+      ...times(2, list(second, key)),
+      list(first, key),
+    ]);
+    expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429, 429]);
+    const client = new Redis(redis.url);
+    try {
+      await list(first, key)();
+      const names = await client.keys('*');
+      expect(names.filter((name) => !name.startsWith('unseen:'))).toEqual([]);
+      const rate = names.filter((name) => name.startsWith('unseen:rate:'));
+      for (const name of rate) expect(await client.pttl(name)).toBeLessThanOrEqual(1_000);
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('lets requests through while Redis is away, so that they are told so', async () => {
+    const app = await startApp({
+      AUTH: 'none',
+      RATE_LIMIT: '1',
+      REDIS_URL: redis.url,
+      REDIS_TIMEOUT_MS: '200',
+    });
+    try {
+      await redis.kill('SIGSTOP');
+      const answers = await Promise.all(times(4, list(app)).map((ask) => ask()));
+      const away = { status: 503, body: { code: 'STORE_UNAVAILABLE' } };
+      for (const answer of answers) expect(answer).toMatchObject(away);
+    } finally {
+      await redis.kill('SIGCONT');
+      await app.close();
+    }
+  });
+});
+
+describe('the rate limit on a cluster', () => {
+  let cluster: RedisCluster;
+  let app: TestApp;
+  beforeAll(async () => {
+    cluster = await startCluster();
+    app = await startApp({ ...ENV, REDIS_CLUSTER: cluster.nodes.join(',') });
+  });
+  afterAll(async () => {
+    await app.close();
+    await cluster.stop();
+  });
+
+  it('counts every key where it belongs', async () => {
+    const keys: TestKey[] = [];
+    for (let i = 0; i < 3; i++) keys.push(await makeKey(app, 'read'));
+    for (const key of keys) {
+      const answers = await withinASecond(times(LIMIT + 1, list(app, key)));
+      expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429]);
+    }
+  });
+});

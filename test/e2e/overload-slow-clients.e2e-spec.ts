@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startApp, type TestApp } from '../support/app.js';
+import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
+import { until } from '../support/until.js';
+import { createFilter, GONE_MS, inFlight, untilIdle } from './in-flight.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const CHUNKED = { 'transfer-encoding': 'chunked' };
+const TEXT = { 'content-type': 'text/plain', ...CHUNKED };
+const NDJSON = { 'content-type': 'application/x-ndjson', ...CHUNKED };
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+
+describe('a slow or endless client is cut off', () => {
+  const clients: RawClient[] = [];
+  let app: TestApp;
+  let items: string;
+
+  beforeAll(async () => {
+    app = await startApp({
+      REQUEST_TIMEOUT_MS: '800',
+      STREAM_IDLE_MS: '400',
+      STREAM_MIN_RATE: '1000',
+      MAX_BODY_BYTES: String(256 * KIB),
+      MAX_STREAM_BYTES: String(512 * KIB),
+    });
+    items = await createFilter(app);
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    await untilIdle(app);
+  });
+  afterAll(() => app.close());
+
+  async function client(reads = true): Promise<RawClient> {
+    const made = await RawClient.connect(app.port, reads);
+    clients.push(made);
+    return made;
+  }
+
+  /** Sends `part` again and again until an answer matches `pattern`; throws after 20 s. */
+  async function sendsUntil(
+    sender: RawClient,
+    part: string,
+    pauseMs: number,
+    pattern: RegExp,
+  ): Promise<void> {
+    const progress = { answered: false };
+    const answer = sender.receives(pattern).finally(() => (progress.answered = true));
+    while (!progress.answered) {
+      if (!sender.socket.destroyed && sender.socket.writableLength < MIB) sender.send(part);
+      await sleep(pauseMs);
+    }
+    await answer;
+  }
+
+  it('that sends nothing', async () => {
+    expect(await (await client()).closed(GONE_MS)).toMatch(/^(HTTP\/1\.1 408 [^]*REQUEST_TIMEOUT.*)?$/);
+  });
+
+  it('whose head does not end, however it trickles', async () => {
+    const slow = (await client()).send(`POST ${items}/add HTTP/1.1\r\nhost: 127.0.0.1\r\n`);
+    await sendsUntil(slow, 'x: y\r\n', 50, /408 [^]*the headers did not arrive in time/);
+    await slow.closed(GONE_MS);
+  });
+
+  it('whose JSON body does not end in time, however it trickles', async () => {
+    const slow = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 9_999 }));
+    await sendsUntil(slow, ' ', 50, /408 [^]*the body did not arrive within 800 ms/);
+  });
+
+  it('whose stream trickles a byte at a time', async () => {
+    const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
+    await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream brings at least 1000 bytes a second/);
+  });
+
+  it('whose stream pauses', async () => {
+    const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT), chunk('x\n'));
+    await slow.receives(/nothing was sent for 400 ms/);
+  });
+
+  it('whose JSON body does not end', async () => {
+    const endless = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, ...CHUNKED }));
+    await sendsUntil(endless, chunk(' '.repeat(16 * KIB)), 0, /413 [^]*BODY_TOO_LARGE/);
+  });
+
+  it('whose stream does not end', async () => {
+    const endless = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
+    await sendsUntil(endless, chunk('line\n'.repeat(1_000)), 0, /200 [^]*BODY_TOO_LARGE/);
+  });
+
+  it.each([
+    ['text', TEXT],
+    ['NDJSON', NDJSON],
+  ])('whose line does not end, in %s', async (_, headers) => {
+    const endless = (await client()).send(postHead(`${items}/add?results=none`, headers));
+    await sendsUntil(endless, chunk('x'.repeat(16 * KIB)), 0, /400 [^]*a line has at most/);
+  });
+
+  it('that reads no answer, of a page or of calls', async () => {
+    // Far more than the buffers of both sockets hold.
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
+    const call = jsonPost(`${items}/check`, { items: Array.from({ length: 10_000 }, (_, i) => `${i}`) });
+    for (const request of [page, call]) {
+      const deaf = await client(false);
+      for (let i = 0; i < 200; i++) deaf.send(request);
+      // Who does not read does not see the end either: it is the service that has to be without the connection.
+      await until('the connection to be cut', GONE_MS, async () => {
+        return (await connections(app)) === 0;
+      });
+    }
+  });
+
+  it('and a client that is only not fast is served', async () => {
+    const body = JSON.stringify({ items: ['slow'] });
+    const slow = (await client()).send(
+      postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': body.length }),
+    );
+    for (const letter of body) {
+      slow.send(letter);
+      await sleep(5);
+    }
+    expect(await slow.answer()).toMatchObject({ status: 200 });
+    expect(inFlight(app)['streams']).toBe(0);
+  });
+});
+
+function connections(app: TestApp): Promise<number> {
+  return new Promise((resolve, reject) => {
+    app.app.getHttpServer().getConnections((error, count) => {
+      if (error) reject(error);
+      else resolve(count);
+    });
+  });
+}

@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { InFlight } from '../../src/overload/in-flight.js';
+import { call, startApp, type TestApp } from '../support/app.js';
+import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { createFilter, GONE_MS, inFlight, untilIdle } from './in-flight.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const TEXT_TYPE = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
+
+describe('a service with all it may take in flight', () => {
+  const bounds = {
+    MAX_REQUESTS_IN_FLIGHT: '3',
+    MAX_STREAMS: '2',
+    MAX_BODY_BYTES: '1024',
+    MAX_BYTES_IN_FLIGHT: '2000',
+  };
+  const clients: RawClient[] = [];
+  let app: TestApp;
+  let items: string;
+
+  beforeAll(async () => {
+    app = await startApp(bounds);
+    items = await createFilter(app);
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    await untilIdle(app);
+  });
+  afterAll(() => app.close());
+
+  async function client(): Promise<RawClient> {
+    const made = await RawClient.connect(app.port);
+    clients.push(made);
+    return made;
+  }
+
+  /** Begins requests and leaves their bodies out. */
+  async function hold(count: number, headers: Record<string, string | number>): Promise<RawClient[]> {
+    const before = app.app.get(InFlight);
+    const was = before.count('requests') + before.count('streams');
+    const held: RawClient[] = [];
+    for (let i = 0; i < count; i++) held.push((await client()).send(postHead(`${items}/add`, headers)));
+    await until('requests to be in flight', GONE_MS, async () => {
+      return before.count('requests') + before.count('streams') === was + count;
+    });
+    return held;
+  }
+
+  it('refuses by the head alone, says for how long, and serves the connection on', async () => {
+    const held = await hold(3, { ...JSON_TYPE, 'content-length': 20 });
+    const body = '{"items":["refused"]}';
+    const refused = await client();
+    refused.send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': body.length }));
+    const answer = await refused.answer();
+    expect(answer.head).toMatch(/^http\/1\.1 503 /);
+    expect(answer.head).toContain('retry-after: 1\r\n');
+    expect(answer.head).toContain('content-type: application/problem+json');
+    expect(answer.head).toContain('x-content-type-options: nosniff');
+    expect(answer.head).not.toContain('connection: close');
+    const problem = JSON.parse(answer.body) as Record<string, string>;
+    expect(problem).toMatchObject({
+      code: 'OVERLOADED',
+      status: 503,
+      detail: 'no more than 3 requests are taken at a time (MAX_REQUESTS_IN_FLIGHT)',
+    });
+    expect(answer.head).toContain(`x-request-id: ${problem['requestId']?.toLowerCase()}`);
+
+    held[0]?.send('{"items":["finish"]}');
+    expect(await held[0]?.answer()).toMatchObject({ status: 200, body: '{"results":[true]}' });
+    // The refused body comes late; then the same connection has a request that is taken, and finds nothing was done.
+    refused.send(body, jsonPost(`${items}/check`, { items: ['refused', 'finish'] }));
+    expect(await refused.answer()).toMatchObject({ status: 200, body: '{"results":[false,true]}' });
+  });
+
+  it('answers probes, and shows what is in flight and what was refused', async () => {
+    await hold(3, { ...JSON_TYPE, 'content-length': 100 });
+    await hold(2, TEXT_TYPE);
+    const before = app.app.get(InFlight).refused('requests');
+    expect(await call(app, 'GET', '/v1/filters')).toMatchObject({
+      status: 503,
+      body: { code: 'OVERLOADED' },
+    });
+    expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
+    expect(await call(app, 'GET', '/readyz')).toMatchObject({ status: 200 });
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    expect(metrics.split('\n')).toEqual(
+      expect.arrayContaining([
+        'unseen_in_flight_requests{kind="requests"} 3',
+        'unseen_in_flight_requests{kind="streams"} 2',
+        'unseen_in_flight_requests{kind="probes"} 1',
+        'unseen_in_flight_bytes 300',
+        `unseen_refused_total{bound="requests"} ${before + 1}`,
+      ]),
+    );
+  });
+
+  it('reserves announced bytes at once', async () => {
+    await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
+    await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
+    const refused = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1 }));
+    expect(JSON.parse((await refused.answer()).body)).toMatchObject({
+      code: 'OVERLOADED',
+      detail: 'no more than 2000 bytes of bodies are taken at a time (MAX_BYTES_IN_FLIGHT)',
+    });
+    expect(await call(app, 'GET', '/v1/filters')).toMatchObject({ status: 200 });
+  });
+
+  it('counts a body of no announced length as it comes, and refuses it where it passes the bound', async () => {
+    await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
+    const [growing] = await hold(1, { ...JSON_TYPE, 'transfer-encoding': 'chunked' });
+    growing?.send(`1f4\r\n${' '.repeat(500)}\r\n`);
+    await until('the bytes to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 1_500);
+    await hold(1, { ...JSON_TYPE, 'content-length': 400 });
+    growing?.send(`12c\r\n${' '.repeat(300)}\r\n0\r\n\r\n`);
+    const answer = await growing?.answer();
+    expect(answer?.head).toContain('retry-after: 1');
+    expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('MAX_BYTES_IN_FLIGHT') });
+  });
+
+  it('refuses bodies that are too large as such, whatever they announce', async () => {
+    await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
+    const large = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1e9 }));
+    expect(await large.answer()).toMatchObject({ status: 413 });
+  });
+
+  it('takes so many streams, apart from requests, and counts what they hold', async () => {
+    const [stream] = await hold(2, TEXT_TYPE);
+    const refused = (await client()).send(postHead(`${items}/add`, TEXT_TYPE));
+    expect(JSON.parse((await refused.answer()).body)).toMatchObject({
+      code: 'OVERLOADED',
+      detail: 'no more than 2 streamed bodies are taken at a time (MAX_STREAMS)',
+    });
+    expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
+    const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
+    stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
+    // 1,000 lines are through; 500 wait for more, 10 characters each.
+    await until('the rest of the lines to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 5_000);
+    expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
+  });
+
+  it('tells a client that asks first not to send, or to go on', async () => {
+    const head = postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 18, expect: '100-continue' });
+    const asking = (await client()).send(head);
+    expect(await asking.answer()).toMatchObject({ status: 100 });
+    await hold(2, { ...JSON_TYPE, 'content-length': 20 });
+    const refused = (await client()).send(head);
+    expect((await refused.answer()).head).toMatch(/^http\/1\.1 503 [^]*connection: close/);
+    asking.send('{"items":["asks"]}');
+    expect(await asking.answer()).toMatchObject({ status: 200, body: '{"results":[true]}' });
+  });
+
+  it('takes no more connections than it may', async () => {
+    const few = await startApp({ MAX_CONNECTIONS: '2' });
+    const open = [await RawClient.connect(few.port), await RawClient.connect(few.port)];
+    try {
+      const third = await RawClient.connect(few.port);
+      expect(await third.closed(GONE_MS)).toBe('');
+      open[0]?.send('GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+      expect(await open[0]?.answer()).toMatchObject({ status: 200 });
+    } finally {
+      for (const one of open) one.destroy();
+      await few.close();
+    }
+  });
+});
+
+describe('a call that goes on when its client is gone', () => {
+  let redis: RedisServer;
+  let app: TestApp;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    app = await startApp({
+      REDIS_URL: redis.url,
+      REDIS_TIMEOUT_MS: '1500',
+      MAX_REQUESTS_IN_FLIGHT: '2',
+      AUTH: 'none',
+    });
+  });
+  afterAll(async () => {
+    await app.close();
+    await redis.stop();
+  });
+
+  it('keeps its place, so that retries do not pile up calls of the store', async () => {
+    const items = await createFilter(app);
+    await redis.kill('SIGSTOP');
+    try {
+      for (let i = 0; i < 2; i++) {
+        const client = (await RawClient.connect(app.port)).send(
+          jsonPost(`${items}/add`, { items: [`${i}`] }),
+        );
+        await until('the call', GONE_MS, async () => inFlight(app)['requests'] === i + 1);
+        await sleep(50);
+        client.destroy();
+      }
+      await sleep(100);
+      expect(inFlight(app)).toMatchObject({ requests: 2 });
+      expect(await call(app, 'POST', `${items}/add`, { items: ['x'] })).toMatchObject({
+        status: 503,
+        body: { code: 'OVERLOADED' },
+      });
+    } finally {
+      await redis.kill('SIGCONT');
+    }
+    await untilIdle(app);
+  });
+});

@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Settled, StoreError, type Filter, type Operation, type Store } from '#store';
+import { RedisStore } from '#store/redis';
+import { add, discover, filterSpec, items, keyed, made, makeFilter, remove } from '../contract/calls.js';
+import { CounterModel } from '../support/counter-model.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { TcpProxy, type Direction } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+/**
+ * The connection to Redis is cut after every byte of a mutation's requests and replies; or it is lost for the client
+ * alone, and what had been sent arrives when everything is long done. Lanes do that side by side, each
+ * with a store, a proxy and a filter of its own, since a client waits a while before it connects again.
+ */
+const LANES = 24;
+const TIMEOUT_MS = 10_000;
+/** Time for a call that is to fail and not to wait for the connection to come back. */
+const SHORT_MS = 15;
+const WAIT_MS = 60_000;
+const TRIES = 20;
+
+let server: RedisServer;
+/** Connected without a proxy, to look at what became of it. */
+let direct: RedisStore;
+const lanes: Lane[] = [];
+
+interface Lane {
+  readonly store: RedisStore;
+  readonly proxy: TcpProxy;
+}
+
+beforeAll(async () => {
+  server = await startRedis();
+  direct = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+  for (let lane = 0; lane < LANES; lane++) {
+    const proxy = await TcpProxy.start(server.port);
+    const store = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: TIMEOUT_MS });
+    lanes.push({ store, proxy });
+  }
+});
+afterAll(async () => {
+  await Promise.all(lanes.map(({ store }) => store.close()));
+  await Promise.all(lanes.map(({ proxy }) => proxy.stop()));
+  await direct.close();
+  await server.stop();
+});
+
+/** A mutation that is cut again and again in one lane, on something of that lane's own. */
+interface Subject<T> {
+  /** Undisturbed, before each cut. */
+  prepare?(round: number): Promise<void>;
+  /** On the store whose connection is cut. */
+  run(store: Store, operation: Operation, round: number): Promise<T>;
+  /** What an undisturbed twin answers. */
+  expected(round: number): T;
+  /** Nothing was lost or done twice. */
+  verify(round: number): Promise<void>;
+  /** All is as `verify` left it. */
+  verifyAgain(round: number): Promise<void>;
+}
+
+interface Figures {
+  cuts: number;
+  /** Calls that failed, to be repeated by their caller; the others were saved by the store's own retries. */
+  failed: number;
+}
+
+/** Calls until it is answered, each time with the same operation; every second round has no time to try by itself. */
+async function answered<T>(
+  { store }: Lane,
+  subject: Subject<T>,
+  operation: Operation,
+  round: number,
+  figures: Figures,
+): Promise<T> {
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const deadline = Date.now() + (attempt === 0 && round % 2 === 0 ? SHORT_MS : WAIT_MS);
+    try {
+      return await subject.run(store, { ...operation, deadline }, round);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      expect(error.code).toBe('STORE_UNAVAILABLE');
+      figures.failed++;
+    }
+  }
+  throw new Error(`no answer in ${TRIES} tries`);
+}
+
+async function connected({ store }: Lane): Promise<void> {
+  await until('the store is connected', WAIT_MS, async () => (await store.readiness()).ready);
+}
+
+/** Every `step`th byte in both directions; the last bytes of each too. */
+function cutsOf(passed: Readonly<Record<Direction, number>>, step: number): [Direction, number][] {
+  return (['request', 'reply'] as const).flatMap((direction) => {
+    const total = passed[direction];
+    const places = Array.from({ length: Math.ceil(total / step) }, (_, i): number => i * step);
+    return [...places, total - 1].map((bytes): [Direction, number] => [direction, bytes]);
+  });
+}
+
+/** Does the fault in a lane; answers how to undo it, which tells whether it has happened. */
+type Fault = (lane: Lane, direction: Direction, bytes: number) => () => Promise<boolean>;
+
+const cut: Fault = ({ proxy }, direction, bytes) => {
+  proxy.cutAfter(direction, bytes);
+  return async () => proxy.disarm();
+};
+
+const delay: Fault = ({ proxy }, _, bytes) => proxy.delayAfter(bytes);
+
+async function everywhere<T>(
+  make: (lane: Lane) => Promise<Subject<T>>,
+  fault: Fault,
+  step: number,
+  directions: readonly Direction[],
+): Promise<Figures> {
+  const subjects = await Promise.all(lanes.map(make));
+  const figures: Figures = { cuts: 0, failed: 0 };
+  const [lane, subject] = [lanes[0]!, subjects[0]!];
+  let round = 0;
+  const undisturbed = async (): Promise<Readonly<Record<Direction, number>>> => {
+    await subject.prepare?.(++round);
+    const counted = lane.proxy.count();
+    const answer = await subject.run(lane.store, keyed(), round);
+    expect(answer).toEqual(subject.expected(round));
+    const passed = counted();
+    await subject.verify(round);
+    await subject.verifyAgain(round);
+    return passed;
+  };
+  // The first time a script is sent whole.
+  await undisturbed();
+  const cuts = cutsOf(await undisturbed(), step).filter(([direction]) => directions.includes(direction));
+  await Promise.all(
+    lanes.map(async (lane, n) => {
+      const subject = subjects[n]!;
+      for (let next = cuts.pop(), round = 10; next; next = cuts.pop(), round++) {
+        await subject.prepare?.(round);
+        await connected(lane);
+        const undo = fault(lane, ...next);
+        const operation = keyed();
+        const answer = await answered(lane, subject, operation, round, figures);
+        expect([next, answer]).toEqual([next, subject.expected(round)]);
+        expect(await subject.run(direct, operation, round)).toEqual(answer);
+        await subject.verify(round);
+        if (await undo()) figures.cuts++;
+        await subject.verifyAgain(round);
+      }
+    }),
+  );
+  return figures;
+}
+
+async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
+  for (let segment = 0; segment < filter.geometry.segments; segment++) {
+    const bytes = Buffer.from(await direct.segmentBytes(filter, segment));
+    expect(bytes.equals(model.segmentBytes(segment))).toBe(true);
+  }
+  expect(await direct.describe(filter)).toMatchObject(model.stats());
+}
+
+/** Adds to or removes from a multiset filter, two items at a time; a model does the same. */
+async function cells(act: 'add' | 'remove'): Promise<Subject<number[]>> {
+  const filter = await makeFilter(direct, { semantics: 'multiset', capacity: 1_000, errorRate: 0.2 });
+  const model = new CounterModel(filter);
+  const keys = (round: number) => items(2, `round ${round}`);
+  const done = new Map<number, number[]>();
+  return {
+    async prepare(round) {
+      if (act === 'add') return;
+      expect(await add(direct, filter, keys(round))).toEqual(model.add(keys(round)));
+    },
+    run: (store, operation, round) => (act === 'add' ? add : remove)(store, filter, keys(round), operation),
+    expected(round) {
+      if (!done.has(round)) done.set(round, model[act](keys(round)));
+      return done.get(round)!;
+    },
+    verify: () => expectModel(filter, model),
+    verifyAgain: () => expectModel(filter, model),
+  };
+}
+
+/** The queue of a visited set, one URL at a time. */
+async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknown>> {
+  const filter = await makeFilter(direct, { kind: 'visited-set', capacity: 1_000, errorRate: 1e-6 });
+  const url = (round: number) => [`https://example.org/${round}`];
+  const lease = () => direct.queue.lease(filter, 10, 60_000, made());
+  let leased = '';
+  const settle = async (id: string) => {
+    expect([...(await direct.queue.ack(filter, [id], made()))]).toEqual([Settled.Done]);
+  };
+  return {
+    async prepare(round) {
+      if (verb !== 'discover') expect(await discover(direct, filter, url(round))).toEqual([1]);
+      if (verb === 'ack') leased = (await lease())[0]!.id;
+    },
+    async run(store, operation, round) {
+      if (verb === 'discover') return discover(store, filter, url(round), operation);
+      if (verb === 'ack') return [...(await store.queue.ack(filter, [leased], operation))];
+      const entries = await store.queue.lease(filter, 10, 60_000, operation);
+      leased = entries[0]?.id ?? '';
+      return entries.map(({ payload, attempt }) => ({ payload, attempt }));
+    },
+    expected(round) {
+      return verb === 'lease' ? [{ payload: url(round)[0], attempt: 1 }] : [1];
+    },
+    async verify(round) {
+      if (verb === 'discover') {
+        const entries = await lease();
+        expect(entries.map(({ payload }) => payload)).toEqual(url(round));
+        leased = entries[0]!.id;
+      }
+      if (verb !== 'ack') await settle(leased);
+    },
+    async verifyAgain() {
+      const { added, items, duplicate, queue } = await direct.describe(filter);
+      expect([added, duplicate, queue]).toEqual([items, 0, { waiting: 0, leased: 0 }]);
+      expect(await lease()).toEqual([]);
+    },
+  };
+}
+
+/** Enough for most bytes of the cells not to be zero. */
+const ITEMS = items(100);
+
+/** Making, clearing and dropping a filter of two segments. */
+async function lifeCycle(verb: 'create' | 'clear' | 'drop', { proxy }: Lane): Promise<Subject<unknown>> {
+  const segmentation = { maxSegmentBytes: 4_096, minSegments: 2, minSegmentBytes: 1 };
+  const options = { capacity: 100, errorRate: 0.1, segmentation };
+  const name = `lane-${proxy.port}-${verb}`;
+  let filter: Filter | undefined;
+  let model: CounterModel | undefined;
+  return {
+    async prepare() {
+      if (verb === 'create') return;
+      filter = await makeFilter(direct, { ...options, name });
+      await add(direct, filter, ['old']);
+    },
+    async run(store, operation) {
+      if (verb === 'drop') return store.drop(name, 'filter', operation).then(() => 'dropped');
+      if (verb === 'clear') {
+        const cleared = await store.clear(name, 'filter', operation);
+        return cleared.generation !== filter?.generation;
+      }
+      return (await store.create(filterSpec({ ...options, name }), operation)).created;
+    },
+    expected: () => (verb === 'drop' ? 'dropped' : true),
+    async verify() {
+      if (verb === 'drop') return;
+      filter = await direct.open(name, 'filter', { fresh: true });
+      model = new CounterModel(filter);
+      await expectModel(filter, model);
+      expect(await add(direct, filter, ITEMS)).toEqual(model.add(ITEMS));
+    },
+    async verifyAgain() {
+      if (verb === 'drop') {
+        const gone = direct.open(name, 'filter', { fresh: true });
+        await expect(gone).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
+      } else {
+        await expectModel(filter!, model!);
+        await direct.drop(name, 'filter', made());
+      }
+    },
+  };
+}
+
+type Row = readonly [verb: string, step: number, make: (lane: Lane) => Promise<Subject<unknown>>];
+
+async function measured([verb, step, make]: Row, fault: Fault, directions: Direction[]): Promise<void> {
+  const began = performance.now();
+  const { cuts, failed } = await everywhere(make, fault, step, directions);
+  const ms = Math.round(performance.now() - began);
+  console.log(`${verb}: ${cuts} connections lost, ${failed} calls failed and were repeated, ${ms} ms`);
+  expect(cuts).toBeGreaterThan(20);
+}
+
+describe('the connection to Redis, cut after every byte', () => {
+  it.each<Row>([
+    ['add', 1, () => cells('add')],
+    ['remove', 1, () => cells('remove')],
+    ['discover', 3, () => queue('discover')],
+    ['lease', 3, () => queue('lease')],
+    ['ack', 3, () => queue('ack')],
+    ['create', 19, (lane) => lifeCycle('create', lane)],
+    ['clear', 19, (lane) => lifeCycle('clear', lane)],
+    ['drop', 19, (lane) => lifeCycle('drop', lane)],
+  ])('%s (every %i bytes): the answer of an undisturbed twin, once', (...row) =>
+    measured(row, cut, ['request', 'reply']),
+  );
+});
+
+describe('a command that arrives after its connection was given up and its repeat was executed', () => {
+  it.each<Row>([
+    ['add', 20, () => cells('add')],
+    ['remove', 20, () => cells('remove')],
+    ['discover', 20, () => queue('discover')],
+    ['lease', 20, () => queue('lease')],
+    ['ack', 20, () => queue('ack')],
+    ['create', 60, (lane) => lifeCycle('create', lane)],
+    ['clear', 60, (lane) => lifeCycle('clear', lane)],
+    ['drop', 60, (lane) => lifeCycle('drop', lane)],
+  ])('of %s (every %i bytes) changes nothing', (...row) => measured(row, delay, ['request']));
+});

@@ -1,0 +1,107 @@
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { insist, Load, post, send, type Reply } from './load.js';
+
+const running: ServiceProcess[] = [];
+const start = async (env: Record<string, string>, fileBlocks?: number): Promise<ServiceProcess> => {
+  const service = await startProcess(env, fileBlocks === undefined ? undefined : { fileBlocks });
+  running.push(service);
+  return service;
+};
+afterEach(async () => {
+  for (const service of running.splice(0)) await service.clean();
+});
+afterAll(removeProgram);
+
+/** 2 MiB: room for a start and some hundred batches. */
+const FILE_BLOCKS = 4_096;
+const MOST_BATCHES = 20_000;
+const TURNS = 30;
+
+const items = (batch: number) => Array.from({ length: 200 }, (_, i) => `item ${batch} ${i}`);
+const add = (batch: number) => post('/v1/filters/f/items/add', { items: items(batch) }, `add-${batch}`);
+const codeOf = (reply: Reply | undefined) => (reply?.body as { code?: string } | undefined)?.code;
+
+/** Adds batches until one is refused; answers the number of that. */
+async function fill(url: string): Promise<{ refused: number; reply: Reply | undefined }> {
+  for (let batch = 0; batch < MOST_BATCHES; batch++) {
+    const reply = await send(url, add(batch));
+    if (reply?.status !== 200) return { refused: batch, reply };
+  }
+  throw new Error(`${MOST_BATCHES} batches fit`);
+}
+
+describe('the disk of the embedded store is full (a limit on the size of files stands in for it)', () => {
+  it('is 507 for what grows; reads go on, removals too or 503; with space again all is there', async () => {
+    const limited = await start({}, FILE_BLOCKS);
+    const url = await limited.url();
+    await Load.makeFilter(url, 'f', 1_000_000);
+    const { refused, reply } = await fill(url);
+    expect([reply?.status, codeOf(reply)]).toEqual([507, 'STORE_FULL']);
+    expect(refused).toBeGreaterThan(3);
+
+    const tallies = { refused: 0, removed: 0, notRemoved: 0 };
+    const removed = new Set<number>();
+    for (let turn = 0; turn < TURNS; turn++) {
+      const [batch, other] = [turn % refused, refused + turn];
+      const growing = await send(url, add(other));
+      expect([507, 503]).toContain(growing?.status);
+      tallies.refused++;
+      const removal = await send(
+        url,
+        post('/v1/filters/f/items/remove', { items: [`item ${batch} 0`] }, `remove-${turn}`),
+      );
+      if (removal?.status === 200) removed.add(batch);
+      else tallies.notRemoved++;
+      const { body } = await insist(url, post('/v1/filters/f/items/check', { items: items(batch) }));
+      const present = items(batch).map((_, i) => i > 0 || !removed.has(batch));
+      expect([turn, body]).toEqual([turn, { results: present }]);
+    }
+    tallies.removed = removed.size;
+    limited.child.kill('SIGKILL');
+    await limited.exit();
+
+    const roomy = await start({ DATA_DIR: limited.dataDir });
+    const again = await roomy.url();
+    for (let batch = 0; batch < refused; batch++) {
+      const { body } = await insist(again, post('/v1/filters/f/items/count', { items: items(batch) }));
+      const counts = items(batch).map((_, i) => (i === 0 && removed.has(batch) ? 0 : 1));
+      expect([batch, body]).toEqual([batch, { results: counts }]);
+    }
+    for (let batch = refused; batch < refused + 3; batch++) {
+      expect((await insist(again, add(batch))).body).toEqual({ results: items(batch).map(() => true) });
+    }
+    console.log(
+      `full after ${refused} batches of 200; then ${JSON.stringify(tallies)} of ${TURNS} each; reads: all`,
+    );
+  });
+});
+
+describe('a data directory', () => {
+  it('that another process has is refused with a word that says so, and free again once that is killed', async () => {
+    const first = await start({});
+    await first.url();
+    const rivals = await Promise.all([1, 2].map(() => start({ DATA_DIR: first.dataDir })));
+    for (const rival of rivals) {
+      expect(await rival.exit()).toBe(1);
+      expect(rival.stderr()).toMatch(
+        /^Unseen cannot start: DATA_DIR "[^"\n]+" cannot be used: .* in use by another/,
+      );
+    }
+    expect((await fetch(`${await first.url()}/readyz`)).ok).toBe(true);
+    first.child.kill('SIGKILL');
+    await first.exit();
+    // Of those that start at once, one gets it.
+    const heirs = await Promise.all([1, 2, 3].map(() => start({ DATA_DIR: first.dataDir })));
+    const started = await Promise.allSettled(heirs.map((heir) => heir.url()));
+    expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('that cannot be made, below a file system that takes none, is refused at once', async () => {
+    const service = await start({ DATA_DIR: '/proc/unseen/data' });
+    expect(await service.exit()).toBe(1);
+    expect(service.stderr()).toMatch(
+      /^Unseen cannot start: DATA_DIR "\/proc\/unseen\/data" cannot be used: .*\n$/,
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { Random, SEED } from '../support/random.js';
+import { startRedis } from '../support/redis-server.js';
+import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { LifeCycles, Load } from './load.js';
+
+const WRITERS = 8;
+const running: ServiceProcess[] = [];
+
+const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> => {
+  const service = await startProcess(env);
+  running.push(service);
+  return service;
+};
+afterEach(async () => {
+  for (const service of running.splice(0)) await service.clean();
+});
+afterAll(removeProgram);
+
+describe('the service on the embedded store, killed under load', () => {
+  it('has all it acknowledged, and nothing twice: at random moments, at its end, and between life cycles', async () => {
+    const random = new Random();
+    let service = await start();
+    const { dataDir } = service;
+    let url = await service.url();
+    await Load.makeFilter(url, 'load');
+    const cycles = new LifeCycles();
+    const loads: Load[] = [];
+    const rounds: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      const load = Load.start(() => url, 'load', WRITERS, `round-${round}`);
+      cycles.start(() => url);
+      loads.push(load);
+      await load.underWay();
+      await sleep(random.below(400));
+      // Every other time in the middle of an orderly end, which checkpoints.
+      if (round % 2 === 1) {
+        service.child.kill('SIGTERM');
+        await sleep(random.below(60));
+      }
+      service.child.kill('SIGKILL');
+      await Promise.all([load.stop(), cycles.stop()]);
+      await service.exit();
+      const began = performance.now();
+      service = await start({ DATA_DIR: dataDir });
+      url = await service.url();
+      const ms = Math.round(performance.now() - began);
+      const kib = Math.round((await stat(join(dataDir, 'data.mdb'))).size / 1024);
+      rounds.push(`${load.acknowledged}/${load.batches.length} in ${ms} ms, ${kib} KiB`);
+      expect(await load.missing()).toBe(0);
+    }
+    for (const load of loads) await load.verify();
+    cycles.start(() => url);
+    await cycles.turned();
+    await cycles.verify(url);
+    const { items } = (await (await fetch(`${url}/v1/filters/load`)).json()) as { items: number };
+    expect(items).toBe(loads.flatMap(({ batches }) => batches.flatMap((batch) => batch.items)).length);
+    console.log(
+      `seed ${SEED}; batches acknowledged/sent, start after the kill, data file: ${rounds.join('; ')}; ` +
+        `${cycles.dropped.length} filters made and dropped`,
+    );
+  });
+});
+
+describe('Redis, killed under load and started again', () => {
+  it.each([
+    { fsync: 'always', rounds: 3, loses: 'nothing that was acknowledged' },
+    // Killed is only the process: what it had written but not flushed the kernel still has.
+    { fsync: 'everysec', rounds: 1, loses: 'at most what a repeat under its key brings back' },
+  ])('with appendfsync $fsync loses $loses, and the service goes on', async ({ fsync, rounds }) => {
+    const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
+    try {
+      const service = await start({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500' });
+      const url = await service.url();
+      await Load.makeFilter(url, 'load');
+      const cycles = new LifeCycles();
+      const random = new Random();
+      const outcomes: string[] = [];
+      for (let round = 0; round < rounds; round++) {
+        const load = Load.start(() => url, 'load', WRITERS, `round-${round}`);
+        cycles.start(() => url);
+        await load.underWay();
+        await sleep(random.below(400));
+        await redis.kill('SIGKILL');
+        // Longer than the service tries by itself.
+        await sleep(1_000);
+        await redis.restart();
+        await until('the service has found Redis', 20_000, async () => (await fetch(`${url}/readyz`)).ok);
+        await sleep(300);
+        await Promise.all([load.stop(), cycles.stop()]);
+        const missing = await load.missing();
+        if (fsync === 'always') expect(missing).toBe(0);
+        await load.verify();
+        expect(load.failed).toBeGreaterThan(0);
+        outcomes.push(`${load.acknowledged}/${load.batches.length}, ${missing} items missing`);
+      }
+      cycles.start(() => url);
+      await cycles.turned();
+      await cycles.verify(url);
+      console.log(`appendfsync ${fsync}: batches acknowledged/sent: ${outcomes.join('; ')}`);
+    } finally {
+      await redis.stop();
+    }
+  });
+});

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { Settled, StaleFilterError, StoreError, type Filter, type Store } from '#store';
+import { RedisStore } from '#store/redis';
+import { allKeys, CATALOGUE, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { add, check, count, discover, items, keyed, made, makeFilter, remove } from '../contract/calls.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+
+let server: RedisServer;
+let store: RedisStore;
+let own: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  store = await RedisStore.open({ url: server.url, timeoutMs: 5_000 });
+  own = new Redis(server.port, '127.0.0.1');
+});
+afterAll(async () => {
+  await store.close();
+  own.disconnect();
+  await server.stop();
+});
+
+type Part = 'cells' | 'meta' | 'caller records' | 'made records' | 'entries' | 'order';
+type Call = (filter: Filter, leased: string) => Promise<unknown>;
+
+const KNOWN = items(50);
+const REMOVED = KNOWN[0]!;
+const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, 60_000, operation);
+
+/** Every verb on a visited set of KNOWN, one of which is leased: what it needs, and what it answers if it has that. */
+const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
+  ['check', ['cells', 'meta'], (filter) => check(store, filter, ['x', REMOVED]), [0, 1]],
+  ['count', ['cells', 'meta'], (filter) => count(store, filter, ['x', REMOVED]), [0, 1]],
+  [
+    'describe',
+    ['cells', 'meta', 'order'],
+    async (filter) => (await store.describe(filter)).items,
+    KNOWN.length,
+  ],
+  ['visit', ['cells', 'meta', 'made records'], (filter) => add(store, filter, ['x', REMOVED]), [1, 0]],
+  ['visit, keyed', ['cells', 'meta', 'caller records'], (filter) => add(store, filter, ['x'], keyed()), [1]],
+  [
+    'discover',
+    ['cells', 'meta', 'made records', 'entries', 'order'],
+    (filter) => discover(store, filter, ['x', REMOVED]),
+    [1, 0],
+  ],
+  [
+    'discover, keyed',
+    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    (filter) => discover(store, filter, ['x', REMOVED], keyed()),
+    [1, 0],
+  ],
+  [
+    'forget',
+    ['cells', 'meta', 'made records', 'entries', 'order'],
+    (filter) => remove(store, filter, ['x', REMOVED]),
+    [0, 1],
+  ],
+  [
+    'forget, keyed',
+    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    (filter) => remove(store, filter, ['x', REMOVED], keyed()),
+    [0, 1],
+  ],
+  [
+    'lease',
+    ['cells', 'meta', 'made records', 'entries', 'order'],
+    async (filter) => (await leaseAll(filter)).length,
+    KNOWN.length - 1,
+  ],
+  [
+    'ack',
+    ['cells', 'meta', 'made records', 'entries', 'order'],
+    async (filter, leased) => [...(await store.queue.ack(filter, [leased], made()))],
+    [Settled.Done],
+  ],
+  [
+    'release, keyed',
+    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    async (filter, leased) => [...(await store.queue.release(filter, [leased], keyed()))],
+    [Settled.Done],
+  ],
+];
+
+/** The keys of the filter's one segment. */
+async function keysOf({ generation }: Filter): Promise<readonly (readonly [string, Part])[]> {
+  const [cells = ''] = await own.keys(`unseen:{${generation}.*}:cells`);
+  const keys = segmentKeys(/\{(.*)\}/.exec(cells)![1]!);
+  const { caller, made } = keys.operations;
+  const parts: [string, Part][] = [
+    [keys.cells, 'cells'],
+    [keys.meta, 'meta'],
+    [caller.current, 'caller records'],
+    [caller.previous, 'caller records'],
+    [made.current, 'made records'],
+    [made.previous, 'made records'],
+    [keys.queueEntries, 'entries'],
+    [keys.queueOrder, 'order'],
+  ];
+  expect(parts.map(([key]) => key).sort()).toEqual(allKeys(keys, true).sort());
+  return parts;
+}
+
+const DAMAGES: Record<string, (key: string, part: Part) => Promise<unknown>> = {
+  missing: (key) => own.del(key),
+  'of another type': async (key, part) => {
+    await own.del(key);
+    await (part === 'cells' ? own.hset(key, 'a', 'b') : own.set(key, 'x'));
+  },
+};
+
+async function visitedSet(name?: string): Promise<{ filter: Filter; leased: string }> {
+  const filter = await makeFilter(store, {
+    kind: 'visited-set',
+    errorRate: 1e-6,
+    ...(name !== undefined && { name }),
+  });
+  await discover(store, filter, KNOWN);
+  const [first] = await store.queue.lease(filter, 1, 60_000, made());
+  return { filter, leased: first!.id };
+}
+
+/** An answer, or the code of an error of the port's. */
+async function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.catch((error: unknown) => {
+    if (error instanceof StoreError) return error.code;
+    if (error instanceof StaleFilterError) return error.name;
+    throw error;
+  });
+}
+
+describe('a key of a segment', () => {
+  it.each(Object.keys(DAMAGES))(
+    'that is %s: STORE_DATA_LOST for every verb that needs it, right answers else',
+    async (how) => {
+      const { filter, leased } = await visitedSet();
+      const keys = await keysOf(filter);
+      const dumps = await Promise.all(keys.map(([key]) => own.dumpBuffer(key)));
+      const restore = () => Promise.all(keys.map(([key], i) => own.restore(key, 0, dumps[i]!, 'REPLACE')));
+      let cases = 0;
+      for (const [key, part] of keys) {
+        for (const [verb, needed, call, answer] of VERBS) {
+          await DAMAGES[how]!(key, part);
+          const expected = needed.includes(part) ? 'STORE_DATA_LOST' : answer;
+          expect([key, verb, await outcome(call(filter, leased))]).toEqual([key, verb, expected]);
+          await restore();
+          cases++;
+        }
+      }
+      for (const [verb, , call, answer] of VERBS) {
+        expect([verb, await outcome(call(filter, leased))]).toEqual([verb, answer]);
+        await restore();
+      }
+      console.log(`${how}: ${cases} calls on ${keys.length} keys`);
+    },
+  );
+
+  it('that is missing: clear gets out of it, and drop, and nothing is left', async () => {
+    for (const part of (await keysOf((await visitedSet()).filter)).keys()) {
+      for (const repair of ['clear', 'drop'] as const) {
+        const { filter } = await visitedSet();
+        const [key] = (await keysOf(filter))[part]!;
+        await own.del(key);
+        await store[repair](filter.name, 'visited-set', keyed());
+        expect(await own.keys(`unseen:{${filter.generation}.*`)).toEqual([]);
+        if (repair === 'clear') {
+          const cleared = await store.open(filter.name, 'visited-set');
+          expect(await discover(store, cleared, KNOWN)).toEqual(KNOWN.map(() => 1));
+        } else await visitedSet(filter.name);
+      }
+    }
+  });
+
+  it('replaced by an older generation’s is STORE_DATA_LOST, whether all of them are or the meta alone', async () => {
+    const { filter: old } = await visitedSet();
+    const olds = await keysOf(old);
+    const dumps = await Promise.all(olds.map(([key]) => own.dumpBuffer(key)));
+    const filter = await store.clear(old.name, 'visited-set', made());
+    await discover(store, filter, ['new']);
+    const keys = await keysOf(filter);
+    for (const replaced of [keys.slice(1, 2), keys.slice(0, 2), keys]) {
+      for (const [key] of replaced) {
+        await own.restore(key, 0, dumps[keys.findIndex(([other]) => other === key)]!, 'REPLACE');
+      }
+      for (const [verb, , call] of VERBS) {
+        expect([verb, await outcome(call(filter, 'x'))]).toEqual([verb, 'STORE_DATA_LOST']);
+      }
+    }
+  });
+});
+
+describe('a Redis that evicts (allkeys-random)', () => {
+  it('never makes a stored item unseen: right answers, or STORE_DATA_LOST', async () => {
+    const evicting = await startRedis();
+    const opened = await RedisStore.open({ url: evicting.url, timeoutMs: 5_000 });
+    const client = new Redis(evicting.port, '127.0.0.1');
+    try {
+      const filters: Filter[] = [];
+      for (let n = 0; n < 30; n++) {
+        const filter = await makeFilter(opened, { capacity: 10_000 });
+        await add(opened, filter, KNOWN);
+        filters.push(filter);
+      }
+      const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]);
+      await client.config('SET', 'maxmemory-policy', 'allkeys-random');
+      await client.config('SET', 'maxmemory', String(used - 800_000));
+      const tally: Record<string, number> = {};
+      for (const filter of filters) {
+        const answers = [
+          await outcome(check(opened, filter, KNOWN)),
+          await outcome(add(opened, filter, KNOWN)),
+          await outcome(reopened(opened, filter)),
+        ];
+        const right = [KNOWN.map(() => 1), KNOWN.map(() => 0), KNOWN.map(() => 1)];
+        answers.forEach((answer, i) => {
+          const isRight = JSON.stringify(answer) === JSON.stringify(right[i]);
+          const word = isRight ? 'right' : String(answer);
+          tally[word] = (tally[word] ?? 0) + 1;
+        });
+      }
+      const evicted = Number(/evicted_keys:(\d+)/.exec(await client.info('stats'))?.[1]);
+      console.log(`${evicted} keys evicted: ${JSON.stringify(tally)}`);
+      expect(evicted).toBeGreaterThan(2);
+      expect(tally['STORE_DATA_LOST']).toBeGreaterThan(0);
+      expect(Object.keys(tally).filter((word) => !['right', 'STORE_DATA_LOST'].includes(word))).toEqual([]);
+    } finally {
+      await opened.close();
+      client.disconnect();
+      await evicting.stop();
+    }
+  });
+});
+
+async function reopened(on: Store, { name, kind }: Filter): Promise<number[]> {
+  return check(on, await on.open(name, kind, { fresh: true }), KNOWN);
+}
+
+describe('the catalogue, lost', () => {
+  it('is STORE_DATA_LOST for every call by name: nothing seems never to have been, or is made anew', async () => {
+    const { filter } = await visitedSet();
+    const dump = await own.dumpBuffer(CATALOGUE.filters);
+    await own.del(CATALOGUE.filters);
+    const calls = [
+      store.open(filter.name, 'visited-set', { fresh: true }),
+      store.create(filter, made()),
+      store.clear(filter.name, 'visited-set', keyed()),
+      store.drop(filter.name, 'visited-set', keyed()),
+      store.list('visited-set', 10),
+    ];
+    expect(await Promise.all(calls.map(outcome))).toEqual(calls.map(() => 'STORE_DATA_LOST'));
+    // Whoever has it open is right still.
+    expect(await check(store, filter, KNOWN)).toEqual(KNOWN.map(() => 1));
+    await own.restore(CATALOGUE.filters, 0, dump);
+    expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
+  });
+});

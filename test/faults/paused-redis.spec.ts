@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedis } from '../support/redis-server.js';
+import { removeProgram, startProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { Load } from './load.js';
+
+const PAUSE_MS = 10_000;
+const TIMEOUT_MS = 400;
+const WRITERS = 16;
+/** A call or two for a request; far below the pause, however slow the machine. */
+const LONGEST_MS = PAUSE_MS / 2;
+const MIB = 2 ** 20;
+/** A request that piles up keeps kilobytes, and thousands are sent in the pause. */
+const GROWTH_BYTES = 100 * MIB;
+
+afterAll(removeProgram);
+
+/** Resident memory in bytes. */
+function resident(pid: number): number {
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
+}
+
+describe('Redis, paused for ten seconds under load', () => {
+  it('costs every call its time limit and no more, piles nothing up, and changes nothing late', async () => {
+    const redis = await startRedis();
+    const service = await startProcess({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: String(TIMEOUT_MS) });
+    const own = new Redis(redis.port, '127.0.0.1');
+    try {
+      const url = await service.url();
+      const pid = service.child.pid!;
+      await Load.makeFilter(url, 'load');
+      const before = await under(url, 'before', 1_500);
+      const memoryBefore = resident(pid);
+
+      process.kill(redis.pid, 'SIGSTOP');
+      let peak = 0;
+      const sampling = setInterval(() => (peak = Math.max(peak, resident(pid))), 250);
+      const paused = await under(url, 'paused', PAUSE_MS);
+      clearInterval(sampling);
+      process.kill(redis.pid, 'SIGCONT');
+
+      await until('the service has found Redis', 30_000, async () => (await fetch(`${url}/readyz`)).ok);
+      const after = await under(url, 'after', 1_500);
+      for (const load of [before, paused, after]) await load.verify();
+      expect(paused.failed).toBeGreaterThan(WRITERS);
+      expect(Math.max(...paused.latencies)).toBeLessThan(LONGEST_MS);
+      expect(after.acknowledged).toBeGreaterThan(0);
+      expect(Math.max(peak, resident(pid)) - memoryBefore).toBeLessThan(GROWTH_BYTES);
+      // Connections that were given up are closed, once Redis can see it.
+      let clients = 0;
+      await until('the connections given up are closed', 20_000, async () => {
+        clients = String(await own.call('CLIENT', 'LIST', 'TYPE', 'normal'))
+          .trim()
+          .split('\n').length;
+        return clients <= 4;
+      });
+      const memory = [memoryBefore, peak, resident(pid)].map((bytes) => Math.round(bytes / MIB)).join(', ');
+      console.log(
+        `${paused.failed} of ${paused.batches.length} calls failed while paused, slowest ` +
+          `${Math.round(Math.max(...paused.latencies))} ms; memory before, at most, after: ${memory} MiB; ` +
+          `${clients} connections left; ${after.acknowledged} batches in 1.5 s afterwards, ${before.acknowledged} before`,
+      );
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+      own.disconnect();
+      await service.clean();
+      await redis.stop();
+    }
+  });
+});
+
+/** A load of `ms`, under keys that begin with `prefix`. */
+async function under(url: string, prefix: string, ms: number): Promise<Load> {
+  const load = Load.start(() => url, 'load', WRITERS, prefix);
+  await sleep(ms);
+  await load.stop();
+  return load;
+}

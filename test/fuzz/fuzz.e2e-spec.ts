@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { SEED } from '../support/random.js';
+import { startRedis } from '../support/redis-server.js';
+import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { judge, operationsOf, type ApiDocument } from './api.js';
+import { NAMES } from './names.js';
+import { encode, requests, type FuzzRequest } from './request.js';
+import { Wire } from './wire.js';
+
+/** Requests to the embedded store; a fifth of them to Redis. More by hand: FUZZ_RUNS=100000, the same ones: SEED=… */
+const RUNS = Number(process.env.FUZZ_RUNS ?? 4_000);
+const MS_PER_RUN = 100;
+const MAX_GROWTH_BYTES = 200 * 2 ** 20;
+
+const MIB = 2 ** 20;
+const LIMITS = {
+  MAX_FILTER_BYTES: String(4 * MIB),
+  MAX_BODY_BYTES: String(MIB),
+  AUTH: 'none',
+  LOG_LEVEL: 'error',
+};
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(removeProgram);
+
+async function start(
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ service: ServiceProcess; url: string }> {
+  const service = await startProcess({ ...LIMITS, ...env });
+  cleanUps.push(() => service.clean());
+  return { service, url: await service.url() };
+}
+
+/** Makes again what requests have dropped: under every name but one there is something. */
+async function makeAll(url: string): Promise<void> {
+  const sizing = { capacity: 10_000, errorRate: 0.001 };
+  for (const name of NAMES.filter((one) => one !== 'absent')) {
+    const visited = name.includes('visited');
+    const type = name === 'standard' ? 'standard' : 'counting';
+    const filter = { type, ...(name === 'multiset' && { semantics: name }) };
+    await fetch(`${url}/v1/${visited ? 'visited-sets' : 'filters'}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, ...sizing, ...(!visited && filter) }),
+    });
+  }
+}
+
+/** One figure of /metrics. */
+async function metric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.slice(name.length));
+}
+
+async function fuzz(url: string, runs: number, seed: number): Promise<ReadonlyMap<number, number>> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument;
+  const wire = new Wire(Number(new URL(url).port));
+  const statuses = new Map<number, number>();
+  await makeAll(url);
+  const holds = async (request: FuzzRequest): Promise<void> => {
+    const { answers, rest } = await wire.exchange(encode(request));
+    const [answer] = answers;
+    if (!answer) throw new Error(`no answer: ${rest}`);
+    expect(judge(request.operation, answer, document)).toEqual([]);
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    if (answer.status === 204) await makeAll(url);
+  };
+  try {
+    await fc.assert(fc.asyncProperty(requests(operationsOf(document), document.components.schemas), holds), {
+      seed,
+      numRuns: runs,
+      endOnFailure: false,
+    });
+  } finally {
+    wire.close();
+  }
+  return statuses;
+}
+
+describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, () => {
+  it(
+    'are answered as the document says, without defects, hangs, crashes and leaks',
+    async () => {
+      const { service, url } = await start();
+      await fuzz(url, Math.ceil(RUNS / 4), SEED + 1);
+      const before = await metric(url, 'process_resident_memory_bytes');
+      const statuses = await fuzz(url, RUNS, SEED);
+      const after = await metric(url, 'process_resident_memory_bytes');
+      expect(after - before).toBeLessThan(MAX_GROWTH_BYTES);
+      for (const kind of ['requests', 'streams']) {
+        expect([kind, await metric(url, `unseen_in_flight_requests{kind="${kind}"}`)]).toEqual([kind, 0]);
+      }
+      expect(await metric(url, 'unseen_in_flight_bytes')).toBe(0);
+      // Otherwise nothing was tried: most requests were refused, and for one reason.
+      expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
+      expect([...statuses.keys()]).toEqual(expect.arrayContaining([201, 204, 400, 404, 409, 415, 422]));
+      expect(service.child.exitCode).toBeNull();
+      expect(service.stderr() + service.stdout()).not.toMatch(/INTERNAL_ERROR|"level":(50|60)/);
+    },
+    60_000 + RUNS * MS_PER_RUN,
+  );
+
+  it(
+    'are answered so by the Redis store, too',
+    async () => {
+      const redis = await startRedis();
+      cleanUps.push(() => redis.stop());
+      const { service, url } = await start({ REDIS_URL: redis.url });
+      const statuses = await fuzz(url, Math.ceil(RUNS / 5), SEED + 2);
+      expect(statuses.get(200)).toBeGreaterThan(RUNS / 50);
+      expect(service.child.exitCode).toBeNull();
+      expect(service.stderr() + service.stdout()).not.toMatch(/INTERNAL_ERROR|"level":(50|60)/);
+    },
+    60_000 + RUNS * MS_PER_RUN,
+  );
+});

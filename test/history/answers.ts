@@ -1,0 +1,19 @@
+/** Tells faults when a change has just been answered: what dies then has said more than it may have kept. */
+export class Answers {
+  private waiting: (() => void)[] = [];
+
+  /** A change has been answered. */
+  came(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  /** Resolves at the next answer, or after `ms` if none comes. */
+  async next(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.waiting.push(resolve);
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,96 @@
+import { callsByItem, type Call, type Fault, type History, type Subject } from './history.js';
+import { ITEM_MODELS } from './item-model.js';
+import { linearize } from './linearize.js';
+import type { Rewind } from './rewind.js';
+import { narrow } from './narrow.js';
+
+/** What a failover may lose: nothing, unless said here. */
+export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
+
+/** Redis replicates after it has answered. By this time, in ms, a replica has surely had what was answered. */
+export const LAST_WRITES: Losses = { reachMs: 1_000, evenIfRead: false };
+
+/** Changes wait for a replica, reads for nothing: only what no change was answered for may be lost. */
+export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };
+
+/** What no correct service could have answered. */
+export interface Violation {
+  /** What of the service's guarantees is broken, as far as it shows. */
+  readonly what: string;
+  /** The item whose history it is, with the calls that are needed to see it. */
+  readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
+}
+
+export interface Report {
+  readonly itemsChecked: number;
+  /** Items whose histories were too long to search; they prove nothing. */
+  readonly undecided: number;
+  readonly violations: readonly Violation[];
+}
+
+const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
+
+/**
+ * Checks a run: every answer by itself, every item's calls for linearizability, and the filters' descriptions against
+ * the items that were found at the end. Items are independent of each other, as their filters' error rates are so low
+ * that no item ever tests positive because of others.
+ */
+export function checkHistory(history: History, losses?: Losses): Report {
+  const violations: Violation[] = [...history.failures.map((what) => ({ what })), ...wrongAnswers(history)];
+  const rewinds = rewindsOf(history.faults, losses);
+  let itemsChecked = 0;
+  let undecided = 0;
+  for (const subject of SUBJECTS) {
+    for (const [name, calls] of callsByItem(history.attempts, subject)) {
+      itemsChecked++;
+      const verdict = linearize(calls, ITEM_MODELS[subject], rewinds);
+      if (verdict === 'undecided') undecided++;
+      if (verdict !== 'violation') continue;
+      const needed = narrow(calls, ITEM_MODELS[subject], rewinds);
+      violations.push({ what: guaranteeOf(needed), item: { subject, name, calls: needed } });
+    }
+  }
+  return { itemsChecked, undecided, violations: [...violations, ...wrongDescriptions(history)] };
+}
+
+function wrongAnswers({ attempts }: History): Violation[] {
+  return attempts.flatMap(({ wrong, operation, note }) =>
+    wrong === undefined
+      ? []
+      : [{ what: `${operation.verb} (operation ${operation.id}) was answered ${note ?? ''}: ${wrong}` }],
+  );
+}
+
+function rewindsOf(faults: readonly Fault[], losses: Losses | undefined): Rewind[] {
+  if (losses === undefined) return [];
+  const rewinds = faults.flatMap(({ diedAt, end }) =>
+    diedAt === undefined ? [] : [{ start: diedAt, end, ...losses }],
+  );
+  return rewinds.sort((a, b) => a.start - b.start);
+}
+
+/** The guarantee that the last answer of a minimal history breaks. */
+function guaranteeOf(calls: readonly Call[]): string {
+  const answered = calls.filter(({ answer }) => answer !== undefined);
+  const last = answered.reduce((latest, call) => (call.end > latest.end ? call : latest));
+  const repeats = answered.filter(({ operation }) => operation === last.operation);
+  if (new Set(repeats.map(({ answer }) => answer)).size > 1) return 'G5: a repeat was answered differently';
+  if (last.verb === 'add') return `G3: no order of the calls explains the add answered ${last.answer}`;
+  if (last.verb === 'remove') return `G4: no order of the calls explains the removal answered ${last.answer}`;
+  const seen = last.answer === 'false' || last.answer === '0' ? 'G1: a stored item was not found' : undefined;
+  return seen ?? `G5: no order of the calls, each happening once, explains ${last.verb} ${last.answer}`;
+}
+
+/** The items a filter says it holds are those that the last checks found. */
+function wrongDescriptions({ attempts, descriptions }: History): Violation[] {
+  return descriptions.flatMap(({ subject, items }) => {
+    let present = 0;
+    for (const calls of callsByItem(attempts, subject).values()) {
+      const checks = calls.filter(({ verb, answer }) => verb === 'check' && answer !== undefined);
+      if (checks.at(-1)?.answer?.startsWith('true') === true) present++;
+    }
+    return present === items
+      ? []
+      : [{ what: `filter ${subject} says it holds ${items} items, but ${present} are found in it` }];
+  });
+}

@@ -1,0 +1,64 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { SEED } from '../support/random.js';
+import { removeProgram } from '../support/service-process.js';
+import { checkHistory, LAST_WRITES, UNANSWERED_WRITES, type Losses } from './checker.js';
+import { clusterSystem } from './cluster-system.js';
+import { faultsOf } from './options.js';
+import { run } from './run.js';
+import type { System } from './system.js';
+import { embeddedSystem, redisSystem } from './systems.js';
+import { violationText } from './text.js';
+
+interface Run {
+  readonly store: string;
+  readonly start: () => Promise<System>;
+  readonly faults: readonly string[];
+  /** What a failover may lose; nothing unless said. */
+  readonly losses?: Losses;
+}
+
+/** Clients work for so long, and until each kind of fault has struck. */
+const SECONDS = 8;
+const CLIENTS = 12;
+/** Restarts and failovers take seconds each, many on a busy machine. */
+const TIMEOUT_MS = 300_000;
+
+const RUNS: readonly Run[] = [
+  { store: 'the embedded store', start: embeddedSystem, faults: faultsOf('embedded') },
+  { store: 'Redis', start: redisSystem, faults: faultsOf('redis') },
+  {
+    store: 'a cluster',
+    start: () => clusterSystem(0),
+    faults: faultsOf('cluster'),
+    losses: LAST_WRITES,
+  },
+  {
+    store: 'a cluster, waiting for replicas',
+    start: () => clusterSystem(1),
+    faults: ['failover', 'kill', 'cut'],
+    losses: UNANSWERED_WRITES,
+  },
+];
+
+afterAll(removeProgram);
+
+describe.each(RUNS)('the history of services on $store, while faults strike', ({ start, faults, losses }) => {
+  it(
+    `is explained by items that change one operation at a time, each once (seed ${SEED})`,
+    async () => {
+      const system = await start();
+      try {
+        const history = await run(system, { seed: SEED, seconds: SECONDS, clients: CLIENTS, faults });
+        const report = checkHistory(history, losses);
+        const told = report.violations.map((violation) => violationText(violation, history.faults));
+        expect(told).toEqual([]);
+        expect(report.undecided).toBe(0);
+        expect(new Set(history.faults.map(({ kind }) => kind))).toEqual(new Set(faults));
+        expect(history.attempts.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(200);
+      } finally {
+        await system.stop();
+      }
+    },
+    TIMEOUT_MS,
+  );
+});

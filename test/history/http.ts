@@ -1,0 +1,72 @@
+import { Agent, request, type IncomingMessage } from 'node:http';
+import type { Random } from '../support/random.js';
+
+/** What became of a request. `refused`: it was never sent, nothing happened. `broken`: nobody knows. */
+export type Reply =
+  | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
+  | { readonly kind: 'refused' | 'broken'; readonly note: string };
+
+/** Header names in lower case. */
+export type Headers = IncomingMessage['headers'];
+
+/** Longer than the service waits for its store. */
+const TIMEOUT_MS = 5_000;
+
+/** Keep-alive connections to all services, which a fault may cut. Nothing is sent twice. */
+export class Http {
+  private readonly agent = new Agent({ keepAlive: true });
+
+  post(url: string, body: unknown, key?: string): Promise<Reply> {
+    return this.send('POST', url, JSON.stringify(body), key);
+  }
+
+  get(url: string): Promise<Reply> {
+    return this.send('GET', url);
+  }
+
+  /** Cuts about half of the connections, with whatever is on its way in them. */
+  cut(random: Random): void {
+    for (const sockets of Object.values(this.agent.sockets)) {
+      for (const socket of sockets ?? []) if (random.below(2) === 0) socket.destroy();
+    }
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+
+  private send(method: string, url: string, body?: string, key?: string): Promise<Reply> {
+    return new Promise((resolve) => {
+      const outgoing = request(url, { method, agent: this.agent, headers: headersOf(body, key) });
+      const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), TIMEOUT_MS);
+      const settle = (reply: Reply): void => {
+        clearTimeout(timer);
+        resolve(reply);
+      };
+      const fail = (error: Error): void => {
+        const refused = 'code' in error && error.code === 'ECONNREFUSED';
+        settle({ kind: refused ? 'refused' : 'broken', note: error.message });
+      };
+      outgoing.on('error', fail);
+      outgoing.on('response', (incoming) => {
+        let text = '';
+        incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        incoming.on('error', fail);
+        incoming.on('end', () => {
+          settle({ kind: 'answered', status: incoming.statusCode ?? 0, headers: incoming.headers, text });
+        });
+      });
+      outgoing.end(body);
+    });
+  }
+}
+
+function headersOf(body: string | undefined, key: string | undefined): Record<string, string | number> {
+  return {
+    ...(body !== undefined && {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    }),
+    ...(key !== undefined && { 'idempotency-key': key }),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Subject, Verb } from './history.js';
+
+/** What a call does to an item of multiplicity `count`, and what it answers: one word for each time, joined by commas. */
+export interface Effect {
+  readonly count: number;
+  readonly answer: string;
+}
+
+/** One item of a filter as a sequential object: its state is how often it is in the filter. */
+export type ItemModel = (count: number, verb: Verb, times: number) => Effect;
+
+/** In `set` semantics a second add changes nothing, and one removal forgets. */
+const setItem: ItemModel = (count, verb, times) =>
+  repeatedly(count, times, (n) => {
+    if (verb === 'add') return { count: 1, answer: String(n === 0) };
+    if (verb === 'remove') return { count: 0, answer: n > 0 ? 'removed' : 'absent' };
+    return { count: n, answer: verb === 'check' ? String(n > 0) : String(n) };
+  });
+
+/** In `multiset` semantics every add counts, and every removal takes one back. No count reaches 15 here. */
+const multisetItem: ItemModel = (count, verb, times) =>
+  repeatedly(count, times, (n) => {
+    if (verb === 'add') return { count: n + 1, answer: String(n === 0) };
+    if (verb === 'remove') return { count: Math.max(0, n - 1), answer: n > 0 ? 'removed' : 'absent' };
+    return { count: n, answer: verb === 'check' ? String(n > 0) : String(n) };
+  });
+
+export const ITEM_MODELS: Readonly<Record<Subject, ItemModel>> = { set: setItem, multiset: multisetItem };
+
+function repeatedly(count: number, times: number, once: (count: number) => Effect): Effect {
+  const answers: string[] = [];
+  let now = count;
+  for (let i = 0; i < times; i++) {
+    const effect = once(now);
+    now = effect.count;
+    answers.push(effect.answer);
+  }
+  return { count: now, answer: answers.join() };
+}

@@ -1,0 +1,52 @@
+import { mutates, type Answer, type Attempt, type Operation, type Verb } from './history.js';
+import type { Reply } from './http.js';
+
+type Judgement = Pick<Attempt, 'outcome' | 'answers' | 'note' | 'wrong'>;
+
+/** Errors that a fault may cause. Even of these nobody knows whether they came before or after the change. */
+const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
+
+/**
+ * What a reply says about an attempt. `wrong` where no fault excuses it: any status but 200 and 503, lost data, an
+ * error without Retry-After, a mutation answered without its operation's id, results that are none.
+ */
+export function judge({ verb, items }: Operation, key: string | undefined, reply: Reply): Judgement {
+  if (reply.kind !== 'answered') {
+    return { outcome: reply.kind === 'refused' ? 'fail' : 'info', note: reply.note };
+  }
+  const { status, headers, text } = reply;
+  const body = parsed(text);
+  const note = status === 200 ? undefined : `${status} ${String(body['code'])}`;
+  const unknown = { outcome: 'info' as const, note: note ?? String(status) };
+  const id = headers['idempotency-key'];
+  if (mutates(verb) && (id === undefined || (key !== undefined && id !== key))) {
+    return { ...unknown, wrong: `its Idempotency-Key is ${String(id)}, not ${key ?? 'one made for it'}` };
+  }
+  if (status === 503 && PASSING.has(body['code'])) {
+    const retryAfter = headers['retry-after'];
+    return retryAfter === undefined ? { ...unknown, wrong: 'without Retry-After' } : unknown;
+  }
+  if (status !== 200) return { ...unknown, wrong: `no fault excuses ${text.slice(0, 300)}` };
+  const answers = answersIn(body['results'], verb, items.length);
+  if (answers === undefined) return { ...unknown, wrong: `results make no sense: ${text.slice(0, 300)}` };
+  return { outcome: 'ok', answers };
+}
+
+const VERDICTS: ReadonlySet<unknown> = new Set(['removed', 'absent', 'saturated']);
+
+function answersIn(results: unknown, verb: Verb, length: number): readonly Answer[] | undefined {
+  if (!Array.isArray(results) || results.length !== length) return undefined;
+  const fits = (result: unknown): result is Answer => {
+    if (verb === 'remove') return VERDICTS.has(result);
+    return verb === 'count' ? Number.isInteger(result) : typeof result === 'boolean';
+  };
+  return results.every(fits) ? results : undefined;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

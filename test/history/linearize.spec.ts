@@ -1,0 +1,406 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Call, Operation, Subject, Verb } from './history.js';
+import { ITEM_MODELS } from './item-model.js';
+import { linearize } from './linearize.js';
+import type { Rewind } from './rewind.js';
+import { SimulatedItem } from './testing/simulated-item.js';
+
+/** `[operation, verb, start, end, answer]`; without an answer its outcome is not known, and `end` is not used. */
+type Row = readonly [
+  operation: number,
+  verb: Verb,
+  start: number,
+  end: number,
+  answer?: string,
+  times?: number,
+];
+
+function calls(rows: readonly Row[]): Call[] {
+  const made = rows.map(([operation, verb, start, end, answer, times = 1]) => {
+    const batch: Operation = { id: operation, subject: 'set', verb, items: ['item'] };
+    const attempt = { operation: batch, client: 0, instance: 0, start, end, outcome: 'info' as const };
+    const call = { attempt, operation, verb, times, start };
+    return answer === undefined ? { ...call, end: Infinity } : { ...call, end, answer };
+  });
+  return made.sort((a, b) => a.start - b.start);
+}
+
+const verdict = (subject: Subject, rows: readonly Row[], rewinds: readonly Rewind[] = []) =>
+  linearize(calls(rows), ITEM_MODELS[subject], rewinds);
+
+interface Case {
+  readonly name: string;
+  readonly subject?: Subject;
+  readonly rows: readonly Row[];
+}
+
+const EXPLAINED: readonly Case[] = [
+  { name: 'nothing at all', rows: [] },
+  {
+    name: 'one after the other',
+    rows: [
+      [1, 'check', 0, 1, 'false'],
+      [2, 'add', 2, 3, 'true'],
+      [3, 'add', 4, 5, 'false'],
+      [4, 'count', 6, 7, '1'],
+      [5, 'remove', 8, 9, 'removed'],
+      [6, 'remove', 10, 11, 'absent'],
+    ],
+  },
+  {
+    name: 'of two adders at once one is told new',
+    rows: [
+      [1, 'add', 0, 10, 'false'],
+      [2, 'add', 0, 10, 'true'],
+    ],
+  },
+  {
+    name: 'a read beside an add may see either',
+    rows: [
+      [1, 'add', 0, 10, 'true'],
+      [2, 'check', 1, 3, 'true'],
+      [3, 'check', 0, 2, 'false'],
+    ],
+  },
+  {
+    name: 'an add of unknown outcome took effect late',
+    rows: [
+      [1, 'add', 0, 1],
+      [2, 'check', 100, 101, 'false'],
+      [3, 'check', 200, 201, 'true'],
+    ],
+  },
+  {
+    name: 'an add of unknown outcome never took effect',
+    rows: [
+      [1, 'add', 0, 1],
+      [2, 'add', 100, 101, 'true'],
+    ],
+  },
+  {
+    name: 'the first try was done, though not answered: the retry says what it was',
+    rows: [
+      [1, 'add', 0, 1],
+      [2, 'check', 2, 3, 'true'],
+      [3, 'remove', 4, 5, 'removed'],
+      [1, 'add', 6, 7, 'true'],
+      [4, 'check', 8, 9, 'false'],
+    ],
+  },
+  {
+    name: 'a repeat is answered as the first, whatever has happened since',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'remove', 2, 3, 'removed'],
+      [1, 'add', 4, 5, 'true'],
+      [3, 'check', 6, 7, 'false'],
+    ],
+  },
+  {
+    name: 'copies in one request',
+    rows: [
+      [1, 'add', 0, 1, 'true,false', 2],
+      [2, 'remove', 2, 3, 'removed,absent', 2],
+    ],
+  },
+  {
+    name: 'a multiset counts',
+    subject: 'multiset',
+    rows: [
+      [1, 'add', 0, 1, 'true,false', 2],
+      [2, 'add', 2, 3, 'false'],
+      [3, 'remove', 4, 5, 'removed'],
+      [4, 'count', 6, 7, '2'],
+    ],
+  },
+];
+
+const VIOLATIONS: readonly Case[] = [
+  {
+    name: 'G1: an acknowledged add is lost',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'check', 2, 3, 'false'],
+    ],
+  },
+  {
+    name: 'G1: an item that was found once is lost, though its add was never answered',
+    rows: [
+      [1, 'add', 0, 1],
+      [2, 'check', 2, 3, 'true'],
+      [3, 'check', 4, 5, 'false'],
+    ],
+  },
+  {
+    name: 'an item is found that nobody added',
+    rows: [[1, 'check', 0, 1, 'true']],
+  },
+  {
+    name: 'an item is found before its add is sent',
+    rows: [
+      [1, 'check', 0, 1, 'true'],
+      [2, 'add', 2, 3, 'true'],
+    ],
+  },
+  {
+    name: 'G3: two adders are told new',
+    rows: [
+      [1, 'add', 0, 10, 'true'],
+      [2, 'add', 0, 10, 'true'],
+    ],
+  },
+  {
+    name: 'G3: nobody is told new',
+    rows: [
+      [1, 'add', 0, 10, 'false'],
+      [2, 'add', 0, 10, 'false'],
+    ],
+  },
+  {
+    name: 'G3: copies in one request are both new',
+    rows: [[1, 'add', 0, 1, 'true,true', 2]],
+  },
+  {
+    name: 'G4: a removal of what was absent says removed',
+    rows: [[1, 'remove', 0, 1, 'removed']],
+  },
+  {
+    name: 'G4: a removal says absent of what is there',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'remove', 2, 3, 'absent'],
+    ],
+  },
+  {
+    name: 'G4: one item, removed twice',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'remove', 2, 9, 'removed'],
+      [3, 'remove', 2, 9, 'removed'],
+    ],
+  },
+  {
+    name: 'G4: a removal that says removed leaves it there',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'remove', 2, 3, 'removed'],
+      [3, 'check', 4, 5, 'true'],
+    ],
+  },
+  {
+    name: 'G5: a repeat is answered differently',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [1, 'add', 2, 3, 'false'],
+    ],
+  },
+  {
+    name: 'G5: a repeat is done again',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'remove', 2, 3, 'removed'],
+      [1, 'add', 4, 5, 'true'],
+      [3, 'check', 6, 7, 'true'],
+    ],
+  },
+  {
+    name: 'G5: what was done, though not answered, is done again by the retry',
+    subject: 'multiset',
+    rows: [
+      [1, 'add', 0, 1],
+      [2, 'check', 2, 3, 'true'],
+      [1, 'add', 4, 5, 'true'],
+      [3, 'count', 6, 7, '2'],
+    ],
+  },
+  {
+    name: 'G5: a try that was given up takes effect after its retry was answered and undone',
+    rows: [
+      [1, 'add', 0, 1],
+      [1, 'add', 2, 3, 'true'],
+      [2, 'remove', 4, 5, 'removed'],
+      [3, 'check', 6, 7, 'true'],
+    ],
+  },
+  {
+    name: 'a multiset loses one of two',
+    subject: 'multiset',
+    rows: [
+      [1, 'add', 0, 1, 'true'],
+      [2, 'add', 2, 3, 'false'],
+      [3, 'count', 4, 5, '1'],
+    ],
+  },
+  {
+    name: 'a multiset keeps a count that was taken back',
+    subject: 'multiset',
+    rows: [
+      [1, 'add', 0, 1, 'true,false', 2],
+      [2, 'remove', 2, 3, 'removed'],
+      [3, 'count', 4, 5, '2'],
+    ],
+  },
+];
+
+describe('linearize', () => {
+  it.each(EXPLAINED)('explains: $name', ({ subject = 'set', rows }) => {
+    expect(verdict(subject, rows)).toBe('linearizable');
+  });
+
+  it.each(VIOLATIONS)('refuses: $name', ({ subject = 'set', rows }) => {
+    expect(verdict(subject, rows)).toBe('violation');
+  });
+
+  it('gives up, and says so, rather than searching for ever', () => {
+    const rows = Array.from({ length: 12 }, (_, i): Row => [i, 'add', 0, 1]);
+    const end: Row[] = [[20, 'count', 2, 3, '14']];
+    expect(linearize(calls([...rows, ...end]), ITEM_MODELS.multiset)).toBe('violation');
+    expect(linearize(calls([...rows, ...end]), ITEM_MODELS.multiset, [], 100)).toBe('undecided');
+  });
+});
+
+/** A master dies at 1,000; its replica has taken over by 2,000. What was answered since 900 may be lost. */
+const FAILOVER: readonly Rewind[] = [{ start: 1_000, end: 2_000, reachMs: 100, evenIfRead: false }];
+
+const ADDED_LATE: readonly Row[] = [
+  [1, 'add', 940, 950, 'true'],
+  [2, 'check', 960, 970, 'true'],
+];
+
+const LOSSES: readonly Case[] = [
+  { name: 'the last add', rows: [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']] },
+  { name: 'nothing', rows: [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'true']] },
+  {
+    name: 'the last add with its record, so that a repeat is new again',
+    rows: [
+      ...ADDED_LATE,
+      [3, 'add', 2_100, 2_110, 'true'],
+      [4, 'remove', 2_120, 2_130, 'removed'],
+      [1, 'add', 2_140, 2_150, 'true'],
+      [5, 'check', 2_160, 2_170, 'true'],
+    ],
+  },
+  {
+    name: 'what a try under way had done, before the service did it again',
+    rows: [
+      [1, 'add', 960, 2_500, 'true'],
+      [2, 'check', 970, 980, 'true'],
+      [3, 'check', 2_100, 2_110, 'false'],
+      [4, 'check', 2_600, 2_610, 'true'],
+    ],
+  },
+];
+
+const TOO_MUCH: readonly Case[] = [
+  {
+    name: 'what was answered long before',
+    rows: [
+      [1, 'add', 10, 20, 'true'],
+      [2, 'check', 2_100, 2_110, 'false'],
+    ],
+  },
+  {
+    name: 'what was not answered, but seen long before',
+    rows: [
+      [1, 'add', 10, 20],
+      [2, 'check', 30, 40, 'true'],
+      [3, 'check', 2_100, 2_110, 'false'],
+    ],
+  },
+  {
+    name: 'an item before the master died',
+    rows: [...ADDED_LATE, [3, 'check', 980, 990, 'false']],
+  },
+  {
+    name: 'an item a second time, when it is over',
+    rows: [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'true'], [4, 'check', 2_200, 2_210, 'false']],
+  },
+  {
+    name: 'the change but not its record',
+    rows: [
+      ...ADDED_LATE,
+      [3, 'check', 2_100, 2_110, 'false'],
+      [1, 'add', 2_140, 2_150, 'true'],
+      [5, 'check', 2_160, 2_170, 'false'],
+    ],
+  },
+  {
+    name: 'an earlier change without the later one',
+    subject: 'multiset',
+    rows: [
+      [1, 'add', 940, 945, 'true,false', 2],
+      [2, 'add', 950, 955, 'false'],
+      [3, 'count', 2_100, 2_110, '1'],
+    ],
+  },
+];
+
+describe('linearize, over a failover that may lose the last writes', () => {
+  it.each(LOSSES)('lets it lose $name', ({ subject = 'set', rows }) => {
+    expect(verdict(subject, rows, FAILOVER)).toBe('linearizable');
+  });
+
+  it.each(TOO_MUCH)('refuses that it lose $name', ({ subject = 'set', rows }) => {
+    expect(verdict(subject, rows, FAILOVER)).toBe('violation');
+  });
+
+  describe('where changes are answered when a replica has them, and reads at once', () => {
+    const waiting: readonly Rewind[] = [{ start: 1_000, end: 2_000, reachMs: 0, evenIfRead: true }];
+
+    it('lets it lose what was not answered, read or not', () => {
+      const rows: readonly Row[] = [
+        [1, 'add', 940, 945],
+        [2, 'check', 950, 955, 'true'],
+        [3, 'check', 2_100, 2_110, 'false'],
+      ];
+      expect(verdict('set', rows, waiting)).toBe('linearizable');
+      expect(verdict('set', rows, FAILOVER)).toBe('linearizable');
+      const early: readonly Rewind[] = [{ ...waiting[0]!, start: 1_500, evenIfRead: false }];
+      expect(verdict('set', rows, early)).toBe('violation');
+    });
+
+    it('refuses that it lose what was answered, or what a change saw', () => {
+      expect(verdict('set', [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']], waiting)).toBe('violation');
+      const seen: readonly Row[] = [
+        [1, 'add', 940, 945],
+        [2, 'add', 950, 955, 'false'],
+        [3, 'check', 2_100, 2_110, 'false'],
+      ];
+      expect(verdict('set', seen, waiting)).toBe('violation');
+    });
+  });
+
+  it('lets nothing be lost where nothing may be', () => {
+    expect(verdict('set', [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']])).toBe('violation');
+  });
+});
+
+describe('linearize, on histories of a simulated item', () => {
+  const SEEDS = Array.from({ length: 400 }, (_, i) => i + 1);
+
+  it.each(['set', 'multiset'] as const)('explains every one of a correct %s', (subject) => {
+    for (const seed of SEEDS) {
+      const item = new SimulatedItem(subject, seed);
+      expect([seed, linearize(item.calls(), ITEM_MODELS[subject])]).toEqual([seed, 'linearizable']);
+    }
+  });
+
+  it.each(['set', 'multiset'] as const)('explains every one of a %s with lossy failovers', (subject) => {
+    for (const seed of SEEDS) {
+      const item = new SimulatedItem(subject, seed, { failovers: 2, reachMs: 60 });
+      const found = linearize(item.calls(), ITEM_MODELS[subject], item.rewinds);
+      expect([seed, found]).toEqual([seed, 'linearizable']);
+    }
+  });
+
+  it.each(['forgets records', 'loses an acknowledged change'] as const)(
+    'refuses most of an item that %s',
+    (defect) => {
+      const refused = SEEDS.filter((seed) => {
+        const item = new SimulatedItem('multiset', seed, { defect });
+        return linearize(item.calls(), ITEM_MODELS.multiset) === 'violation';
+      });
+      expect(refused.length).toBeGreaterThan(SEEDS.length / 2);
+    },
+  );
+});

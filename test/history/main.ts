@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { removeProgram } from '../support/service-process.js';
+import { checkHistory, LAST_WRITES, UNANSWERED_WRITES } from './checker.js';
+import { clusterSystem } from './cluster-system.js';
+import { readOptions, USAGE, type Options } from './options.js';
+import { run } from './run.js';
+import { summary } from './summary.js';
+import type { System } from './system.js';
+import { embeddedSystem, redisSystem } from './systems.js';
+import { violationText } from './text.js';
+
+/** Of as many violations as this the items' histories are printed; the file has them all. */
+const MOST_PRINTED = 5;
+
+function start({ store, wait }: Options): Promise<System> {
+  if (store === 'embedded') return embeddedSystem();
+  return store === 'redis' ? redisSystem() : clusterSystem(wait);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') {
+    console.log(USAGE);
+    return;
+  }
+  const { store, wait, seed, clients, seconds } = options;
+  const name = wait > 0 ? `${store}, waiting for ${wait} replica` : store;
+  console.log(`store ${name}; seed ${seed}; ${clients} clients; ${seconds} s`);
+  const system = await start(options);
+  const stop = async () => {
+    await system.stop();
+    await removeProgram();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stop().finally(() => process.exit(1)));
+  }
+  try {
+    const history = await run(system, options);
+    const report = checkHistory(history, options.wait > 0 ? UNANSWERED_WRITES : LAST_WRITES);
+    for (const violation of report.violations.slice(0, MOST_PRINTED)) {
+      console.log(`VIOLATION ${violationText(violation, history.faults)}\n`);
+    }
+    if (report.violations.length > 0 || report.undecided > 0) {
+      writeFileSync(options.out, JSON.stringify({ options, ...history, violations: report.violations }));
+      console.log(`the whole history is in ${options.out}`);
+      process.exitCode = 1;
+    }
+    console.log(summary(history, report));
+  } finally {
+    await stop();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,43 @@
+import { mutates, type Call } from './history.js';
+import type { ItemModel } from './item-model.js';
+import { linearize } from './linearize.js';
+import type { Rewind } from './rewind.js';
+
+/**
+ * A part of a violating history that still is one: cut off after the first answer that no order explains, and
+ * without the reads that are not needed. What is left out cannot have been the cause: the beginning of a linearizable
+ * history is linearizable, and so is one without its reads.
+ */
+export function narrow(
+  calls: readonly Call[],
+  model: ItemModel,
+  rewinds: readonly Rewind[],
+): readonly Call[] {
+  const violates = (some: readonly Call[]) => linearize(some, model, rewinds) === 'violation';
+  const ends = calls.map(({ end }) => end).filter(Number.isFinite);
+  ends.sort((a, b) => a - b);
+  const from = ends.find((end) => violates(until(calls, end))) ?? Infinity;
+  let needed = until(calls, from);
+  for (const call of needed) {
+    if (mutates(call.verb) && call.answer !== undefined) continue;
+    const others = needed.filter((other) => other !== call);
+    if (violates(others) && (!mutates(call.verb) || isRepeat(call, others))) needed = others;
+  }
+  return needed;
+}
+
+/** What was known at a time: later calls had not started, the answers of those under way were not known. */
+function until(calls: readonly Call[], time: number): Call[] {
+  return calls.filter(({ start }) => start <= time).map((call) => (call.end > time ? pending(call) : call));
+}
+
+function pending({ answer: _, ...call }: Call): Call {
+  return { ...call, end: Infinity };
+}
+
+/** A try without an answer of an operation that an earlier one has started says nothing more. */
+function isRepeat(call: Call, others: readonly Call[]): boolean {
+  return others.some(({ operation, start, answer }) => {
+    return operation === call.operation && start <= call.start && answer === undefined;
+  });
+}

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../support/random.js';
+import type { Answers } from './answers.js';
+import type { Fault } from './history.js';
+import { between, type FaultSource } from './system.js';
+
+/** Rest between two faults of a group, so that there are answers to compare. */
+const REST_MS = [200, 1_200] as const;
+/** A failover takes seconds. */
+const LONGEST_MS = 120_000;
+
+/** Strikes with one fault after the other until `end`, with each once at least, and returns when the last is over. */
+export async function disturb(
+  sources: readonly FaultSource[],
+  random: Random,
+  end: number,
+  answers: Answers,
+  faults: Fault[],
+): Promise<void> {
+  let order = shuffled(sources, random);
+  for (let strikes = 0; ; strikes++) {
+    if (performance.now() >= end && strikes >= sources.length) return;
+    await sleep(between(random, ...REST_MS));
+    if (order.length === 0) order = shuffled(sources, random);
+    const source = order.pop();
+    if (source === undefined) return;
+    const start = performance.now();
+    const diedAt = await ended(source, source.strike(random, answers));
+    const fault = { kind: source.kind, start, end: performance.now() };
+    faults.push(diedAt === undefined ? fault : { ...fault, diedAt });
+  }
+}
+
+/** Rejects if a fault is not over in time, rather than have the clients go on for ever. */
+async function ended<T>({ kind }: FaultSource, strike: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${kind} is not over after ${LONGEST_MS} ms`)), LONGEST_MS);
+  });
+  return Promise.race([strike, late]).finally(() => clearTimeout(timer));
+}
+
+function shuffled<T>(values: readonly T[], random: Random): T[] {
+  const rest = [...values];
+  return Array.from(values, () => rest.splice(random.below(rest.length), 1)[0] as T);
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { readOptions } from './options.js';
+
+describe('options of npm run history', () => {
+  it('has defaults: a minute on the embedded store, with all the faults it knows', () => {
+    expect(readOptions(['--seed', '7'])).toEqual({
+      store: 'embedded',
+      seconds: 60,
+      seed: 7,
+      clients: 16,
+      faults: ['kill', 'pause', 'cut'],
+      wait: 0,
+      out: 'history.json',
+    });
+  });
+
+  it('takes some of the faults, or none', () => {
+    expect(readOptions(['--store', 'redis', '--faults', 'kill,cut'])).toMatchObject({
+      faults: ['kill', 'cut'],
+    });
+    expect(readOptions(['--faults', 'none'])).toMatchObject({ faults: [] });
+  });
+
+  it.each([
+    [['--store', 'mongo'], '--store is mongo: allowed is embedded, redis, cluster'],
+    [['--seconds', '0'], '--seconds is 0: allowed is a whole number from 1 to 86400'],
+    [['--clients', 'many'], '--clients is many: allowed is a whole number from 1 to 256'],
+    [['--faults', 'kill,failover'], '--faults names failover: embedded has kill, pause, cut, or none'],
+    [['--wait', '1'], '--wait is 1, but embedded has no replicas: only cluster has'],
+  ])('refuses %j', (args, message) => {
+    expect(() => readOptions(args)).toThrow(message);
+  });
+});

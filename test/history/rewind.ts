@@ -1,0 +1,56 @@
+import { mutates, type Call } from './history.js';
+
+/**
+ * A time within which an item may go back to what it was earlier, its operations' records with it: a failover that
+ * loses writes. Calls that ended longer than `reachMs` before `start` keep what they saw.
+ */
+export interface Rewind {
+  readonly start: number;
+  readonly end: number;
+  readonly reachMs: number;
+  /** Reads keep nothing, only mutations do. */
+  readonly evenIfRead: boolean;
+}
+
+/** What an item was, and the earliest end of a call that saw it so, and keeps it. */
+export interface Moment {
+  readonly count: number;
+  readonly records: readonly (string | undefined)[];
+  readonly end: number;
+}
+
+/**
+ * Whether it matters. What is lost unseen might as well never have happened, so it takes a mutation that may be lost,
+ * and an answer that may have seen it and does not keep it.
+ */
+export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: readonly Call[]): boolean {
+  const near = calls.filter((call) => call.start <= end);
+  const recent = (call: Call) => call.end >= start - reachMs;
+  return (
+    near.some((call) => mutates(call.verb) && recent(call)) &&
+    near.some((call) => call.answer !== undefined && (recent(call) || (evenIfRead && !mutates(call.verb))))
+  );
+}
+
+/** The pasts that a rewind may go back to, each ending with the moment that is the present then. */
+export function restorable(past: readonly Moment[], { start, reachMs }: Rewind): (readonly Moment[])[] {
+  const kept = past.findLastIndex(({ end }) => end < start - reachMs);
+  return past.flatMap((_, i) => (i < kept ? [] : [past.slice(0, i + 1)]));
+}
+
+/** The moments that a coming rewind may bring back when `now` follows a state; none without a rewind. */
+export function momentsAfter(
+  state: { readonly past: readonly Moment[] } & Omit<Moment, 'end'>,
+  now: Moment,
+  coming: Rewind | undefined,
+): readonly Moment[] {
+  if (coming === undefined) return [];
+  const before = state.past.length > 0 ? state.past : [{ count: 0, records: [], end: Infinity }];
+  const same = now.count === state.count && now.records === state.records;
+  const last = before.at(-1) as Moment;
+  const past = same
+    ? [...before.slice(0, -1), { ...last, end: Math.min(last.end, now.end) }]
+    : [...before, now];
+  const kept = past.findLastIndex(({ end }) => end < coming.start - coming.reachMs);
+  return past.slice(Math.max(0, kept));
+}

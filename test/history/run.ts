@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../support/random.js';
+import { Answers } from './answers.js';
+import { Client, type Shared } from './client.js';
+import type { Attempt, Description, Fault, History, Subject } from './history.js';
+import { Http } from './http.js';
+import { disturb } from './nemesis.js';
+import type { System } from './system.js';
+import { Workload } from './workload.js';
+
+export interface RunOptions {
+  readonly seed: number;
+  /** How long clients work, at least: each kind of fault strikes once. */
+  readonly seconds: number;
+  /** How many operations they do, at least. */
+  readonly operations?: number;
+  readonly clients: number;
+  /** Kinds of faults to strike with, of those the system has. */
+  readonly faults: readonly string[];
+}
+
+const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
+/** So low an error rate, with so few items, that no item tests positive because of others. */
+const SHAPE = { type: 'counting', capacity: 100_000, errorRate: 1e-9 };
+const RECOVERY_MS = 60_000;
+const FINAL_BATCH = 500;
+/** Of the outcomes not known when the clients end, so many percent are found out by asking again. */
+const RESOLVED_PERCENT = 60;
+
+/** Has clients work on a system while faults strike it, then reads everything back; the system is left running. */
+export async function run(system: System, options: RunOptions): Promise<History> {
+  const { seed } = options;
+  const shared: Shared = {
+    seed,
+    instances: system.instances,
+    http: new Http(),
+    answers: new Answers(),
+    attempts: [],
+    later: [],
+    unresolved: [],
+  };
+  const faults: Fault[] = [];
+  const workload = new Workload(new Random(seed));
+  const client = new Client(0, new Random(seed), shared);
+  const failures: string[] = [];
+  let descriptions: Description[] = [];
+  try {
+    await makeFilters(shared);
+    const end = performance.now() + options.seconds * 1_000;
+    const storm = { over: false };
+    const working = Array.from({ length: options.clients }, (_, i) =>
+      work(i + 1, workload, shared, storm, options),
+    );
+    try {
+      await Promise.all([sleep(options.seconds * 1_000), ...strikes(system, shared, options, end, faults)]);
+    } finally {
+      storm.over = true;
+      await Promise.all(working);
+    }
+    await resolveSome(client, shared, new Random(seed));
+    await system.settle();
+    if (!(await readBack(client, workload, shared.attempts))) {
+      failures.push(`the service did not answer within ${RECOVERY_MS} ms of the last fault`);
+    } else {
+      descriptions = await describe(shared);
+    }
+  } finally {
+    shared.http.close();
+  }
+  return { attempts: shared.attempts, faults, descriptions, failures: [...system.failures, ...failures] };
+}
+
+async function makeFilters({ http, instances }: Shared): Promise<void> {
+  for (const semantics of SUBJECTS) {
+    const body = { name: semantics, semantics, ...SHAPE };
+    const reply = await http.post(`${instances[0]?.url}/v1/filters`, body);
+    if (reply.kind !== 'answered' || reply.status !== 201) {
+      throw new Error(`filter ${semantics} could not be made: ${JSON.stringify(reply)}`);
+    }
+  }
+}
+
+async function work(
+  number: number,
+  workload: Workload,
+  shared: Shared,
+  storm: { readonly over: boolean },
+  { operations = 0 }: RunOptions,
+): Promise<void> {
+  const client = new Client(number, new Random(shared.seed + number), shared);
+  while (!storm.over || workload.made < operations) {
+    await client.perform(workload.next());
+    await client.sendAgain();
+  }
+}
+
+function strikes(
+  system: System,
+  { http, answers }: Shared,
+  { seed, faults: kinds }: RunOptions,
+  end: number,
+  faults: Fault[],
+): Promise<void>[] {
+  const cut = {
+    kind: 'cut',
+    group: 'connections' as const,
+    async strike(random: Random) {
+      http.cut(random);
+      return undefined;
+    },
+  };
+  const chosen = [...system.faults, cut].filter(({ kind }) => kinds.includes(kind));
+  return (['processes', 'connections'] as const).map((group, i) => {
+    const sources = chosen.filter((source) => source.group === group);
+    return disturb(sources, new Random(seed ^ (i + 1)), end, answers, faults);
+  });
+}
+
+async function resolveSome(client: Client, shared: Shared, random: Random): Promise<void> {
+  for (const { operation, key, until } of shared.unresolved) {
+    if (random.below(100) >= RESOLVED_PERCENT || until <= performance.now()) continue;
+    await client.insist(operation, until === Infinity ? RECOVERY_MS : 1_000, key);
+  }
+}
+
+/** Checks and counts every item there ever was. */
+async function readBack(client: Client, workload: Workload, attempts: readonly Attempt[]): Promise<boolean> {
+  for (const subject of SUBJECTS) {
+    const of = attempts.filter(({ operation }) => operation.subject === subject);
+    const items = [...new Set(of.flatMap(({ operation }) => operation.items))];
+    for (let i = 0; i < items.length; i += FINAL_BATCH) {
+      const batch = items.slice(i, i + FINAL_BATCH);
+      for (const verb of ['count', 'check'] as const) {
+        if (!(await client.insist(workload.operation(subject, verb, batch), RECOVERY_MS))) return false;
+      }
+    }
+  }
+  return true;
+}
+
+async function describe({ http, instances }: Shared): Promise<Description[]> {
+  const descriptions: Description[] = [];
+  for (const subject of SUBJECTS) {
+    const reply = await http.get(`${instances[0]?.url}/v1/filters/${subject}`);
+    if (reply.kind !== 'answered' || reply.status !== 200) {
+      throw new Error(`filter ${subject} cannot be described: ${JSON.stringify(reply)}`);
+    }
+    descriptions.push({ subject, items: (JSON.parse(reply.text) as { items: number }).items });
+  }
+  return descriptions;
+}

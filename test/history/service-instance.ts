@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
+import type { Instance } from './client.js';
+
+/** One place where the service runs: a process, and the ones that follow it on the same data. */
+export class ServiceInstance implements Instance {
+  url = '';
+  private process: ServiceProcess | undefined;
+
+  private constructor(
+    private readonly env: Readonly<Record<string, string>>,
+    private readonly failures: string[],
+  ) {}
+
+  /** `failures` takes up what its processes should not have done. */
+  static async start(env: Readonly<Record<string, string>>, failures: string[]): Promise<ServiceInstance> {
+    const instance = new ServiceInstance(env, failures);
+    try {
+      await instance.start();
+    } catch (error) {
+      await instance.stop();
+      throw error;
+    }
+    return instance;
+  }
+
+  /** SIGKILL; requests in flight are cut off, and none is taken until the next start. */
+  async kill(): Promise<void> {
+    const { process } = this;
+    this.process = undefined;
+    if (!process) return;
+    const { exitCode, signalCode } = process.child;
+    if (exitCode !== null || signalCode !== null) {
+      this.failures.push(
+        `a service ended by itself (${exitCode ?? signalCode}): ${process.stderr().slice(-500)}`,
+      );
+    }
+    await process.clean();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** SIGSTOP: it holds its connections, but does nothing. */
+  async pause(ms: number): Promise<void> {
+    const child = this.process?.child;
+    child?.kill('SIGSTOP');
+    await sleep(ms);
+    child?.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+  }
+
+  private async start(): Promise<void> {
+    this.process = await startProcess({ ...this.env, LOG_LEVEL: 'error' });
+    this.url = await this.process.url();
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../support/redis-failover.js';
+import type { RedisServer } from '../support/redis-server.js';
+import type { TcpProxy } from '../support/tcp-proxy.js';
+import { between, NEXT_ANSWER_MS, type FaultSource } from './system.js';
+
+const CUT_WITHIN_MS = 500;
+/** A few commands' worth. */
+const MOST_BYTES = 5_000;
+
+/** Kills Redis and starts it again on what it had on disk. */
+export function storeKill(redis: RedisServer): FaultSource {
+  return {
+    kind: 'store-kill',
+    group: 'processes',
+    async strike(random, answers) {
+      await answers.next(NEXT_ANSWER_MS);
+      await redis.kill('SIGKILL');
+      await sleep(between(random, 0, 1_500));
+      await redis.restart();
+      return undefined;
+    },
+  };
+}
+
+/** What can happen between services and Redis: an answer, or a command, that breaks off; commands that come very late. */
+export function linkFaults(proxy: TcpProxy): FaultSource[] {
+  return [
+    {
+      kind: 'link-cut',
+      group: 'connections',
+      async strike(random) {
+        proxy.cutAfter(random.pick(['request', 'reply'] as const), between(random, 0, MOST_BYTES));
+        await sleep(CUT_WITHIN_MS);
+        proxy.disarm();
+        return undefined;
+      },
+    },
+    {
+      kind: 'link-delay',
+      group: 'connections',
+      async strike(random) {
+        const deliver = proxy.delayAfter(between(random, 0, MOST_BYTES));
+        await sleep(between(random, 100, 2_500));
+        await deliver();
+        return undefined;
+      },
+    },
+  ];
+}
+
+/** Stops a server of the store for up to `mostMs`: some of its calls take long, some too long. */
+export function storePause(pick: () => RedisServer, mostMs: number): FaultSource {
+  return {
+    kind: 'store-pause',
+    group: 'processes',
+    async strike(random) {
+      const { pid } = pick();
+      process.kill(pid, 'SIGSTOP');
+      await sleep(between(random, 100, mostMs));
+      process.kill(pid, 'SIGCONT');
+      return undefined;
+    },
+  };
+}
+
+/** Cuts the connections of all services to a server: answers on their way are lost. */
+export function storeCut(pick: () => RedisServer): FaultSource {
+  return {
+    kind: 'store-cut',
+    group: 'processes',
+    async strike() {
+      await withClient(pick(), (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal'));
+      return undefined;
+    },
+  };
+}

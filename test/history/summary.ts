@@ -1,0 +1,23 @@
+import type { Report } from './checker.js';
+import { mutates, type Attempt, type History } from './history.js';
+
+/** One line: what was done to the system, and what the check found. */
+export function summary(history: History, report: Report): string {
+  const { attempts, faults } = history;
+  const by = (outcome: Attempt['outcome']) =>
+    attempts.filter((attempt) => attempt.outcome === outcome).length;
+  const operations = new Set(attempts.map(({ operation }) => operation.id)).size;
+  const changes = attempts.filter(({ operation }) => mutates(operation.verb));
+  const retries = changes.length - new Set(changes.map(({ operation }) => operation.id)).size;
+  const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
+  const struck = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);
+  return [
+    `operations ${operations}`,
+    `requests ${attempts.length} (ok ${by('ok')}, info ${by('info')}, fail ${by('fail')})`,
+    `retries ${retries}`,
+    `faults ${struck.join(', ') || 'none'}`,
+    `items checked ${report.itemsChecked}`,
+    `undecided ${report.undecided}`,
+    `violations ${report.violations.length}`,
+  ].join('; ');
+}

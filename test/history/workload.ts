@@ -1,0 +1,95 @@
+import type { Random } from '../support/random.js';
+import { mutates, type Operation, type Subject, type Verb } from './history.js';
+
+/** How a client goes about an operation. */
+export interface Plan {
+  /** Under a key of the client's own; else under the id that the service makes. */
+  readonly keyed: boolean;
+  /** Sent to two instances at once. Only with a key. */
+  readonly twin: boolean;
+  /** How often it is sent again while its outcome is not known. */
+  readonly retries: number;
+  /** Sent once more when it has been answered: at once, or later, when others have changed its items. */
+  readonly repeat: 'never' | 'at once' | 'later';
+}
+
+export interface Planned {
+  readonly operation: Operation;
+  readonly plan: Plan;
+}
+
+/** Items that are worked on at a time, per filter: few, so that clients meet. */
+const LIVE_ITEMS = 10;
+/** Operations on an item before another takes its place: its history stays short enough to be searched. */
+const CALLS_AN_ITEM = 14;
+/** Adds to an item of the multiset, at most; its counters never come to 15. */
+const ADDS_AN_ITEM = 10;
+/** Checks of an item once others have taken its place: what was stored long ago is still there. */
+const LATE_CHECKS = 3;
+const MAX_BATCH = 6;
+
+const VERBS: Readonly<Record<Subject, readonly Verb[]>> = {
+  set: ['add', 'add', 'add', 'add', 'check', 'check', 'remove', 'remove', 'remove', 'count'],
+  multiset: ['add', 'add', 'add', 'add', 'check', 'remove', 'remove', 'remove', 'count', 'count'],
+};
+
+interface Item {
+  readonly name: string;
+  calls: number;
+  adds: number;
+}
+
+/** Random operations, the same ones in the same order for a seed. */
+export class Workload {
+  private readonly live: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };
+  private readonly retired: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };
+  /** Operations made so far. */
+  made = 0;
+  private items = 0;
+
+  constructor(private readonly random: Random) {}
+
+  next(): Planned {
+    const subject = this.random.pick(['set', 'multiset'] as const);
+    const retired = this.retired[subject];
+    if (retired.length > 0 && this.random.below(20) === 0) return this.lateCheck(subject, retired);
+    const verb = this.random.pick(VERBS[subject]);
+    const count = 1 + this.random.below(MAX_BATCH);
+    const items = Array.from({ length: count }, () => this.item(subject, verb));
+    return { operation: this.operation(subject, verb, items), plan: this.plan(verb) };
+  }
+
+  /** An operation of the harness itself, on items of its choice. */
+  operation(subject: Subject, verb: Verb, items: readonly string[]): Operation {
+    return { id: ++this.made, subject, verb, items };
+  }
+
+  private item(subject: Subject, verb: Verb): string {
+    const live = this.live[subject];
+    const place = this.random.below(LIVE_ITEMS);
+    let item = live[place];
+    if (item === undefined || item.calls === CALLS_AN_ITEM || item.adds === ADDS_AN_ITEM) {
+      if (item !== undefined) this.retired[subject].push({ ...item, calls: 0 });
+      live[place] = item = { name: `${subject} ${++this.items}`, calls: 0, adds: 0 };
+    }
+    item.calls++;
+    if (verb === 'add' && subject === 'multiset') item.adds++;
+    return item.name;
+  }
+
+  private lateCheck(subject: Subject, retired: Item[]): Planned {
+    const place = this.random.below(retired.length);
+    const item = retired[place] as Item;
+    if (++item.calls === LATE_CHECKS) retired.splice(place, 1);
+    return { operation: this.operation(subject, 'check', [item.name]), plan: this.plan('check') };
+  }
+
+  private plan(verb: Verb): Plan {
+    const chance = (percent: number) => this.random.below(100) < percent;
+    const [keyed, twin] = [chance(75), chance(15)];
+    const retries = chance(80) ? 4 : 0;
+    const repeat = this.random.pick(['never', 'never', 'never', 'at once', 'later'] as const);
+    if (!mutates(verb)) return { keyed: false, twin: false, retries: 0, repeat: 'never' };
+    return { keyed, twin: keyed && twin, retries, repeat };
+  }
+}

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+
+const folder = mkdtempSync(join(tmpdir(), 'unseen-audit-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the script with a stand-in for npm that writes `report` and exits with `code`, as npm does. */
+function audit(report: string, code: number): { status: number | null; stdout: string; stderr: string } {
+  const words = JSON.stringify(report);
+  writeFileSync(
+    join(folder, 'npm'),
+    `#!/usr/bin/env node\nprocess.stdout.write(${words});\nprocess.exitCode = ${code};\n`,
+    { mode: 0o755 },
+  );
+  const path = [folder, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter);
+  return spawnSync(process.execPath, ['scripts/audit.mjs'], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: path },
+  });
+}
+
+const counts = (some: object): object => ({
+  metadata: { vulnerabilities: { info: 0, low: 0, moderate: 0, high: 0, critical: 0, total: 0, ...some } },
+});
+
+describe('scripts/audit.mjs', () => {
+  it('passes when nothing is known, and when nothing grave is', () => {
+    expect(audit(JSON.stringify({ vulnerabilities: {}, ...counts({}) }), 0)).toMatchObject({ status: 0 });
+    const lesser = audit(JSON.stringify({ vulnerabilities: {}, ...counts({ moderate: 2, total: 2 }) }), 1);
+    expect(lesser).toMatchObject({ status: 0, stdout: expect.stringContaining('lesser ones: 2') });
+  });
+
+  it.each(['high', 'critical'])('fails on a %s one, naming the package', (severity) => {
+    const vulnerabilities = {
+      leaky: { name: 'leaky', severity, range: '<1.2.3' },
+      dull: { name: 'dull', severity: 'low', range: '*' },
+    };
+    const found = audit(
+      JSON.stringify({ vulnerabilities, ...counts({ [severity]: 1, low: 1, total: 2 }) }),
+      1,
+    );
+    expect(found).toMatchObject({ status: 1, stderr: expect.stringContaining(`${severity}: leaky <1.2.3`) });
+    expect(found.stderr).not.toContain('dull');
+  });
+
+  it.each([
+    [
+      'refuses',
+      JSON.stringify({ message: '405 Method Not Allowed', statusCode: 405 }),
+      '405 Method Not Allowed',
+    ],
+    ['says nothing', '', 'npm wrote no report'],
+    ['answers nonsense', '<html>', 'npm wrote no report'],
+  ])('goes on, and says so, when the registry %s', (_, report, reason) => {
+    expect(audit(report, 1)).toMatchObject({
+      status: 0,
+      stdout: `npm audit: not checked, the registry gave no answer (${reason})\n`,
+    });
+  });
+});

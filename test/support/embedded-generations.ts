@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { open } from 'lmdb';
+
+const TABLES = ['states', 'blocks', 'block-counts', 'records', 'entries', 'order'];
+const GENERATION_BYTES = 8;
+
+/** Every generation that has data in a directory, in hexadecimal, whether the catalogue has it or not; sorted. */
+export async function generationsIn(dataDir: string): Promise<string[]> {
+  const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true, readOnly: true });
+  const found = new Set<string>();
+  for (const name of TABLES) {
+    const table = root.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' });
+    for (const key of table.getKeys()) found.add(key.toString('hex', 0, GENERATION_BYTES));
+  }
+  await root.close();
+  return [...found].sort();
+}

@@ -1,0 +1,54 @@
+import {
+  encodeExportFile,
+  ExportFileReader,
+  exportHeader,
+  type ExportHeader,
+  type Filter,
+  type FilterSpec,
+  type Operation,
+  type Part,
+  type Store,
+} from '#store';
+
+/** A filter's export, whole. */
+export async function exportFile(store: Store, filter: Filter): Promise<Buffer> {
+  return collect(encodeExportFile(exportHeader(filter), store.transfer.export(filter)));
+}
+
+export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+/** Imports a file as the service does; `cut`: how its bytes arrive. */
+export async function importFile(
+  store: Store,
+  file: Buffer,
+  operation: Operation,
+  name?: string,
+  cut = 100_000,
+): Promise<Filter> {
+  const reader = new ExportFileReader(pieces(file, cut));
+  const header = await reader.header();
+  return store.transfer.import(specOf(header, name), reader.parts(header), operation);
+}
+
+/** Header and parts of a file. Throws ExportFileError. */
+export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: ExportHeader; parts: Part[] }> {
+  const reader = new ExportFileReader(pieces(file, cut));
+  const header = await reader.header();
+  const parts: Part[] = [];
+  for await (const part of reader.parts(header)) parts.push(part);
+  return { header, parts };
+}
+
+export function specOf(header: ExportHeader, name = header.name): FilterSpec {
+  const { kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile } = header;
+  const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
+  return urlProfile === undefined ? spec : { ...spec, urlProfile };
+}
+
+export async function* pieces(bytes: Buffer, cut: number): AsyncGenerator<Buffer, void, undefined> {
+  for (let at = 0; at < bytes.length; at += cut) yield bytes.subarray(at, at + cut);
+}

@@ -1,0 +1,56 @@
+import type { Redis } from 'ioredis';
+import type { Filter } from '#store';
+import type { RedisStore, RedisStoreOptions } from '#store/redis';
+import { startCluster } from './redis-cluster.js';
+import type { RedisServer } from './redis-server.js';
+import { SlotMover } from './slot-mover.js';
+import { RedisServersHarness, TIMEOUT_MS, type Damage, type StoreFixture } from './stores.js';
+
+/** Three masters between which slots are moved all the time. */
+export const movingCluster: StoreFixture<MovingClusterHarness> = {
+  name: 'redis-cluster with moving slots',
+  async setUp() {
+    const cluster = await startCluster();
+    const mover = new SlotMover(cluster.servers);
+    return new MovingClusterHarness(
+      { clusterNodes: cluster.nodes, timeoutMs: 5 * TIMEOUT_MS },
+      cluster.servers,
+      async () => {
+        await mover.stop();
+        await cluster.stop();
+      },
+      mover,
+    );
+  },
+};
+
+/** What goes behind the stores' backs is done while no slot moves. */
+export class MovingClusterHarness extends RedisServersHarness {
+  constructor(
+    options: RedisStoreOptions,
+    servers: readonly RedisServer[],
+    stop: () => Promise<void>,
+    readonly mover: SlotMover,
+  ) {
+    super(options, servers, stop);
+  }
+
+  override damage(filter: Filter, segment: number, how: Damage): Promise<RedisStore> {
+    return this.mover.still(() => super.damage(filter, segment, how));
+  }
+
+  override kept(): Promise<string[]> {
+    return this.mover.still(() => super.kept());
+  }
+
+  /** How often the masters have answered with this error. */
+  async errors(name: string): Promise<number> {
+    const counts = await Promise.all(this.clients.map((client) => errorsOf(client, name)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+}
+
+async function errorsOf(client: Redis, name: string): Promise<number> {
+  const stats = await client.info('errorstats');
+  return Number(new RegExp(`^errorstat_${name}:count=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+
+const PASSWORD = 'a-password';
+
+/** A user with the rights that docs/operations.md says are enough. */
+export interface LimitedUser {
+  readonly username: string;
+  readonly password: string;
+  /** Makes the user when a server is started with them. The default user keeps all rights, for the tests. */
+  readonly args: readonly string[];
+}
+
+/** @param without a right that is left out, as the document writes it */
+export function limitedUser(without?: string): LimitedUser {
+  const text = readFileSync('docs/operations.md', 'utf8');
+  const [rule] = /^ {4}user unseen .*\n(?: {6}.*\n)*/m.exec(text) ?? [];
+  const words = rule?.trim().split(/\s+/) ?? [];
+  const username = words[1];
+  if (username === undefined || !words.includes(`>${PASSWORD}`))
+    throw new Error('the document has no such user');
+  if (without !== undefined && !words.includes(without)) throw new Error(`the user has no right ${without}`);
+  return {
+    username,
+    password: PASSWORD,
+    args: ['--user', ...words.slice(1).filter((word) => word !== without)],
+  };
+}

@@ -1,0 +1,82 @@
+import { Redis } from 'ioredis';
+import type { RedisServer } from './redis-server.js';
+import { until } from './until.js';
+
+const FAILOVER_MS = 60_000;
+
+/** Runs `act` with a client of one server; a bare one, which knows nothing of clusters. */
+export async function withClient<T>(
+  server: RedisServer,
+  act: (client: Redis) => Promise<T>,
+  password?: string,
+): Promise<T> {
+  const client = new Redis({
+    port: server.port,
+    host: '127.0.0.1',
+    maxRetriesPerRequest: 20,
+    ...(password !== undefined && { password }),
+  });
+  // Without a listener every failed try to connect is printed.
+  client.on('error', () => undefined);
+  try {
+    return await act(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Kills a master (SIGKILL) and waits until one of its replicas serves in its place; answers which. */
+export async function killMaster(
+  master: RedisServer,
+  replicas: readonly RedisServer[],
+): Promise<RedisServer> {
+  await master.kill('SIGKILL');
+  return untilPromoted(replicas);
+}
+
+/** Has a replica of a cluster take its master's place, nothing lost, and waits until it has. */
+export async function failOverGracefully(replica: RedisServer): Promise<void> {
+  await withClient(replica, (client) => client.call('CLUSTER', 'FAILOVER'));
+  await untilPromoted([replica]);
+}
+
+/** Waits until one of the replicas is a master that serves; answers which. */
+export async function untilPromoted(replicas: readonly RedisServer[]): Promise<RedisServer> {
+  let promoted: RedisServer | undefined;
+  await until('a replica has been promoted', FAILOVER_MS, async () => {
+    const serving = await Promise.all(replicas.map(isServingMaster));
+    promoted = replicas.find((_, i) => serving[i]);
+    return promoted !== undefined;
+  });
+  return promoted as RedisServer;
+}
+
+/** Waits until the replicas of a master have told it that they have all it has written so far. */
+export async function untilInStep(master: RedisServer): Promise<void> {
+  await withClient(master, async (client) => {
+    const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
+    await until('the replicas are in step', FAILOVER_MS, async () => {
+      const offsets = [...(await client.info('replication')).matchAll(/^slave\d+:.*offset=(\d+)/gm)];
+      return offsets.length > 0 && offsets.every(([, offset]) => Number(offset) >= wanted);
+    });
+  });
+}
+
+async function isServingMaster(server: RedisServer): Promise<boolean> {
+  return withClient(server, async (client) => {
+    const info = await client.info();
+    if (!info.includes('role:master')) return false;
+    if (!info.includes('cluster_enabled:1')) return true;
+    return String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok');
+  });
+}
+
+/**
+ * Holds a replica back: it is stopped, and its link to the master cut, so that nothing the master takes from here
+ * on is even on the way to it. Answers a function that lets it run again.
+ */
+export async function holdBack(replica: RedisServer, master: RedisServer): Promise<() => void> {
+  process.kill(replica.pid, 'SIGSTOP');
+  await withClient(master, (client) => client.call('CLIENT', 'KILL', 'TYPE', 'replica'));
+  return () => void process.kill(replica.pid, 'SIGCONT');
+}

@@ -1,0 +1,88 @@
+import type { Redis } from 'ioredis';
+import { withClient } from './redis-failover.js';
+import type { RedisServer } from './redis-server.js';
+
+const KEYS_A_STEP = 10;
+const MIGRATE_MS = 10_000;
+
+/**
+ * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: importing, migrating,
+ * key by key, then announced. Answers how many keys were moved.
+ *
+ * @param halfWay called in the middle of each move: one key, if there are any, is with the new master, the others with
+ *   the old
+ */
+export async function moveSlots(
+  from: RedisServer,
+  to: RedisServer,
+  slots: readonly number[],
+  halfWay?: () => Promise<void>,
+): Promise<number> {
+  let moved = 0;
+  for (const slot of slots) {
+    const move = await openMove(from, to, [slot]);
+    if (halfWay) {
+      moved += await move.moveKeys(1);
+      await halfWay();
+    }
+    moved += await move.moveKeys();
+    await move.close();
+  }
+  return moved;
+}
+
+/** Slots on their way: the old master asks others to ask the new one for what it has not got any more. */
+export interface OpenMove {
+  /** Moves the keys there are, at most `most` of each slot; answers how many. */
+  moveKeys(most?: number): Promise<number>;
+  /** Gives the slots to the new master, which must have all their keys by now. */
+  close(): Promise<void>;
+}
+
+export async function openMove(
+  from: RedisServer,
+  to: RedisServer,
+  slots: readonly number[],
+): Promise<OpenMove> {
+  const [source, target] = await Promise.all([from, to].map(idOf));
+  await setSlots(to, slots, 'IMPORTING', source);
+  await setSlots(from, slots, 'MIGRATING', target);
+  return {
+    moveKeys: (most = Infinity) =>
+      withClient(from, async (client) => {
+        let moved = 0;
+        for (const slot of slots) moved += await moveKeysOf(client, to.port, slot, most);
+        return moved;
+      }),
+    async close() {
+      // The new owner first: else a client that the old one sends away may be sent back.
+      await setSlots(to, slots, 'NODE', target);
+      await setSlots(from, slots, 'NODE', target);
+    },
+  };
+}
+
+async function moveKeysOf(source: Redis, port: number, slot: number, most: number): Promise<number> {
+  for (let moved = 0; ;) {
+    const step = Math.min(most - moved, KEYS_A_STEP);
+    const keys = step > 0 ? ((await source.call('CLUSTER', 'GETKEYSINSLOT', slot, step)) as string[]) : [];
+    if (keys.length === 0) return moved;
+    await source.call('MIGRATE', '127.0.0.1', port, '', 0, MIGRATE_MS, 'KEYS', ...keys);
+    moved += keys.length;
+  }
+}
+
+async function setSlots(
+  server: RedisServer,
+  slots: readonly number[],
+  state: string,
+  node: string | undefined,
+): Promise<void> {
+  await withClient(server, (client) =>
+    Promise.all(slots.map((slot) => client.call('CLUSTER', 'SETSLOT', slot, state, node ?? ''))),
+  );
+}
+
+async function idOf(server: RedisServer): Promise<string> {
+  return withClient(server, async (client) => String(await client.call('CLUSTER', 'MYID')));
+}

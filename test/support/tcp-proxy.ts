@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** `request`: from the client to the server. `reply`: back. */
+export type Direction = 'request' | 'reply';
+
+/** A TCP proxy on loopback whose connections can be cut after any byte, or held up. */
+export class TcpProxy {
+  private readonly tunnels = new Set<Tunnel>();
+  private cut: { readonly direction: Direction; left: number } | undefined;
+  private readonly forwarded = { request: 0, reply: 0 };
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: number,
+  ) {
+    server.on('connection', (client) => this.accept(client));
+  }
+
+  /** Forwards to a port of the loopback. */
+  static async start(target: number): Promise<TcpProxy> {
+    const server = createServer({ noDelay: true }).listen(0, '127.0.0.1');
+    const proxy = new TcpProxy(server, target);
+    await once(server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Once: so many bytes more pass in a direction; then, when another would, all connections are cut. */
+  cutAfter(direction: Direction, bytes: number): void {
+    this.cut = { direction, left: bytes };
+  }
+
+  /** Cancels a cut; answers whether it had happened already. */
+  disarm(): boolean {
+    const happened = this.cut === undefined;
+    this.cut = undefined;
+    return happened;
+  }
+
+  /** Counts the bytes that pass from now on; the function answers how many. */
+  count(): () => Readonly<Record<Direction, number>> {
+    const before = { ...this.forwarded };
+    return () => ({
+      request: this.forwarded.request - before.request,
+      reply: this.forwarded.reply - before.reply,
+    });
+  }
+
+  /**
+   * So many bytes more pass to the server on the connections there are. What the client sends then is kept, and the
+   * connection lost for the client. The function lets it arrive at last, and resolves, when the server has had it, with
+   * whether there was anything.
+   */
+  delayAfter(bytes: number): () => Promise<boolean> {
+    const delayed = [...this.tunnels];
+    for (const tunnel of delayed) tunnel.delayAfter(bytes);
+    return async () => (await Promise.all(delayed.map((tunnel) => tunnel.deliver()))).includes(true);
+  }
+
+  async stop(): Promise<void> {
+    this.cutAll();
+    const closed = once(this.server, 'close');
+    this.server.close();
+    await closed;
+  }
+
+  private accept(client: Socket): void {
+    const tunnel = new Tunnel(client, connect({ port: this.target, host: '127.0.0.1', noDelay: true }), {
+      pass: (direction, chunk) => this.pass(direction, chunk),
+      cutAll: () => this.cutAll(),
+      ended: () => void this.tunnels.delete(tunnel),
+    });
+    this.tunnels.add(tunnel);
+  }
+
+  /** The part of a chunk that may pass; a cut follows if that is not all of it. */
+  private pass(direction: Direction, chunk: Buffer): Buffer {
+    let passing = chunk;
+    if (this.cut?.direction === direction) {
+      passing = chunk.subarray(0, this.cut.left);
+      this.cut.left -= passing.length;
+      if (passing.length < chunk.length) this.cut = undefined;
+    }
+    this.forwarded[direction] += passing.length;
+    return passing;
+  }
+
+  private cutAll(): void {
+    for (const tunnel of this.tunnels) tunnel.cut();
+  }
+}
+
+interface Control {
+  pass(direction: Direction, chunk: Buffer): Buffer;
+  cutAll(): void;
+  ended(): void;
+}
+
+/** One connection through the proxy. */
+class Tunnel {
+  private isCut = false;
+  /** How much of the request may pass before the rest is kept. */
+  private before = Infinity;
+  private readonly kept: Buffer[] = [];
+
+  constructor(
+    private readonly client: Socket,
+    private readonly server: Socket,
+    private readonly control: Control,
+  ) {
+    client.on('data', (chunk: Buffer) => this.forward('request', this.keep(chunk), server));
+    server.on('data', (chunk: Buffer) => this.forward('reply', chunk, client));
+    // An error is followed by the end of the connection, which is all that matters here.
+    for (const socket of [client, server]) socket.on('error', () => undefined);
+    client.on('close', () => {
+      if (this.kept.length === 0) this.cut();
+    });
+    server.on('close', () => this.cut());
+  }
+
+  delayAfter(bytes: number): void {
+    this.before = bytes;
+  }
+
+  async deliver(): Promise<boolean> {
+    this.before = Infinity;
+    if (this.kept.length === 0 || this.server.closed) return false;
+    const closed = once(this.server, 'close');
+    this.server.end(Buffer.concat(this.kept));
+    await closed;
+    return true;
+  }
+
+  /** Ends both sides; what has been written still arrives. */
+  cut(): void {
+    this.isCut = true;
+    // Whatever still comes is of no interest, but is read, so that the ends are seen.
+    this.client.end();
+    this.server.end();
+    this.control.ended();
+  }
+
+  private keep(chunk: Buffer): Buffer {
+    const passing = chunk.subarray(0, this.before);
+    this.before -= passing.length;
+    if (passing.length < chunk.length) {
+      this.kept.push(chunk.subarray(passing.length));
+      this.client.end();
+    }
+    return passing;
+  }
+
+  private forward(direction: Direction, chunk: Buffer, to: Socket): void {
+    if (this.isCut || chunk.length === 0) return;
+    const passing = this.control.pass(direction, chunk);
+    to.write(passing);
+    if (passing.length < chunk.length) this.control.cutAll();
+  }
+}
