@@ -24,5 +24,5 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Listening beyond loopback without keys has to be allowed by name: docker run --env AUTH=none, as docker-compose.yml does.
+# Listening beyond loopback takes AUTH=keys (docker run --env AUTH=keys), or AUTH=none, as docker-compose.yml has it.
 CMD ["node", "dist/src/main.js"]
