@@ -38,15 +38,15 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     expect((await call(app, 'POST', '/v1/filters', filter)).status).toBe(201);
   });
   afterAll(async () => {
-    await app?.close();
-    await watched?.stop();
+    await app.close();
+    await watched.stop();
   });
 
   it('when the master is killed: 503 until another is promoted, then by itself again; nothing answered is lost', async () => {
     const sent: Sent[] = [];
-    let running = true;
+    const ended = new AbortController();
     const load = (async () => {
-      while (running) {
+      while (!ended.signal.aborted) {
         const [key, item] = [randomUUID(), `item ${sent.length}`];
         sent.push({ key, item, answer: await add(key, item) });
         await sleep(2);
@@ -59,7 +59,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
       RECOVERY_MS,
       async () => (await add(randomUUID(), 'probe')).status === 200,
     );
-    running = false;
+    ended.abort();
     await load;
 
     for (const { answer } of sent) {

@@ -30,8 +30,8 @@ describe.each([0, 1])(
       });
     });
     afterAll(async () => {
-      await store?.close();
-      await cluster?.stop();
+      await store.close();
+      await cluster.stop();
     });
 
     let before: Filter;

@@ -26,7 +26,7 @@ function tlsTests(): void {
   });
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
-    await server?.stop();
+    await server.stop();
     await removeProgram();
   });
 

@@ -70,8 +70,8 @@ describe('a change is answered when a replica has it', () => {
     await Promise.all(stores.splice(0).map((one) => one.close()));
   });
   afterAll(async () => {
-    client?.disconnect();
-    await Promise.all([master?.stop(), replica?.stop()]);
+    client.disconnect();
+    await Promise.all([master.stop(), replica.stop()]);
   });
 
   async function open(waitReplicas = 1, timeoutMs = TIMEOUT_MS): Promise<RedisStore> {

@@ -12,7 +12,6 @@ storeContract(movingCluster, (subject) => {
       ask: await harness.errors('ASK'),
       tryAgain: await harness.errors('TRYAGAIN'),
     };
-    console.log(seen, errors);
     expect(seen.keys).toBeGreaterThan(100);
     expect(Math.min(...Object.values(errors))).toBeGreaterThan(0);
   });

@@ -8,7 +8,7 @@ import { narrow } from './narrow.js';
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
 /** Redis replicates after it has answered. By this time, in ms, a replica has surely had what was answered. */
-export const LAST_WRITES: Losses = { reachMs: 1_000, evenIfRead: false };
+export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
 
 /** Changes wait for a replica, reads for nothing: only what no change was answered for may be lost. */
 export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };

@@ -6,7 +6,7 @@ import { moveSlots } from '../support/redis-slots.js';
 import type { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import type { Answers } from './answers.js';
-import { between, NEXT_ANSWER_MS, type FaultSource, type System } from './system.js';
+import { between, type FaultSource, type System } from './system.js';
 import { storeCut, storePause } from './store-faults.js';
 import { servicesOn } from './systems.js';
 
@@ -43,7 +43,7 @@ class Shard {
   async fail(lagMs: number, answers: Answers): Promise<number> {
     const letRun = lagMs > 0 ? await holdBack(this.replica, this.master) : undefined;
     await sleep(lagMs);
-    await answers.next(NEXT_ANSWER_MS);
+    await answers.next(MOST_LAG_MS);
     const diedAt = performance.now();
     await this.master.kill('SIGKILL');
     letRun?.();

@@ -74,6 +74,7 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not, naming no host and no secret. */
   readonly reason?: string;
+  /** For everyone, too: they name no filter either. */
   readonly warnings: readonly string[];
 }
 

@@ -62,7 +62,7 @@ describe('a filter of which something is missing', () => {
     expect([...(await store.counters.check(whole, positions(whole, keys(500))))]).not.toContain(0);
     expect(await store.readiness()).toMatchObject({
       ready: true,
-      warnings: ['part of filter hurt is missing'],
+      warnings: ['part of a filter is missing'],
     });
   });
 

@@ -174,7 +174,8 @@ export class EmbeddedStore implements Store {
       const lost = await this.engine.read((memory) =>
         [...memory.filters.values()].filter(({ lost }) => lost),
       );
-      return { ready: true, warnings: lost.map(({ filter }) => `part of filter ${filter.name} is missing`) };
+      const filters = lost.length === 1 ? 'a filter' : `${lost.length} filters`;
+      return { ready: true, warnings: lost.length > 0 ? [`part of ${filters} is missing`] : [] };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return { ready: false, reason: error.message, warnings: [] };
