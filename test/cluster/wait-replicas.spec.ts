@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Filter, Operation, Store } from '#store';
@@ -174,6 +175,25 @@ describe('a change is answered when a replica has it', () => {
     const next = add(patient, filter, ['b']);
     process.kill(replica.pid, 'SIGCONT');
     expect(await next).toEqual([1]);
+  });
+
+  it('a server that forgets its scripts again and again: every call is answered, and done once', async () => {
+    const patient = await open(1, 20_000);
+    const filter = await makeFilter(patient, { semantics: 'multiset', errorRate: 1e-6 });
+    const ended = new AbortController();
+    const forgetting = (async () => {
+      while (!ended.signal.aborted) {
+        await client.script('FLUSH');
+        await sleep(1);
+      }
+    })();
+    try {
+      for (const item of items(100)) expect(await add(patient, filter, [item])).toEqual([1]);
+    } finally {
+      ended.abort();
+      await forgetting;
+    }
+    expect(await count(patient, filter, items(100))).toEqual(items(100).map(() => 1));
   });
 
   it('with fewer replicas than asked for readiness warns, and says so', async () => {

@@ -128,6 +128,20 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(await keysOf(subject, old)).toEqual([]);
   });
 
+  it('drop frees what a creation or an import that died had taken, but nothing of one that goes on', async () => {
+    const { store } = subject;
+    const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
+    await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, state: 'creating', since: Date.now() }));
+    const hasty = { ...keyed(), deadline: Date.now() + 300 };
+    await expectRefusal(store.drop(filter.name, filter.kind, hasty), 'FILTER_BUSY');
+    expect(await keysOf(subject, filter)).not.toEqual([]);
+    await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, since: 0 }));
+    await expectRefusal(store.drop(filter.name, 'filter', keyed()), 'FILTER_NOT_FOUND');
+    await store.drop(filter.name, filter.kind, keyed());
+    expect(await keysOf(subject, filter)).toEqual([]);
+    await expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_NOT_FOUND');
+  });
+
   it('drop leaves nothing behind', async () => {
     const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
     expect(await keysOf(subject, filter)).not.toEqual([]);

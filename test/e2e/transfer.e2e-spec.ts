@@ -308,7 +308,7 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
     const file = await download(app, `/v1/filters/${name}/export`);
     expect(file.length).toBeLessThan(1_024);
     const { header } = await readFile(file);
-    const larger = await forged(file, { geometry: { ...header.geometry, segments: 4096 } });
+    const larger = await forged(file, { geometry: { ...header.geometry, pagesPerSegment: 4096 } });
     const tooLarge = await upload(app, `/v1/filters/import?name=${freshName()}`, larger);
     expect(tooLarge).toMatchObject({ status: 422, body: { code: 'FILTER_TOO_LARGE' } });
     const spec = { name: freshName(), type: 'counting', capacity: 1_000, errorRate: 1e-3 };

@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Settled, StoreError, type Filter, type Operation, type Store } from '#store';
+import { Settled, StoreError, type Filter, type Operation, type Part, type Store } from '#store';
 import { RedisStore } from '#store/redis';
-import { add, discover, filterSpec, items, keyed, made, makeFilter, remove } from '../contract/calls.js';
+import {
+  add,
+  discover,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+  type FilterOptions,
+} from '../contract/calls.js';
 import { CounterModel } from '../support/counter-model.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { TcpProxy, type Direction } from '../support/tcp-proxy.js';
@@ -224,16 +234,22 @@ async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknow
 /** Enough for most bytes of the cells not to be zero. */
 const ITEMS = items(100);
 
-/** Making, clearing and dropping a filter of two segments. */
-async function lifeCycle(verb: 'create' | 'clear' | 'drop', { proxy }: Lane): Promise<Subject<unknown>> {
+const IMPORTED = items(20, 'imported');
+
+/** Making, importing, clearing and dropping a filter of two segments. */
+async function lifeCycle(
+  verb: 'create' | 'import' | 'clear' | 'drop',
+  { proxy }: Lane,
+): Promise<Subject<unknown>> {
   const segmentation = { maxSegmentBytes: 4_096, minSegments: 2, minSegmentBytes: 1 };
   const options = { capacity: 100, errorRate: 0.1, segmentation };
   const name = `lane-${proxy.port}-${verb}`;
+  const exported = verb === 'import' ? await exportOf(options) : undefined;
   let filter: Filter | undefined;
   let model: CounterModel | undefined;
   return {
     async prepare() {
-      if (verb === 'create') return;
+      if (verb === 'create' || verb === 'import') return;
       filter = await makeFilter(direct, { ...options, name });
       await add(direct, filter, ['old']);
     },
@@ -243,6 +259,11 @@ async function lifeCycle(verb: 'create' | 'clear' | 'drop', { proxy }: Lane): Pr
         const cleared = await store.clear(name, 'filter', operation);
         return cleared.generation !== filter?.generation;
       }
+      if (exported) {
+        const { filter: original, parts } = exported;
+        const { generation } = await store.transfer.import({ ...original, name }, given(parts), operation);
+        return generation !== original.generation;
+      }
       return (await store.create(filterSpec({ ...options, name }), operation)).created;
     },
     expected: () => (verb === 'drop' ? 'dropped' : true),
@@ -250,6 +271,7 @@ async function lifeCycle(verb: 'create' | 'clear' | 'drop', { proxy }: Lane): Pr
       if (verb === 'drop') return;
       filter = await direct.open(name, 'filter', { fresh: true });
       model = new CounterModel(filter);
+      if (exported) model.add(IMPORTED);
       await expectModel(filter, model);
       expect(await add(direct, filter, ITEMS)).toEqual(model.add(ITEMS));
     },
@@ -263,6 +285,19 @@ async function lifeCycle(verb: 'create' | 'clear' | 'drop', { proxy }: Lane): Pr
       }
     },
   };
+}
+
+/** A filter that holds IMPORTED, and what an export of it has. */
+async function exportOf(options: FilterOptions): Promise<{ filter: Filter; parts: readonly Part[] }> {
+  const filter = await makeFilter(direct, options);
+  await add(direct, filter, IMPORTED);
+  const parts: Part[] = [];
+  for await (const part of direct.transfer.export(filter)) parts.push(part);
+  return { filter, parts };
+}
+
+async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefined> {
+  yield* parts;
 }
 
 type Row = readonly [verb: string, step: number, make: (lane: Lane) => Promise<Subject<unknown>>];
@@ -283,6 +318,7 @@ describe('the connection to Redis, cut after every byte', () => {
     ['lease', 3, () => queue('lease')],
     ['ack', 3, () => queue('ack')],
     ['create', 19, (lane) => lifeCycle('create', lane)],
+    ['import', 19, (lane) => lifeCycle('import', lane)],
     ['clear', 19, (lane) => lifeCycle('clear', lane)],
     ['drop', 19, (lane) => lifeCycle('drop', lane)],
   ])('%s (every %i bytes): the answer of an undisturbed twin, once', (...row) =>
@@ -298,6 +334,7 @@ describe('a command that arrives after its connection was given up and its repea
     ['lease', 20, () => queue('lease')],
     ['ack', 20, () => queue('ack')],
     ['create', 60, (lane) => lifeCycle('create', lane)],
+    ['import', 60, (lane) => lifeCycle('import', lane)],
     ['clear', 60, (lane) => lifeCycle('clear', lane)],
     ['drop', 60, (lane) => lifeCycle('drop', lane)],
   ])('of %s (every %i bytes) changes nothing', (...row) => measured(row, delay, ['request']));

@@ -5,6 +5,7 @@ import { checkHistory, LAST_WRITES, UNANSWERED_WRITES, type Losses } from './che
 import { clusterSystem } from './cluster-system.js';
 import { faultsOf } from './options.js';
 import { run } from './run.js';
+import { summary } from './summary.js';
 import type { System } from './system.js';
 import { embeddedSystem, redisSystem } from './systems.js';
 import { violationText } from './text.js';
@@ -50,6 +51,7 @@ describe.each(RUNS)('the history of services on $store, while faults strike', ({
       try {
         const history = await run(system, { seed: SEED, seconds: SECONDS, clients: CLIENTS, faults });
         const report = checkHistory(history, losses);
+        console.log(summary(history, report));
         const told = report.violations.map((violation) => violationText(violation, history.faults));
         expect(told).toEqual([]);
         expect(report.undecided).toBe(0);

@@ -181,13 +181,16 @@ export interface QueuedItem {
   readonly hash: Uint8Array;
   /** Place in line, the smaller the earlier: a whole number up to MAX_PLACE. */
   readonly place: number;
-  /** Leases so far. */
+  /** Leases so far, up to MAX_ATTEMPT. */
   readonly attempt: number;
   /** UTF-8. */
   readonly payload: Uint8Array;
 }
 
 export const MAX_PLACE = 2 ** 52;
+
+/** Leases that an entry may come with: stores and files count on from there in 32 bits. */
+export const MAX_ATTEMPT = 2 ** 31;
 
 /** The counts of a filter that cannot be found anew from its cells. */
 export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 'removed' | 'refused'>;
@@ -265,7 +268,10 @@ export interface Store {
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
-  /** Removes a filter; answers when its memory is free and no old position can touch anything. */
+  /**
+   * Removes a filter; answers when its memory is free and no old position can touch anything. FILTER_BUSY while it is
+   * being made or cleared; what one that died on the way has left is removed, too.
+   */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 
   /** Empties a filter (and its queue): a new generation with the same parameters and a new seed. */

@@ -5,17 +5,25 @@ import { MAX_SEGMENTS } from './journal.js';
 
 const MEMORY_PAGE = 4096;
 
-/** Zeroed cells, one array a segment: reserved, but claimed page by page as they are written. */
+/** Zeroed cells, one array a segment: reserved, but claimed page by page as they are written. Throws STORE_FULL. */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
+  if (geometry.segments > MAX_SEGMENTS) throw noMemory(geometry, `more than ${MAX_SEGMENTS} segments`);
+  return Array.from({ length: geometry.segments }, () => allocateSegment(geometry));
+}
+
+/** The zeroed cells of one segment. Throws STORE_FULL. */
+export function allocateSegment(geometry: Geometry): Uint8Array {
   try {
-    if (geometry.segments > MAX_SEGMENTS) throw new RangeError(`more than ${MAX_SEGMENTS} segments`);
-    return Array.from({ length: geometry.segments }, () => new Uint8Array(segmentBytes(geometry)));
+    return new Uint8Array(segmentBytes(geometry));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new StoreError('STORE_FULL', `there is no memory for ${filterBytes(geometry)} bytes of cells`, {
-      cause: error,
-    });
+    throw noMemory(geometry, error);
   }
+}
+
+function noMemory(geometry: Geometry, cause: unknown): StoreError {
+  const bytes = filterBytes(geometry);
+  return new StoreError('STORE_FULL', `there is no memory for ${bytes} bytes of cells`, { cause });
 }
 
 /** STORE_FULL if the machine has not so much memory free. */

@@ -35,7 +35,8 @@ export class Commits {
   /**
    * Runs `change` in a write transaction, alone; resolves with what it returned once that is committed. What it
    * throws is thrown, and nothing of it is kept in the database; errors of the port mean that nothing was changed in
-   * memory either. After any other, as after a failed commit, a CommitError says that memory has left the database. `items`: how much work it is.
+   * memory either. After any other, as after a failed commit, a CommitError says that memory has left the database.
+   * `items`: how much work it is.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
     const outcome: { value?: T } = {};

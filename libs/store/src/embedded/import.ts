@@ -1,9 +1,9 @@
-import { filterBytes, segmentBytes } from '#bloom';
+import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { countCells } from '../transfer/cell-counts.js';
 import type { Filter, FilterSpec, Operation, Part } from '../store.js';
 import { encodeBlock } from './block.js';
-import { assertAvailable } from './cell-memory.js';
+import { allocateSegment, assertAvailable } from './cell-memory.js';
 import type { Engine } from './engine.js';
 import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
@@ -115,7 +115,7 @@ class Making {
 
   private async takeCells(segment: number, cells: Uint8Array): Promise<void> {
     // Segment by segment, so that memory grows with what has come, not with what the header says.
-    const bytes = (this.segments[segment] ??= new Uint8Array(segmentBytes(this.state.filter.geometry)));
+    const bytes = (this.segments[segment] ??= allocateSegment(this.state.filter.geometry));
     bytes.set(cells, this.filled);
     this.filled += cells.length;
     if (this.filled < bytes.length) return;

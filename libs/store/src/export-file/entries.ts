@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { segmentOf } from '#bloom';
-import { MAX_PLACE, type QueuedItem } from '../store.js';
+import { MAX_ATTEMPT, MAX_PLACE, type QueuedItem } from '../store.js';
 import { ExportFileError } from './export-file-error.js';
 import { ENTRY_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
@@ -18,11 +18,14 @@ export function decodeEntries(payload: Buffer, { geometry }: ExportHeader, segme
     const place = Number(head.readBigUInt64BE(HASH_BYTES));
     if (place > MAX_PLACE)
       throw new ExportFileError(`a queue entry has the place ${place}: at most ${MAX_PLACE}`);
+    const attempt = head.readUInt32BE(24);
+    if (attempt > MAX_ATTEMPT)
+      throw new ExportFileError(`a queue entry was leased ${attempt} times: at most ${MAX_ATTEMPT}`);
     if (!isUtf8(url)) throw new ExportFileError('a queue entry is not valid UTF-8');
     if (segmentOf(head.readUInt32BE(), geometry.segments) !== segment) {
       throw new ExportFileError(`a queue entry of segment ${segment} belongs to another`);
     }
-    entries.push({ hash: head.subarray(0, HASH_BYTES), place, attempt: head.readUInt32BE(24), payload: url });
+    entries.push({ hash: head.subarray(0, HASH_BYTES), place, attempt, payload: url });
     at = end;
   }
   return entries;

@@ -61,7 +61,7 @@ function parts(): Part[] {
       segment: 1,
       entries: [
         { hash: hash(0x80), place: 0, attempt: 0, payload: new Uint8Array(0) },
-        { hash: hash(0xff), place: 7, attempt: 2 ** 32 - 1, payload: Buffer.from('x') },
+        { hash: hash(0xff), place: 7, attempt: 2 ** 31, payload: Buffer.from('x') },
       ],
     },
     cellsPart(1, second),
@@ -221,7 +221,7 @@ describe('a forged header', () => {
     ],
     ['no segments', geometry({ segments: 0 }), 'segments'],
     ['2^31 segments', geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
-    ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 4096'],
+    ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 1024'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
   ])('with %s is refused', async (_, changes, message) => {
     expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toContain(message);
@@ -236,10 +236,11 @@ describe('forged frames', () => {
   const header = ['H', json(headerJson)] as const;
   const cells = (segment: number, bytes = segmentBytes(GEOMETRY)) =>
     ['C', inSegment(segment, Buffer.alloc(bytes))] as const;
-  const entry = (first: number, place: number, payload: Buffer, length = payload.length) => {
+  const entry = (first: number, place: number, payload: Buffer, length = payload.length, attempt = 0) => {
     const packed = Buffer.alloc(32);
     packed[0] = first;
     packed.writeBigUInt64BE(BigInt(place), 16);
+    packed.writeUInt32BE(attempt, 24);
     packed.writeUInt32BE(length, 28);
     return Buffer.concat([packed, payload]);
   };
@@ -278,6 +279,11 @@ describe('forged frames', () => {
     ],
     ['a payload of no characters', [header, queue(0, entry(0, 0, Buffer.of(0xff)))], 'not valid UTF-8'],
     ['a place beyond all', [header, queue(0, entry(0, 2 ** 53, Buffer.of()))], 'has the place'],
+    [
+      'more leases than there can have been',
+      [header, queue(0, entry(0, 0, Buffer.of(), 0, 2 ** 32 - 1))],
+      'was leased 4294967295 times',
+    ],
   ])('with %s are refused', async (_, frames, message) => {
     expect(await refusal(forged(frames, end))).toContain(message);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   filterBytes,
-  hashScheme,
+  assertKnown,
   MAX_CAPACITY,
   MAX_ERROR_RATE,
   MIN_ERROR_RATE,
@@ -43,7 +43,7 @@ export function encodeHeader(header: ExportHeader): Buffer {
 }
 
 /** Most segments of less than MIN_BYTES_OF_MANY: finding cluster slots for them takes the square of their number. */
-const MANY_SEGMENTS = 4_096;
+const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
 /** k, so that an item's changes can be counted in a byte. */
@@ -108,7 +108,8 @@ function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
 
 function knownScheme(number: number): number {
   try {
-    return hashScheme(number).number;
+    assertKnown(number);
+    return number;
   } catch (cause) {
     throw new ExportFileError(cause instanceof Error ? cause.message : String(cause), { cause });
   }

@@ -1,7 +1,8 @@
 import { StoreError } from '../errors.js';
 
 /** Server errors after which the same call may succeed: nothing was done, or it is safe to do again. */
-const PASSING = /^(LOADING|TRYAGAIN|ASK|MOVED|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS|UNBLOCKED)\b/;
+const PASSING =
+  /^(LOADING|TRYAGAIN|ASK|MOVED|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS|UNBLOCKED)\b/;
 
 const NOT_PERMITTED = /\bNOPERM\b|ACL failure in script|^ERR The user executing the script can't/;
 const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;

@@ -81,6 +81,7 @@ export class LifeCycle {
   async clear(name: string, kind: FilterKind, operation: Operation): Promise<RedisFilter> {
     return this.onEntry('clear', name, operation, recordedFilter, (read, now) => {
       const entry = existing(read, name, kind);
+      if (entry.state === 'creating') throw notFound(name);
       return this.build(read, this.emptied(entry, 'clear', operation, now), operation, 'clear');
     });
   }
@@ -88,6 +89,7 @@ export class LifeCycle {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
     await this.onEntry('drop', name, operation, recalled, async (read, now) => {
+      // One that was never made either, if who was at it is dead: this frees what it had taken.
       const entry = existing(read, name, kind);
       const under = { since: now, operation: identity('drop', operation), retired: allTags(entry) };
       const dropping = { ...entry, state: 'dropping' as const, ...under };
@@ -220,10 +222,12 @@ function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {
 
 function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEntry {
   const { entry } = read;
-  if (!entry || entry.kind !== kind || entry.state === 'creating') {
-    throw new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
-  }
+  if (!entry || entry.kind !== kind) throw notFound(name);
   return entry;
+}
+
+function notFound(name: string): StoreError {
+  return new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
 }
 
 function exists(entry: CatalogueEntry, how: string): StoreError {

@@ -31,11 +31,19 @@ local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {scan[1], run, tonumber(call('HGET', meta, 'removed')), concat(out)}`,
 };
 
+/**
+ * First lines of the scripts that fill a segment. Once it has its counts, which come last, nothing is written by them any
+ * more: a command that a lost connection left behind may arrive when the segment is in use.
+ */
+const CHECK_UNFILLED = `${CHECK_SEGMENT}
+if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
+`;
+
 /** Writes cells of a segment that is being made. ARGV: 3 offset in bytes, 4 cells. */
 export const importCellsScript: Script = {
   name: 'unseenImportCells',
   numberOfKeys: 2,
-  lua: `${CHECK_SEGMENT}
+  lua: `${CHECK_UNFILLED}
 call('SETRANGE', cells, ARGV[3], ARGV[4])
 return 'OK'`,
 };
@@ -47,7 +55,7 @@ return 'OK'`,
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
   numberOfKeys: 4,
-  lua: `${CHECK_SEGMENT}${CHECK_QUEUE}
+  lua: `${CHECK_UNFILLED}${CHECK_QUEUE}
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local packed, at = ARGV[3], 1
@@ -62,11 +70,12 @@ end
 return 'OK'`,
 };
 
-/** Sets the counts of a segment that is being made. ARGV: 3 and on, name and value of each. */
+/** Sets the counts of a segment that is being made, after all else. ARGV: 3 and on, name and value of each. */
 export const importCountsScript: Script = {
   name: 'unseenImportCounts',
   numberOfKeys: 2,
-  lua: `${CHECK_SEGMENT}
+  lua: `${CHECK_UNFILLED}
 for n = 3, #ARGV, 2 do call('HSET', meta, ARGV[n], ARGV[n + 1]) end
+call('HSET', meta, 'filled', 1)
 return 'OK'`,
 };
