@@ -109,8 +109,40 @@ describe('positions', () => {
   });
 
   it('are found when every cell of the page is taken', () => {
-    const { cell } = positionsOf(['all of them'], SEED, { ...geometry, pageCells: 128, hashes: 128 });
-    expect([...cell]).toEqual(Array.from({ length: 128 }, (_, i) => i));
+    const { cell } = positionsOf(['all of them'], SEED, { ...geometry, pageCells: 32, hashes: 32 });
+    expect([...cell]).toEqual(Array.from({ length: 32 }, (_, i) => i));
+  });
+
+  it('are refused for more cells than there can be', () => {
+    expect(() => positionsOf(['a'], SEED, { ...geometry, hashes: 33 })).toThrow(
+      '33 cells an item: at most 32',
+    );
+    expect(() => positionsOf(['a'], SEED, { ...geometry, pageCells: 8 })).toThrow(
+      '9 cells an item: at most 8',
+    );
+  });
+
+  it('are the same in whatever batch a key is: large, of long keys, of every script', () => {
+    const scripts = ['plain', 'ä', '日本', '😀', ''];
+    const keys = Array.from({ length: 5_000 }, (_, i) => scripts[i % scripts.length]! + i);
+    keys[1_000] = 'ß'.repeat(400_000);
+    keys[3_000] = 'x'.repeat(300_000);
+    keys[3_001] = 'y'.repeat(300_000);
+    const { hash, segment, page, cell, hashes } = positionsOf(keys, SEED, geometry);
+    keys.forEach((key, i) => {
+      const alone = positionsOf([key], SEED, geometry);
+      expect([i, ...alone.hash, alone.segment[0], alone.page[0], ...alone.cell]).toEqual([
+        i,
+        ...hash.subarray(4 * i, 4 * i + 4),
+        segment[i],
+        page[i],
+        ...cell.subarray(hashes * i, hashes * (i + 1)),
+      ]);
+    });
+  });
+
+  it('are refused for halves of a character that a batch would join', () => {
+    expect(() => positionsOf(['a\ud83d', '\ude00b'], SEED, geometry)).toThrow('not well-formed');
   });
 
   it('refuse a seed of another length', () => {

@@ -1,0 +1,85 @@
+import { murmur3x86_128 } from './murmur3';
+import { sipHash128 } from './siphash';
+
+/**
+ * The kernel works on blocks of keys, in memory that is laid out like this; arrays are parallel. The bytes of the keys
+ * come last, because they alone may need more room than there is.
+ */
+export const BLOCK_KEYS: i32 = 1024;
+export const MAX_HASHES: i32 = 32;
+/** Bytes that must be there beyond the last key: words are read whole. */
+export const SLACK: i32 = 8;
+
+/** 16 bytes. */
+export const SEED: usize = 64;
+/** Where each key begins and where it ends, in this memory: two u32 a key. */
+export const SPAN: usize = SEED + 16;
+/** Four u32 a key. */
+export const HASH: usize = SPAN + 8 * BLOCK_KEYS;
+/** u32 a key. */
+export const SEGMENT: usize = HASH + 16 * BLOCK_KEYS;
+/** u32 a key. */
+export const PAGE: usize = SEGMENT + 4 * BLOCK_KEYS;
+/** u16, `hashes` of them a key. */
+export const CELL: usize = PAGE + 4 * BLOCK_KEYS;
+export const BYTES: usize = CELL + 2 * MAX_HASHES * BLOCK_KEYS;
+
+/** Hashes `count` keys under a scheme's number, 1 or 2: from SPAN to HASH. */
+export function hash(scheme: i32, count: i32): void {
+  for (let i: usize = 0; i < <usize>count; i++) {
+    const from = load<u32>(SPAN + (i << 3));
+    const length = load<u32>(SPAN + (i << 3), 4) - from;
+    if (scheme === 1) murmur3x86_128(from, length, load<u32>(SEED), HASH + (i << 4));
+    else sipHash128(from, length, SEED, HASH + (i << 4));
+  }
+}
+
+/**
+ * From HASH to SEGMENT, PAGE and CELL. With h the 128-bit hash of a key, h0 picks the segment and h1 the page
+ * (multiply-shift); h2, h3 and h0 seed drawCells. `shift` is 32 less the binary logarithm of the cells of a page.
+ */
+export function place(count: i32, segments: u32, pagesPerSegment: u32, hashes: i32, shift: u32): void {
+  for (let i: usize = 0; i < <usize>count; i++) {
+    const words = HASH + (i << 4);
+    const h0 = load<u32>(words);
+    store<u32>(SEGMENT + (i << 2), scale(h0, segments));
+    store<u32>(PAGE + (i << 2), scale(load<u32>(words, 4), pagesPerSegment));
+    // Scheme 1's last words are equal for keys of up to 8 bytes: mixing in h0 keeps 64 bits of their own.
+    drawCells(
+      load<u32>(words, 8),
+      load<u32>(words, 12) ^ rotl<u32>(h0, 16),
+      hashes,
+      shift,
+      CELL + i * 2 * hashes,
+    );
+  }
+}
+
+/** Maps a 32-bit hash word evenly onto [0, n). */
+function scale(word: u32, n: u32): u32 {
+  return <u32>((<u64>word * n) >> 32);
+}
+
+/**
+ * Draws `hashes` distinct cells into `out`, kept in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), one
+ * full-width draw a cell. Double hashing would do less work, but breaks the error rate inside a page.
+ */
+function drawCells(seed0: u32, seed1: u32, hashes: i32, shift: u32, out: usize): void {
+  // The all-zero state is the generator's one fixed point.
+  let s0: u32 = (seed0 | seed1) === 0 ? 1 : seed0;
+  let s1 = seed1;
+  const end = out + 2 * hashes;
+  let last = out;
+  while (last < end) {
+    const cell: u32 = (rotl<u32>(s0 * 0x9e3779bb, 5) * 5) >>> shift;
+    s1 ^= s0;
+    s0 = rotl<u32>(s0, 26) ^ s1 ^ (s1 << 9);
+    s1 = rotl<u32>(s1, 13);
+    let at = last;
+    while (at > out && <u32>load<u16>(at - 2) > cell) at -= 2;
+    if (at > out && <u32>load<u16>(at - 2) === cell) continue;
+    for (let i = last; i > at; i -= 2) store<u16>(i, load<u16>(i - 2));
+    store<u16>(at, <u16>cell);
+    last += 2;
+  }
+}

@@ -1,0 +1,48 @@
+import { tail64 } from './tail';
+
+/**
+ * SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit
+ * form is their reference implementation's). A pseudorandom function: who does not know the key finds no collisions
+ * but by trying, whatever he knows of the algorithm.
+ *
+ * Hashes `length` bytes at `at` under the 16 bytes at `key` into the 16 at `out`. One long function, because its state
+ * has to be local variables to stay in registers.
+ */
+export function sipHash128(at: usize, length: u32, key: usize, out: usize): void {
+  const k0 = load<u64>(key);
+  const k1 = load<u64>(key, 8);
+  let v0: u64 = k0 ^ 0x736f6d6570736575;
+  let v1: u64 = k1 ^ 0x646f72616e646f6d ^ 0xee;
+  let v2: u64 = k0 ^ 0x6c7967656e657261;
+  let v3: u64 = k1 ^ 0x7465646279746573;
+  // Two words of zeros after the message's last one make the four rounds that close the first half of the result, two
+  // more those of the second.
+  const tail = at + (length & ~7);
+  const firstHalf = tail + 16;
+  const secondHalf = tail + 32;
+  for (; at <= secondHalf; at += 8) {
+    let word: u64 = 0;
+    if (at < tail) word = load<u64>(at);
+    else if (at === tail) word = tail64(at, length & 7) | ((<u64>length) << 56);
+    else if (at === tail + 8) v2 ^= 0xee;
+    v3 ^= word;
+    for (let round = 0; round < 2; round++) {
+      v0 += v1;
+      v1 = rotl<u64>(v1, 13) ^ v0;
+      v0 = rotl<u64>(v0, 32);
+      v2 += v3;
+      v3 = rotl<u64>(v3, 16) ^ v2;
+      v0 += v3;
+      v3 = rotl<u64>(v3, 21) ^ v0;
+      v2 += v1;
+      v1 = rotl<u64>(v1, 17) ^ v2;
+      v2 = rotl<u64>(v2, 32);
+    }
+    v0 ^= word;
+    if (at === firstHalf) {
+      store<u64>(out, v0 ^ v1 ^ v2 ^ v3);
+      v1 ^= 0xdd;
+    }
+  }
+  store<u64>(out, v0 ^ v1 ^ v2 ^ v3, 8);
+}

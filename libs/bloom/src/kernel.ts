@@ -1,0 +1,115 @@
+import type { Geometry } from './geometry.js';
+import { KERNEL_BINARY } from './kernel-binary.js';
+import type { Positions } from './positions.js';
+
+/** What libs/bloom/kernel/positions.ts exports; it says what lies where in the memory, and in what form. */
+interface Exports {
+  hash(scheme: number, count: number): void;
+  place(count: number, segments: number, pagesPerSegment: number, hashes: number, shift: number): void;
+  readonly BLOCK_KEYS: WebAssembly.Global;
+  readonly MAX_HASHES: WebAssembly.Global;
+  readonly SLACK: WebAssembly.Global;
+  readonly SEED: WebAssembly.Global;
+  readonly SPAN: WebAssembly.Global;
+  readonly HASH: WebAssembly.Global;
+  readonly SEGMENT: WebAssembly.Global;
+  readonly PAGE: WebAssembly.Global;
+  readonly CELL: WebAssembly.Global;
+  readonly BYTES: WebAssembly.Global;
+}
+
+const MEMORY_PAGE = 65_536;
+/** Room for a block of short keys; longer ones make it grow. */
+const INITIAL_PAGES = 8;
+
+const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES });
+const kernel = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNEL_BINARY, 'base64')), {
+  env: { memory },
+}).exports as Exports;
+
+/** Keys that the kernel takes at a time. */
+export const BLOCK_KEYS = kernel.BLOCK_KEYS.value;
+/** The most cells that an item can have. */
+export const MAX_HASHES = kernel.MAX_HASHES.value;
+const BYTES = kernel.BYTES.value;
+
+/** The kernel's memory, seen as it is used. */
+class Views {
+  readonly bytes = new Uint8Array(memory.buffer);
+  readonly span = new Uint32Array(memory.buffer, kernel.SPAN.value, 2 * BLOCK_KEYS);
+  readonly hash = new Uint32Array(memory.buffer, kernel.HASH.value, 4 * BLOCK_KEYS);
+  readonly segment = new Uint32Array(memory.buffer, kernel.SEGMENT.value, BLOCK_KEYS);
+  readonly page = new Uint32Array(memory.buffer, kernel.PAGE.value, BLOCK_KEYS);
+  readonly cell = new Uint16Array(memory.buffer, kernel.CELL.value, MAX_HASHES * BLOCK_KEYS);
+}
+
+/** Replaced when the memory grows. */
+let views = new Views();
+const encoder = new TextEncoder();
+
+/** Makes room for so many bytes of keys. */
+function reserve(bytes: number): void {
+  const missing = BYTES + bytes + kernel.SLACK.value - memory.buffer.byteLength;
+  if (missing <= 0) return;
+  memory.grow(Math.ceil(missing / MEMORY_PAGE));
+  views = new Views();
+}
+
+/** Where each of `keys` lies, as UTF-8. */
+function loadKeys(keys: readonly string[]): void {
+  const text = keys.join('');
+  reserve(text.length * 3);
+  const { bytes, span } = views;
+  const { written } = encoder.encodeInto(text, bytes.subarray(BYTES));
+  const ascii = written === text.length;
+  let at = BYTES;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    span[2 * i] = at;
+    at += ascii ? key.length : Buffer.byteLength(key);
+    span[2 * i + 1] = at;
+  }
+  // Half a character at the end of a key and half of one at the next one's start have become one.
+  if (at !== BYTES + written) throw new RangeError('a key is not well-formed Unicode');
+}
+
+/** The part of a filter's description that says where its items lie, apart from its seed. */
+export type Placement = Pick<
+  Geometry,
+  'hashScheme' | 'segments' | 'pagesPerSegment' | 'pageCells' | 'hashes'
+>;
+
+/**
+ * Hashes at most BLOCK_KEYS keys, and writes where they lie into `out`, from its item `at` on. Throws RangeError for
+ * more cells an item than MAX_HASHES or a page has.
+ */
+export function locate(
+  keys: readonly string[],
+  seed: Uint8Array,
+  placement: Placement,
+  out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
+  at: number,
+): void {
+  const { hashScheme, segments, pagesPerSegment, pageCells, hashes } = placement;
+  const most = Math.min(MAX_HASHES, pageCells);
+  if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
+  const count = keys.length;
+  loadKeys(keys);
+  views.bytes.set(seed, kernel.SEED.value);
+  kernel.hash(hashScheme, count);
+  kernel.place(count, segments, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
+  out.hash.set(views.hash.subarray(0, 4 * count), 4 * at);
+  out.segment.set(views.segment.subarray(0, count), at);
+  out.page.set(views.page.subarray(0, count), at);
+  out.cell.set(views.cell.subarray(0, hashes * count), hashes * at);
+}
+
+/** The four words of the 128-bit hash of some bytes, under the number of a hash scheme. */
+export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): Uint32Array {
+  reserve(bytes.length);
+  views.bytes.set(bytes, BYTES);
+  views.bytes.set(seed, kernel.SEED.value);
+  views.span.set([BYTES, BYTES + bytes.length]);
+  kernel.hash(scheme, 1);
+  return views.hash.slice(0, 4);
+}

@@ -1,0 +1,20 @@
+/** The part of WebAssembly's interface that the kernel uses; @types/node 20 has none of it. */
+declare namespace WebAssembly {
+  class Memory {
+    constructor(descriptor: { readonly initial: number });
+    readonly buffer: ArrayBuffer;
+    /** Adds so many pages of 64 KiB. Throws RangeError if there is no memory. */
+    grow(pages: number): number;
+  }
+  interface Module {
+    readonly [Symbol.toStringTag]: string;
+  }
+  const Module: new (binary: Uint8Array) => Module;
+  class Instance {
+    constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, Memory>>>>);
+    readonly exports: object;
+  }
+  interface Global {
+    readonly value: number;
+  }
+}

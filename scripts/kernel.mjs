@@ -1,0 +1,44 @@
+/**
+ * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing and fails if
+ * that file is not what the sources compile to.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import asc from 'assemblyscript/asc';
+import { format } from 'prettier';
+
+const SOURCE = 'libs/bloom/kernel/positions.ts';
+const TARGET = 'libs/bloom/src/kernel-binary.ts';
+const OPTIONS = ['-O3', '--noAssert', '--runtime', 'stub', '--importMemory'];
+
+const { error, stderr, files } = await compile();
+if (error) {
+  console.error(`${SOURCE} does not compile: ${error.message}\n${stderr}`);
+  process.exit(1);
+}
+const text = await format(moduleOf(files.get('kernel.wasm')), { parser: 'typescript', singleQuote: true });
+if (!process.argv.includes('--check')) {
+  writeFileSync(TARGET, text);
+} else if (readFileSync(TARGET, 'utf8') !== text) {
+  console.error(`${TARGET} is not what ${SOURCE} compiles to: npm run kernel writes it`);
+  process.exitCode = 1;
+}
+
+async function compile() {
+  const files = new Map();
+  const result = await asc.main([SOURCE, '-o', 'kernel.wasm', ...OPTIONS], {
+    writeFile: (name, contents) => void files.set(name, contents),
+  });
+  return { error: result.error, stderr: result.stderr.toString(), files };
+}
+
+function moduleOf(binary) {
+  const base64 = Buffer.from(binary).toString('base64');
+  const lines = base64.match(/.{1,100}/g).map((line) => `'${line}'`);
+  return [
+    '// Written by `npm run kernel` from libs/bloom/kernel. Not to be edited.',
+    '',
+    '/** The WebAssembly module of the kernel, in base64. */',
+    `export const KERNEL_BINARY = [${lines.join(',')}].join('');`,
+    '',
+  ].join('\n');
+}
