@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Principal } from '../auth/principal.js';
 import { show } from '../errors/show.js';
-import { routePattern, type Reply, type Request } from '../http/request.js';
+import { routePattern, type Request } from '../http/request.js';
 import type { KeyView } from '../keys/key.view.js';
 import { RootLogger } from '../logging/logger.js';
 import { LineBudget } from './line-budget.js';
@@ -25,10 +25,10 @@ export class AuditLog {
     this.logger = root.child({ audit: true }, { level: root.level === 'silent' ? 'silent' : 'info' });
   }
 
-  /** A call of a route for administrators, allowed or refused. */
-  adminCall(principal: Principal, request: Request, reply: Reply): void {
+  /** A call of a route for administrators, allowed or refused; no `status`: its client left before the answer was out. */
+  adminCall(principal: Principal, request: Request, status: number | undefined): void {
     const call = { ...calledBy(principal), ...called(request), target: targetOf(request) };
-    this.logger.info({ ...call, status: reply.statusCode }, 'admin call');
+    this.logger.info({ ...call, status }, 'admin call');
   }
 
   /** Credentials that were missing or not taken. `reason` is for operators; the caller is not told it. */
@@ -59,9 +59,9 @@ function called(request: Request): object {
   return { requestId: request.id, method: request.method, route: routePattern(request) || 'unknown' };
 }
 
-/** The name or id that a call is about: of the path, or of what is to be made. */
-function targetOf({ params, body }: Request): string | undefined {
+/** The name or id that a call is about: of the path, or of what is to be made, as far as it was read. */
+function targetOf({ params, body, auditTarget }: Request): string | undefined {
   const { name, id } = params as { name?: string; id?: string };
-  const target = name ?? id ?? (body as { name?: unknown } | null | undefined)?.name;
+  const target = name ?? id ?? auditTarget ?? (body as { name?: unknown } | null | undefined)?.name;
   return typeof target === 'string' ? show(target).slice(1, -1) : undefined;
 }

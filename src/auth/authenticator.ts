@@ -45,10 +45,15 @@ export class Authenticator {
   private async isOpen(): Promise<boolean> {
     if (this.seen === 'keys') return false;
     try {
-      this.seen = (await this.keys.any()) ? 'keys' : 'no keys';
+      this.note((await this.keys.any()) ? 'keys' : 'no keys');
     } catch (error) {
       if (this.seen === 'nothing' || !(error instanceof StoreError)) throw error;
     }
     return this.seen === 'no keys';
+  }
+
+  /** A reading that began before the first key was made may end after one that has seen it. */
+  private note(found: 'keys' | 'no keys'): void {
+    if (this.seen !== 'keys') this.seen = found;
   }
 }

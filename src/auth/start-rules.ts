@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
 import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
@@ -10,17 +11,20 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
  * of them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
  *
  * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere, unless
- * CORS_ORIGINS has it. Except while open, only the operator knows the service's names: Host is checked if ALLOWED_HOSTS
- * says them. With AUTH=keys no page has a key that was not given to it, so its origin is left to CORS.
+ * CORS_ORIGINS has it. With AUTH=none others may reach it under its addresses, too, which no page can make up. With
+ * AUTH=keys no page has a key that was not given to it: its origin is left to CORS, and Host is checked only if
+ * ALLOWED_HOSTS says what it may be.
  */
 export class StartRules {
   private readonly hosts: ReadonlySet<string> | undefined;
+  private readonly anyAddress: boolean;
   private readonly origins: ReadonlySet<string>;
   private readonly anyOrigin: boolean;
 
   constructor({ auth, allowedHosts, corsOrigins }: Pick<Config, 'auth' | 'allowedHosts' | 'corsOrigins'>) {
-    const unknown = auth !== 'open' && allowedHosts.length === 0;
+    const unknown = auth === 'keys' && allowedHosts.length === 0;
     this.hosts = unknown ? undefined : new Set([...LOOPBACK, ...allowedHosts]);
+    this.anyAddress = auth === 'none' && allowedHosts.length === 0;
     this.origins = new Set(corsOrigins);
     this.anyOrigin = auth === 'keys';
   }
@@ -28,7 +32,7 @@ export class StartRules {
   /** Throws FORBIDDEN. */
   check(headers: IncomingHttpHeaders): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;
-    if (this.hosts && !this.hosts.has(hostName(host))) {
+    if (!this.isOwnHost(hostName(host))) {
       throw new ProblemError(
         'FORBIDDEN',
         `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,
@@ -43,6 +47,11 @@ export class StartRules {
     }
     if (site === 'cross-site')
       throw new ProblemError('FORBIDDEN', 'requests of web pages of another site are refused');
+  }
+
+  private isOwnHost(name: string): boolean {
+    if (this.hosts === undefined || this.hosts.has(name)) return true;
+    return this.anyAddress && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
   }
 }
 

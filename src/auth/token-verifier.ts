@@ -45,8 +45,11 @@ export class TokenVerifier {
 
   private principal(claims: JWTPayload): Principal {
     const { scopeClaim, prefixClaim } = this.settings;
-    const { sub = '', [prefixClaim]: prefix } = claims;
-    if (sub === '' || sub.length > LONGEST_SUBJECT) throw new Unauthenticated('token: sub');
+    const { [prefixClaim]: prefix } = claims;
+    const sub: unknown = claims.sub;
+    if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) {
+      throw new Unauthenticated('token: sub');
+    }
     // Absent: all names. Anything else that is no prefix must not be taken for that.
     if (prefix !== undefined && (typeof prefix !== 'string' || !PREFIX_PATTERN.test(prefix))) {
       throw new Unauthenticated(`token: ${prefixClaim}`);

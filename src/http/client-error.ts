@@ -1,6 +1,7 @@
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { toProblem } from '../errors/to-problem.js';
+import { onEveryRequest } from './every-request.js';
 import { nextRequestId } from './request-id.js';
 import type { Headers } from './security-headers.js';
 
@@ -8,9 +9,7 @@ const newest = new WeakMap<Socket, ServerResponse>();
 
 /** Remembers the newest answer of each connection, for `answerClientError`. */
 export function rememberAnswers(server: Server): void {
-  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-    server.on(event, ({ socket }: IncomingMessage, response: ServerResponse) => newest.set(socket, response));
-  }
+  onEveryRequest(server, ({ socket }, response) => newest.set(socket, response));
 }
 
 /**

@@ -10,6 +10,8 @@ declare module 'fastify' {
     operationId: string | undefined;
     /** Who asks; undefined on public routes. */
     principal: Principal | undefined;
+    /** What the audit log says the call is about, where neither path nor JSON body do. */
+    auditTarget: string | undefined;
   }
 
   interface FastifyInstance {

@@ -2,6 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Config } from '../config.js';
 import type { Gate } from '../overload/gate.js';
 import { rememberAnswers } from './client-error.js';
+import { discard } from './discard.js';
+import { onEveryRequest } from './every-request.js';
 
 /** How often connections are looked at whose headers are overdue. */
 const CHECK_MS = 1_000;
@@ -12,7 +14,8 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConne
 
 /**
  * The HTTP server below Fastify. Heads are timed by Node, bodies by their readers (streams may take as long as they
- * move), and whoever does not take an answer that is complete, not a byte in `streamIdleMs`, is cut off.
+ * move). Cut off is who does not take an answer that is complete, all of it in `requestTimeoutMs` and some of it in every
+ * `streamIdleMs`; and who has it and goes on with a body that nobody reads: a refused one, or that of a GET.
  */
 export function createHttpServer(handle: RequestListener, gate: Gate, config: ServerConfig): Server {
   const server = createServer({
@@ -25,10 +28,23 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
   });
   server.maxConnections = config.maxConnections;
   rememberAnswers(server);
-  gate.guard(server, (request, response) => {
-    // Node goes back to the keep-alive time once the answer is out.
-    response.once('prefinish', () => request.socket.setTimeout(config.streamIdleMs));
-    handle(request, response);
-  });
+  cutOffSlow(server, config);
+  gate.guard(server, handle);
   return server;
+}
+
+/** Of refusals, too, whoever makes them. */
+function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerConfig): void {
+  onEveryRequest(server, (request, response) => {
+    const { socket } = request;
+    response.once('prefinish', () => {
+      const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
+      response.once('close', () => clearTimeout(late));
+      // Node goes back to the keep-alive time once the answer is out.
+      socket.setTimeout(streamIdleMs);
+    });
+    response.once('finish', () => {
+      if (!request.complete) discard(request);
+    });
+  });
 }

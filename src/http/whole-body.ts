@@ -7,7 +7,7 @@ import { discard } from './discard.js';
 export interface WholeBodyOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** Where the bytes of a body are counted that has not announced them. */
+  /** Where the bytes are counted that were not reserved by the head, whatever it said. */
   readonly slot: Slot | undefined;
 }
 
@@ -17,7 +17,6 @@ export interface WholeBodyOptions {
  */
 export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
   const { maxBytes, timeoutMs, slot } = options;
-  const announced = payload.headers['content-length'];
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -33,7 +32,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes > maxBytes) refuse(tooLarge(maxBytes));
-      else if (announced === undefined && slot?.grow(chunk.length) === false) {
+      else if (slot?.cover(bytes) === false) {
         refuse(overloaded('bytes', slot.bounds.bytes));
       } else chunks.push(chunk);
     };
@@ -47,7 +46,9 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     }, timeoutMs);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
     payload.on('error', () => undefined);
-    if (Number(announced) > maxBytes) refuse(tooLarge(maxBytes));
+    if (Number(payload.headers['content-length']) > maxBytes) refuse(tooLarge(maxBytes));
+    // Its client left while someone else was waited for: nothing more will happen to it.
+    else if (payload.destroyed) onClose();
     else payload.on('data', onData).on('end', onEnd).on('close', onClose);
   });
 }

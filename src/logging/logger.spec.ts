@@ -15,13 +15,13 @@ describe('the log', () => {
     const line = logged((logger) => {
       logger.trace(
         { any: { thing: `x ${KEY} y` }, list: [TOKEN] },
-        `Bearer ${TOKEN} for https://user:secret@host/a`,
+        `Bearer ${TOKEN} for https://user:p@ss@secret@host/a, redis://:se@cret@b.example.`,
       );
     });
     expect(line).toMatchObject({
       any: { thing: 'x unseen_0123456789abcdef_*** y' },
       list: ['***'],
-      msg: 'Bearer *** for https://***@host/a',
+      msg: 'Bearer *** for https://***@host/a, redis://***@b.example.',
     });
   });
 

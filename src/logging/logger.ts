@@ -9,7 +9,8 @@ const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password'
 const MASKS = [
   [/(unseen_[0-9a-f]{16}_)[A-Za-z0-9_-]+/g, '$1***'],
   [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '***'],
-  [/(\/\/)[^\s/?#"\\@]*@/g, '$1***@'],
+  // To the last "@" before the host ends: readers of URLs take those before it for a part of the password.
+  [/(\/\/)[^\s/?#"\\]*@/g, '$1***@'],
 ] as const;
 
 /** The Nest token of the process's logger. */

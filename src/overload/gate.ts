@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import { CATALOGUE } from '../errors/catalogue.js';
 import type { ProblemBody } from '../errors/problem.js';
 import { discard } from '../http/discard.js';
+import { whenOver } from '../http/exchange-end.js';
 import { nextRequestId } from '../http/request-id.js';
 import type { Headers } from '../http/security-headers.js';
 import { demandOf } from './demand.js';
-import { Exchanges } from './exchanges.js';
 import type { Bounded, InFlight } from './in-flight.js';
 import { overloaded } from './refusal.js';
 import { assignSlot } from './slots.js';
@@ -28,7 +28,6 @@ export interface GateOptions {
  * framework, because a refusal must cost a fraction of an answer: if it does not, refusing is the overload.
  */
 export class Gate {
-  private readonly exchanges = new Exchanges();
   private readonly turns = new Turns();
   private readonly problems: Readonly<Record<Bounded, ProblemBody>>;
   private loggedAt = -Infinity;
@@ -48,7 +47,6 @@ export class Gate {
 
   /** Lets requests of `server` through to `handle` as there is room. */
   guard(server: Server, handle: RequestListener): void {
-    this.exchanges.watch(server);
     const take: RequestListener = (request, response) => this.take(request, response, handle);
     // Other expectations than 100-continue may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
     server.on('request', take).on('checkExpectation', take);
@@ -70,7 +68,7 @@ export class Gate {
       return;
     }
     assignSlot(request, slot);
-    this.exchanges.begin(request.socket, response, slot);
+    whenOver(request, response, () => slot.release());
     if (kind === 'probes') handle(request, response);
     else {
       this.turns.begin(bytes, () => {

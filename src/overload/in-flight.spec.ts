@@ -41,8 +41,9 @@ describe('a slot', () => {
   it('grows while there is room, and gives all back', () => {
     const inFlight = new InFlight(BOUNDS);
     const slot = admitted(inFlight, 'requests', 0);
-    expect(slot.grow(70)).toBe(true);
-    expect(slot.grow(31)).toBe(false);
+    expect(slot.cover(70)).toBe(true);
+    expect(slot.cover(30)).toBe(true);
+    expect(slot.cover(101)).toBe(false);
     expect(inFlight.refused('bytes')).toBe(1);
     expect(inFlight.count('bytes')).toBe(70);
     slot.release();

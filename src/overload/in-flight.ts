@@ -96,10 +96,11 @@ export class Slot {
     return this.inFlight.bounds;
   }
 
-  /** Takes so many bytes more; false if there is no room. */
-  grow(bytes: number): boolean {
-    if (this.uses > 0 && !this.inFlight.grow(bytes)) return false;
-    this.bytes += bytes;
+  /** Takes what it lacks for so many bytes in all; false if there is no room. */
+  cover(bytes: number): boolean {
+    if (bytes <= this.bytes) return true;
+    if (this.uses > 0 && !this.inFlight.grow(bytes - this.bytes)) return false;
+    this.bytes = bytes;
     return true;
   }
 

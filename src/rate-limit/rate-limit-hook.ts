@@ -3,6 +3,7 @@ import { ANONYMOUS } from '../auth/principal.js';
 import { discard } from '../http/discard.js';
 import { isProbe } from '../http/probes.js';
 import { routePattern, type Request } from '../http/request.js';
+import { slotOf } from '../overload/slots.js';
 import type { RateLimit } from './rate-limit.js';
 
 /** Holds callers to the limit, before a body is read; a streamed one counts as one request. After authentication. */
@@ -10,12 +11,19 @@ export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): voi
   server.addHook('onRequest', async (request) => {
     if (isProbe(routePattern(request))) return;
     try {
-      await rateLimit.count(callerOf(request));
+      await counted(rateLimit, request);
     } catch (error) {
       discard(request.raw);
       throw error;
     }
   });
+}
+
+/** Keeps the request's slot meanwhile: clients that give up on a slow Redis and come again must not pile up calls. */
+function counted(rateLimit: RateLimit, request: Request): Promise<void> {
+  const count = (): Promise<void> => rateLimit.count(callerOf(request));
+  const slot = slotOf(request.raw);
+  return slot ? slot.during(count) : count();
 }
 
 /** Who is counted: the principal, or the address where everyone is the same one. */

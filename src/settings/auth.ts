@@ -30,10 +30,7 @@ export function authMode(read: SettingReader, host: string, hasIssuer: boolean):
   return auth ?? 'open';
 }
 
-/**
- * With `open` the service's names are always checked. Otherwise only if they are said: only the operator knows under
- * which names others reach it.
- */
+/** What was said, with HOST: unless nothing was, and others may reach the service under names that only its operator knows. */
 export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
   const names = read.list(
     'ALLOWED_HOSTS',
@@ -50,7 +47,7 @@ export function webOrigins(read: SettingReader): string[] {
   const origins = read.list('CORS_ORIGINS', /^https?:\/\/[^\s/?#@*]+$/i, allowed);
   return origins.map((text) => {
     if (!URL.canParse(text)) {
-      throw new ConfigError(`CORS_ORIGINS is ${JSON.stringify(text)}: allowed is ${allowed}`);
+      throw new ConfigError(`CORS_ORIGINS is ${show(text)}: allowed is ${allowed}`);
     }
     return new URL(text).origin;
   });

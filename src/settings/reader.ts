@@ -1,3 +1,5 @@
+import { show } from '../errors/show.js';
+
 /** A setting that cannot be used. The message names variable, value and what is allowed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -19,9 +21,7 @@ export class SettingReader {
     if (value === undefined) return fallback;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     if (number >= min && number <= max) return number;
-    throw new ConfigError(
-      `${name} is ${JSON.stringify(value)}: allowed is a whole number from ${min} to ${max}`,
-    );
+    throw new ConfigError(`${name} is ${show(value)}: allowed is a whole number from ${min} to ${max}`);
   }
 
   optionalWhole(name: string, min: number, max: number): number | undefined {
@@ -33,7 +33,7 @@ export class SettingReader {
     if (value === undefined) return fallback;
     const found = allowed.find((candidate) => candidate === value);
     if (found !== undefined) return found;
-    throw new ConfigError(`${name} is ${JSON.stringify(value)}: allowed is ${allowed.join(', ')}`);
+    throw new ConfigError(`${name} is ${show(value)}: allowed is ${allowed.join(', ')}`);
   }
 
   list(name: string, entry: RegExp, allowed: string): string[] {
@@ -41,7 +41,7 @@ export class SettingReader {
     if (value === undefined) return [];
     const entries = value.split(',').map((part) => part.trim());
     if (entries.every((part) => entry.test(part))) return entries;
-    throw new ConfigError(`${name} is ${JSON.stringify(value)}: allowed is ${allowed}`);
+    throw new ConfigError(`${name} is ${show(value)}: allowed is ${allowed}`);
   }
 
   /** The value is not shown: it may hold a password. */

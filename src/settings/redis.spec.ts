@@ -63,6 +63,14 @@ describe('settings of Redis', () => {
     [{ ...sentinel, REDIS_SENTINEL_USERNAME: 'u' }, /^REDIS_SENTINEL_USERNAME is set, but/],
     [{ REDIS_URL: 'redis://h', REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
     [{ REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
+    [
+      { REDIS_CLUSTER: 'redis://u:hidden@h:1' },
+      /^REDIS_CLUSTER is "redis:\/\/\*\*\*@h:1": allowed is host:port/,
+    ],
+    [
+      { ...sentinel, REDIS_SENTINEL: 'u:hidden@h:1,b:1' },
+      /^REDIS_SENTINEL is "u:\*\*\*@h:1,b:1": allowed is/,
+    ],
     [{ ...cluster, REDIS_USERNAME: 'u' }, /^REDIS_USERNAME is set, but REDIS_PASSWORD is not/],
     [{ ...cluster, REDIS_TLS: 'yes' }, /^REDIS_TLS is "yes": allowed is true, false$/],
     [{ REDIS_URL: 'redis://h', REDIS_TLS: 'true' }, /^REDIS_TLS is "true", but REDIS_URL/],

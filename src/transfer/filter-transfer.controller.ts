@@ -1,15 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Header,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  type StreamableFile,
-} from '@nestjs/common';
+import { Controller, Get, Header, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FilterView, filterView } from '../filters/filter.view.js';
 import { Caller } from '../auth/caller.js';
@@ -39,13 +28,13 @@ export class FilterTransferController {
   @Post('import')
   @ImportRoute({ summary: 'Make a filter of an export', answer: FilterView, codes: ['FILTER_NOT_FOUND'] })
   async import(
-    @Body() body: unknown,
+    @Req() request: Request,
     @Query(ShallowPipe) query: ImportQueryDto,
     @Mutation() operation: RequestOperation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<FilterView> {
-    const { filter, stats } = await this.transfer.import('filter', body, query.name, operation, caller);
+    const { filter, stats } = await this.transfer.import('filter', request, query.name, operation, caller);
     return answerCreated(reply, '/v1/filters', { view: filterView(filter, stats), created: true });
   }
 }

@@ -56,17 +56,20 @@ export class TransferService {
   /** Makes a filter of an export, under the name it had or another. Nothing changes before the file has been read. */
   async import(
     kind: FilterKind,
-    body: unknown,
+    request: Request,
     name: string | undefined,
     operation: RequestOperation,
     caller: Principal,
   ): Promise<Described> {
+    const { body } = request;
+    request.auditTarget = name;
     if (!(body instanceof StreamedBody)) {
       throw new ProblemError('UNSUPPORTED_MEDIA_TYPE', `send an export as ${EXPORT_TYPES.join(' or ')}`);
     }
     const file = new ExportFileReader(body.chunks(streamLimits(this.config)));
     try {
       const header = await file.header();
+      request.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
       const identity = identified(operation, header, spec);
       const described = await this.catalogue.import(spec, file.parts(header), identity, caller);

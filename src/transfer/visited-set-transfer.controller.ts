@@ -1,15 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Header,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  type StreamableFile,
-} from '@nestjs/common';
+import { Controller, Get, Header, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller } from '../auth/caller.js';
 import type { Principal } from '../auth/principal.js';
@@ -46,13 +35,13 @@ export class VisitedSetTransferController {
     codes: ['VISITED_SET_NOT_FOUND'],
   })
   async import(
-    @Body() body: unknown,
+    @Req() request: Request,
     @Query(ShallowPipe) query: ImportQueryDto,
     @Mutation() operation: RequestOperation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<VisitedSetView> {
-    const described = await this.transfer.import('visited-set', body, query.name, operation, caller);
+    const described = await this.transfer.import('visited-set', request, query.name, operation, caller);
     return answerCreated(reply, '/v1/visited-sets', { view: visitedSetView(described), created: true });
   }
 }

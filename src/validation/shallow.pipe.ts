@@ -1,6 +1,7 @@
 import { Inject, Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { batchLimits, type BatchLimits } from '../batches/limits.js';
+import { refusedEntry } from '../batches/well-formed-batch.js';
 import { Config } from '../config.js';
 import { ProblemError, type Fault } from '../errors/problem.js';
 import { show } from '../errors/show.js';
@@ -31,7 +32,7 @@ export function validateShallow<T extends object>(type: DtoType<T>, value: unkno
   if (errors.length === 0) return dto;
   throw refused(
     errors.map(({ property, constraints }) => ({
-      pointer: `#/${property}`,
+      pointer: pointerTo(property, refusedEntry(dto, property)),
       detail: Object.values(constraints ?? {})[0] ?? `${property} is not valid`,
     })),
   );
@@ -39,6 +40,10 @@ export function validateShallow<T extends object>(type: DtoType<T>, value: unkno
 
 function refused(errors: readonly Fault[]): ProblemError {
   return new ProblemError('VALIDATION_FAILED', errors.map(({ detail }) => detail).join('; '), { errors });
+}
+
+function pointerTo(property: string, index: number | undefined): string {
+  return index === undefined ? `#/${property}` : `#/${property}/${index}`;
 }
 
 function unknownMember(name: string, declared: ReadonlySet<string>): Fault {

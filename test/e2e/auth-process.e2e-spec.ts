@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { bearer } from '../support/credentials.js';
 import { AUDIENCE, startIssuer } from '../support/issuer.js';
+import { postHead, RawClient } from '../support/raw-client.js';
 import { startRedis } from '../support/redis-server.js';
 import {
   removeProgram,
@@ -227,6 +228,41 @@ describe('the audit log', () => {
     expect(audited(service.stdout())).toEqual(expected);
     expect([made, refused, absent, bad, dropped, revoked].map(({ status }) => status)).toEqual([
       201, 403, 404, 400, 204, 204,
+    ]);
+  });
+
+  it('has calls whose clients leave before the answer, without a status', async () => {
+    const service = await start();
+    const port = Number(new URL(await service.url()).port);
+    const json = { 'content-type': 'application/json', 'content-length': 99 };
+    const client = await RawClient.connect(port);
+    await new Promise((sent) => client.socket.write(`${postHead('/v1/filters', json)}{"name":`, sent));
+    client.destroy();
+    await until('it is logged', PATIENCE_MS, async () => audited(service.stdout()).length > 0);
+    expect(audited(service.stdout())).toEqual([
+      {
+        principal: { id: 'anonymous', name: 'anonymous' },
+        ...{ requestId: expect.any(String), method: 'POST', route: '/v1/filters', msg: 'admin call' },
+      },
+    ]);
+  });
+
+  it('names what an import makes, or would have made', async () => {
+    const service = await start();
+    const url = await service.url();
+    await send(url, 'POST', '/v1/filters', {}, { name: 'pages', ...FILTER });
+    const file = Buffer.from(await (await fetch(`${url}/v1/filters/pages/export`)).arrayBuffer());
+    const headers = { 'content-type': 'application/octet-stream' };
+    for (const query of ['', '?name=copy']) {
+      await fetch(`${url}/v1/filters/import${query}`, { method: 'POST', headers, body: file });
+    }
+    await fetch(`${url}/v1/filters/import`, { method: 'POST', headers, body: 'no export' });
+    await until('all is logged', PATIENCE_MS, async () => audited(service.stdout()).length >= 5);
+    const imports = audited(service.stdout()).filter(({ route }) => route === '/v1/filters/import');
+    expect(imports.map(({ status, target }) => [status, target])).toEqual([
+      [409, 'pages'],
+      [201, 'copy'],
+      [400, undefined],
     ]);
   });
 

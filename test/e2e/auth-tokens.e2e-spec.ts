@@ -64,6 +64,8 @@ describe('tokens of an issuer', () => {
       'of no issuer': { iss: undefined },
       'of nobody': { sub: undefined },
       'of an empty name': { sub: '' },
+      'of a name that is no text': { sub: 7 },
+      'of a list of names': { sub: ['a'] },
       'of a long name': { sub: 'x'.repeat(256) },
       'with a prefix that is none': { unseen_prefix: 'acme' },
       'with an empty prefix': { unseen_prefix: '' },

@@ -141,22 +141,25 @@ describe('batches', () => {
     invalid('POST', `/v1/filters/${filter}/items/add`, body);
 
   it.each([
-    ['no array', { items: 'a' }, 'items must be an array'],
-    ['absent', {}, 'items must be an array'],
-    ['a number', { items: ['a', 7] }, '[1] must be a string'],
-    ['null', { items: [null] }, '[0] must be a string'],
-    ['an array', { items: [['a']] }, '[0] must be a string'],
-    ['an empty string', { items: ['a', 'b', ''] }, '[2] must not be empty'],
-    ['9 KB', { items: ['a', 'x'.repeat(9 * 1024)] }, '[1] must have at most 8192 bytes'],
+    ['no array', { items: 'a' }, '#/items', 'items must be an array'],
+    ['absent', {}, '#/items', 'items must be an array'],
+    ['a number', { items: ['a', 7] }, '#/items/1', '[1] must be a string'],
+    ['null', { items: [null] }, '#/items/0', '[0] must be a string'],
+    ['an array', { items: [['a']] }, '#/items/0', '[0] must be a string'],
+    ['an empty string', { items: ['a', 'b', ''] }, '#/items/2', '[2] must not be empty'],
+    ['9 KB', { items: ['a', 'x'.repeat(9 * 1024)] }, '#/items/1', '[1] must have at most 8192 bytes'],
     [
       '9 KB of three-byte characters',
       { items: ['€'.repeat(3 * 1024)] },
+      '#/items/0',
       'at most 8192 bytes in UTF-8, not 9216',
     ],
-    ['too many', { items: Array<string>(10_001).fill('a') }, 'at most 10000 entries, not 10001'],
-    ['an unknown member', { items: ['a'], urls: [] }, '"urls" is no member'],
-  ])('refuses %s', async (_, body, detail) => {
-    expect((await add(body)).detail).toContain(detail);
+    ['too many', { items: Array<string>(10_001).fill('a') }, '#/items', 'at most 10000 entries, not 10001'],
+    ['an unknown member', { items: ['a'], urls: [] }, '#', '"urls" is no member'],
+  ])('refuses %s', async (_, body, pointer, detail) => {
+    const problem = await add(body);
+    expect(problem.detail).toContain(detail);
+    expect(problem.errors).toMatchObject([{ pointer, detail: problem.detail }]);
   });
 
   it('takes 10,000 items, and items of exactly 8 KiB', async () => {

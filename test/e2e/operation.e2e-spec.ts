@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ERROR_CODES } from '../../src/errors/catalogue.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { makeKey } from '../support/credentials.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
@@ -49,6 +50,42 @@ describe.each(STORES)('operation over HTTP, $name store', ({ start }) => {
       true,
     );
     expect(lines.some((line) => line.startsWith('process_resident_memory_bytes '))).toBe(true);
+  });
+});
+
+describe('metrics', () => {
+  it('have as many series whoever calls, whatever is asked for, and at most 100 of each gauge of filters', async () => {
+    const app = await startApp({ AUTH: 'keys' });
+    try {
+      const { headers } = await makeKey(app, 'admin');
+      const series = async (begin: string): Promise<number> => {
+        const text = await (await fetch(`${app.url}/metrics`, { headers })).text();
+        return text.split('\n').filter((line) => line.startsWith(begin)).length;
+      };
+      const tenant = async (prefix: string): Promise<void> => {
+        const key = await makeKey(app, 'write', { prefix });
+        for (const [method, path] of [
+          ['GET', `/v1/filters/${prefix}a`],
+          ['DELETE', `/v1/filters/${prefix}a`],
+          ['GET', `/nowhere/${prefix}`],
+          ['PUT', `/v1/filters/${prefix}a/items/add`],
+        ] as const) {
+          await call(app, method, path, undefined, key.headers);
+        }
+      };
+      await tenant('t0-');
+      await series('unseen_');
+      const before = await series('unseen_');
+      for (let i = 1; i <= 20; i++) await tenant(`t${i}-`);
+      expect(await series('unseen_')).toBe(before);
+      for (let i = 0; i <= 100; i++) {
+        const filter = { name: freshName(), type: 'counting', capacity: 10, errorRate: 0.1 };
+        expect((await call(app, 'POST', '/v1/filters', filter, headers)).status).toBe(201);
+      }
+      expect(await series('unseen_filter_items{')).toBe(100);
+    } finally {
+      await app.close();
+    }
   });
 });
 

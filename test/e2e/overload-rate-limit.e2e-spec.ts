@@ -5,6 +5,9 @@ import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { jsonPost, RawClient } from '../support/raw-client.js';
+import { until } from '../support/until.js';
+import { GONE_MS, inFlight, untilIdle } from './in-flight.js';
 import { STORES } from './stores.js';
 
 const LIMIT = 3;
@@ -137,13 +140,37 @@ describe('the rate limit of several instances on one Redis', () => {
       REDIS_TIMEOUT_MS: '200',
     });
     try {
-      await redis.kill('SIGSTOP');
+      process.kill(redis.pid, 'SIGSTOP');
       const answers = await Promise.all(times(4, list(app)).map((ask) => ask()));
       const away = { status: 503, body: { code: 'STORE_UNAVAILABLE' } };
       for (const answer of answers) expect(answer).toMatchObject(away);
     } finally {
-      await redis.kill('SIGCONT');
+      process.kill(redis.pid, 'SIGCONT');
       await app.close();
+    }
+  });
+});
+
+describe('a request that is being counted when its client leaves', () => {
+  it('keeps its place, so that retries do not pile up behind a slow Redis', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ AUTH: 'none', RATE_LIMIT: '1000', REDIS_URL: redis.url });
+    try {
+      await list(app)();
+      process.kill(redis.pid, 'SIGSTOP');
+      // Planning asks the store for nothing: it is the count that is waited for.
+      const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
+      const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
+      await until('it is in flight', GONE_MS, async () => inFlight(app)['requests'] === 1);
+      client.destroy();
+      await sleep(200);
+      expect(inFlight(app)).toMatchObject({ requests: 1 });
+      process.kill(redis.pid, 'SIGCONT');
+      await untilIdle(app);
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+      await app.close();
+      await redis.stop();
     }
   });
 });

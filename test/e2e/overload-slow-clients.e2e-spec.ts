@@ -114,6 +114,27 @@ describe('a slow or endless client is cut off', () => {
     }
   });
 
+  it('whose body nobody wants, its request refused or not', async () => {
+    const requests = [
+      ['GET /healthz', '127.0.0.1', 200],
+      ['GET /v1/filters', 'evil.example', 403],
+      ['POST /nowhere', '127.0.0.1', 404],
+      ['PUT /v1/filters', '127.0.0.1', 405],
+    ] as const;
+    for (const [line, host, status] of requests) {
+      const endless = await client();
+      endless.send(`${line} HTTP/1.1\r\nhost: ${host}\r\ntransfer-encoding: chunked\r\n\r\n`);
+      expect([line, (await endless.answer()).status]).toEqual([line, status]);
+    }
+    await until('all connections to be cut', GONE_MS, async () => {
+      for (const endless of clients) {
+        if (!endless.socket.destroyed && endless.socket.writableLength < MIB)
+          endless.send(chunk('x'.repeat(KIB)));
+      }
+      return (await connections(app)) === 0;
+    });
+  });
+
   it('and a client that is only not fast is served', async () => {
     const body = JSON.stringify({ items: ['slow'] });
     const slow = (await client()).send(
@@ -126,6 +147,23 @@ describe('a slow or endless client is cut off', () => {
     expect(await slow.answer()).toMatchObject({ status: 200 });
     expect(inFlight(app)['streams']).toBe(0);
   });
+});
+
+it('a client that sips its answers, never pausing for long, is cut off, too', async () => {
+  const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
+  const sipping = await RawClient.connect(app.port, false);
+  try {
+    sipping.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(200));
+    let sipped = 0;
+    await until('the connection to be cut', GONE_MS, async () => {
+      sipped += (sipping.socket.read(16 * KIB) as string | null)?.length ?? 0;
+      return (await connections(app)) === 0;
+    });
+    expect(sipped).toBeGreaterThan(MIB / 4);
+  } finally {
+    sipping.destroy();
+    await app.close();
+  }
 });
 
 function connections(app: TestApp): Promise<number> {

@@ -120,6 +120,19 @@ describe('a service with all it may take in flight', () => {
     expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('MAX_BYTES_IN_FLIGHT') });
   });
 
+  it('counts a body as it comes whose head did not say that it would be read whole', async () => {
+    const head = { ...JSON_TYPE, 'content-length': 1_000 };
+    const posing = (await client()).send(postHead('/v1/nowhere/export', head), ' '.repeat(600));
+    await until('the bytes to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 600);
+    await hold(1, head);
+    await hold(1, { ...JSON_TYPE, 'content-length': 400 });
+    posing.send(' '.repeat(100));
+    expect(await posing.answer()).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('MAX_BYTES_IN_FLIGHT'),
+    });
+  });
+
   it('refuses bodies that are too large as such, whatever they announce', async () => {
     await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
     const large = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1e9 }));
@@ -187,7 +200,7 @@ describe('a call that goes on when its client is gone', () => {
 
   it('keeps its place, so that retries do not pile up calls of the store', async () => {
     const items = await createFilter(app);
-    await redis.kill('SIGSTOP');
+    process.kill(redis.pid, 'SIGSTOP');
     try {
       for (let i = 0; i < 2; i++) {
         const client = (await RawClient.connect(app.port)).send(
@@ -204,7 +217,7 @@ describe('a call that goes on when its client is gone', () => {
         body: { code: 'OVERLOADED' },
       });
     } finally {
-      await redis.kill('SIGCONT');
+      process.kill(redis.pid, 'SIGCONT');
     }
     await untilIdle(app);
   });

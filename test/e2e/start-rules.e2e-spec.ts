@@ -77,25 +77,29 @@ describe('start rules without keys', () => {
   });
 });
 
-describe('start rules with AUTH=none', () => {
+describe.each(['0.0.0.0', '127.0.0.1'])('start rules with AUTH=none, listening on %s', (address) => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ AUTH: 'none', HOST: '0.0.0.0' });
+    app = await startApp({ AUTH: 'none', HOST: address });
   });
   afterAll(() => app.close());
 
-  it('takes any Host, and still no foreign page', async () => {
-    expect(await get(app, { host: 'unseen.example' })).toMatchObject({ status: 200 });
-    expect(await get(app, { host: 'unseen.example', origin: 'http://unseen.example' })).toMatchObject({
-      status: 200,
-    });
-    expect(await get(app, { host: 'unseen.example', origin: 'http://evil.example' })).toMatchObject(
-      FORBIDDEN,
-    );
-    expect(await get(app, { host: 'unseen.example', 'sec-fetch-site': 'cross-site' })).toMatchObject(
-      FORBIDDEN,
-    );
-  });
+  it.each(['10.0.0.7:3000', '[fd00::1]:3000', 'localhost', '127.0.0.1'])(
+    'takes Host %s, and still no foreign page',
+    async (host) => {
+      expect(await get(app, { host })).toMatchObject({ status: 200 });
+      expect(await get(app, { host, origin: `http://${host}` })).toMatchObject({ status: 200 });
+      expect(await get(app, { host, origin: 'http://evil.example' })).toMatchObject(FORBIDDEN);
+      expect(await get(app, { host, 'sec-fetch-site': 'cross-site' })).toMatchObject(FORBIDDEN);
+    },
+  );
+
+  it.each(['unseen.example', '10.0.0.7.evil.example', '0x7f.1', '[evil]'])(
+    'refuses Host %j, a name that was not said: a page’s own may lead here',
+    async (host) => {
+      expect(await get(app, { host })).toMatchObject(FORBIDDEN);
+    },
+  );
 });
 
 describe('start rules with AUTH=none and ALLOWED_HOSTS', () => {

@@ -13,6 +13,7 @@ export interface RedisServer {
   readonly dir: string;
   /** Starts it again on the same port and folder, with the same arguments, stopping it first if it runs. */
   restart(): Promise<void>;
+  /** Ends it by a signal, or by SIGKILL if that does not end it. To pause it, signal its `pid`. */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Stops it and removes the folder, unless that was given. Idempotent. */
   stop(): Promise<void>;

@@ -31,7 +31,7 @@ async function run(command: Exclude<Command, { verb: 'help' }>, config: Config):
   try {
     const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
     const keys = new KeysService(new ApiKeys(store.credentials), audit);
-    const manager = { id: 'cli', name: userInfo().username };
+    const manager = { id: 'cli', name: operatorName() };
     if (command.verb === 'list') {
       for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);
     } else if (command.verb === 'revoke') {
@@ -43,6 +43,15 @@ async function run(command: Exclude<Command, { verb: 'help' }>, config: Config):
     }
   } finally {
     await store.close();
+  }
+}
+
+/** Of the system's user; in a container that may be a number without a name. */
+function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
 }
 
