@@ -9,6 +9,7 @@ import { slotOf } from '../overload/slots.js';
 import { noteWellFormed } from './well-formed.js';
 import { discard } from './discard.js';
 import { jsonErrorAt } from './json-error.js';
+import { hasTooManyParts } from './json-parts.js';
 import type { Request } from './request.js';
 import { StreamedBody } from './streamed-body.js';
 import { readWhole } from './whole-body.js';
@@ -22,6 +23,7 @@ const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
 export function useBodyParsers(server: FastifyInstance, config: Config): void {
   server.decorateRequest('rawBody', undefined);
   server.removeAllContentTypeParsers();
+  const mostParts = PARTS_AN_ITEM * config.maxBatchItems + OTHER_PARTS;
   server.addContentTypeParser('application/json', async (request: Request, payload: IncomingMessage) => {
     refuseEncoded(request, payload);
     const raw = await readWhole(payload, {
@@ -30,7 +32,7 @@ export function useBodyParsers(server: FastifyInstance, config: Config): void {
       slot: slotOf(request.raw),
     });
     request.rawBody = raw;
-    return raw.length === 0 ? undefined : parseJson(raw);
+    return raw.length === 0 ? undefined : parseJson(raw, mostParts);
   });
   for (const [mediaType, format] of LINE_FORMATS) {
     server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
@@ -48,6 +50,10 @@ export function useBodyParsers(server: FastifyInstance, config: Config): void {
     });
   }
 }
+
+/** So that a batch with somewhat too many items is told how many it may have. */
+const PARTS_AN_ITEM = 4;
+const OTHER_PARTS = 1_000;
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 
@@ -78,7 +84,13 @@ function unsupported(payload: IncomingMessage, detail: string): ProblemError {
   return new ProblemError('UNSUPPORTED_MEDIA_TYPE', detail);
 }
 
-function parseJson(raw: Buffer): unknown {
+function parseJson(raw: Buffer, mostParts: number): unknown {
+  if (hasTooManyParts(raw, mostParts)) {
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `the body has more than ${mostParts} arrays, objects, members and elements in all`,
+    );
+  }
   const ascii = isAscii(raw);
   if (!ascii && !isUtf8(raw)) {
     throw new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);

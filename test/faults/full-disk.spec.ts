@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
 import { insist, Load, post, send, type Reply } from './load.js';
@@ -88,6 +90,11 @@ describe('a data directory', () => {
         /^Unseen cannot start: DATA_DIR "[^"\n]+" cannot be used: .* in use by another/,
       );
     }
+    // What looks like a stale lock and is deleted was none.
+    await rm(join(first.dataDir, 'lock'));
+    const later = await start({ DATA_DIR: first.dataDir });
+    expect(await later.exit()).toBe(1);
+    expect(later.stderr()).toContain('in use by another');
     expect((await fetch(`${await first.url()}/readyz`)).ok).toBe(true);
     first.child.kill('SIGKILL');
     await first.exit();

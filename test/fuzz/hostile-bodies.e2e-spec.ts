@@ -162,6 +162,24 @@ describe('JSON that readers disagree about', () => {
 });
 
 describe('bodies that explode', () => {
+  it.each([
+    ['arrays in one another', `${'['.repeat(400_000)}${']'.repeat(400_000)}`],
+    ['arrays after one another', `{"items":[${'[],'.repeat(200_000)}[]]}`],
+    ['members', `{${Array.from({ length: 60_000 }, (_, i) => `"k${i}":1`).join(',')}}`],
+    ['numbers', `{"items":[${'1,'.repeat(400_000)}1]}`],
+    ['brackets that are not closed', '['.repeat(900_000)],
+  ])('%s are refused unparsed', async (_, body) => {
+    for (const path of [`${items}/add`, '/v1/plan']) {
+      expect(await call(app, 'POST', path, body)).toMatchObject({
+        status: 400,
+        body: {
+          code: 'VALIDATION_FAILED',
+          detail: 'the body has more than 41000 arrays, objects, members and elements in all',
+        },
+      });
+    }
+  });
+
   it.each(TYPES)('compressed %s is refused by its head, however much of it comes', async (type) => {
     // 100 MB of nothing in 100 kB.
     const bomb = gzipSync(Buffer.alloc(100 * 2 ** 20));

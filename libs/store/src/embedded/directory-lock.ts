@@ -1,31 +1,41 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
+import { DATA_FILE } from './database.js';
+
+/** The second for whoever takes the first for a stale lock and deletes it, as is often done. */
+const LOCKED_FILES = ['lock', DATA_FILE];
 
 /**
- * Ownership of a data directory: a lock of the kernel's on an open file in it. It ends with the process that holds
- * it, however that dies, and holds between containers that share the directory, where process ids say nothing.
+ * Ownership of a data directory: the kernel's locks on open files in it. They end with the process that holds
+ * them, however that dies, and hold between containers that share the directory, where process ids say nothing.
  */
 export class DirectoryLock {
-  private constructor(private fd: number | undefined) {}
+  private constructor(private fds: readonly number[]) {}
 
   /** Throws if the directory is taken, by this process or another. */
   static take(directory: string): DirectoryLock {
-    const fd = openSync(join(directory, 'lock'), 'a');
-    let locked = false;
+    const lock = new DirectoryLock([]);
     try {
-      locked = tryLock(fd);
-    } finally {
-      if (!locked) closeSync(fd);
+      for (const name of LOCKED_FILES) lock.add(join(directory, name), directory);
+      return lock;
+    } catch (error) {
+      lock.release();
+      throw error;
     }
-    if (!locked) {
+  }
+
+  /** Makes the file if it is not there; an empty one is a new database to LMDB. */
+  private add(file: string, directory: string): void {
+    const fd = openSync(file, 'a');
+    this.fds = [...this.fds, fd];
+    if (!tryLock(fd)) {
       throw new Error(`the data directory ${directory} is in use by another store; one process owns it`);
     }
-    return new DirectoryLock(fd);
   }
 
   release(): void {
-    if (this.fd !== undefined) closeSync(this.fd);
-    this.fd = undefined;
+    for (const fd of this.fds) closeSync(fd);
+    this.fds = [];
   }
 }
