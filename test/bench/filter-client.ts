@@ -2,6 +2,8 @@ import { HttpClient, inFlight } from './http-client.js';
 import { assertSetUp } from './row.js';
 import { BATCH, lineBody } from './workload.js';
 
+const FILL_LINES = 100_000;
+
 export type Verb = 'add' | 'check' | 'remove';
 
 /** A counting filter of the service, as a client in a hurry uses it. */
@@ -11,7 +13,8 @@ export class FilterClient {
   constructor(
     port: number,
     readonly name: string,
-    readonly width: number,
+    /** Requests in flight; at first as many as there are connections at most. */
+    public width: number,
   ) {
     this.http = new HttpClient(port, width);
   }
@@ -19,7 +22,7 @@ export class FilterClient {
   async create(capacity: number, errorRate: number): Promise<FilterView> {
     const body = { name: this.name, type: 'counting', capacity, errorRate };
     const reply = await this.http.post('/v1/filters', Buffer.from(JSON.stringify(body)));
-    assertSetUp(reply.status === 201, `filter ${this.name} was made anew`);
+    assertSetUp(reply.status === 201, `filter ${this.name} is made anew: ${reply.status} ${reply.text}`);
     return JSON.parse(reply.text) as FilterView;
   }
 
@@ -75,9 +78,10 @@ export class FilterClient {
 
   /** Adds made-up URLs, quickly. */
   async fill(first: number, count: number): Promise<void> {
-    const lines = Math.min(count, 100_000);
-    await inFlight(2, count / lines, async (i) => {
-      await this.stream('add', 'text', lineBody('text', first + i * lines, lines), false);
+    await inFlight(2, Math.ceil(count / FILL_LINES), async (i) => {
+      const from = i * FILL_LINES;
+      const body = lineBody('text', first + from, Math.min(FILL_LINES, count - from));
+      await this.stream('add', 'text', body, false);
     });
   }
 

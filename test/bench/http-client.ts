@@ -29,6 +29,12 @@ export class HttpClient {
     return this.send('GET', path);
   }
 
+  /** Rejects on any status but 2xx. */
+  async delete(path: string): Promise<void> {
+    const { status, text } = await this.send('DELETE', path);
+    if (status >= 300) throw new Error(`DELETE ${path} answered ${status}: ${text.slice(0, 300)}`);
+  }
+
   close(): void {
     this.agent.destroy();
   }

@@ -1,29 +1,48 @@
 import { writeFileSync } from 'node:fs';
-import { embeddedGroup, singleGroup, streamGroup } from './embedded-rows.js';
+import { basename } from 'node:path';
+import { compare } from './compare.js';
+import { readCompareOptions } from './compare-options.js';
+import { embeddedGroup } from './embedded-rows.js';
+import { guard } from './guard.js';
+import { readGuardOptions } from './guard-options.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
+import { filterGroup } from './in-process-filter-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { overloadGroup } from './overload-rows.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { redisGroup } from './redis-rows.js';
+import { CHART_TITLE, peerChart } from './peer-chart.js';
+import { peerGroup } from './peer-rows.js';
 import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
+import { redisSingleGroup, singleGroup } from './single-rows.js';
+import { streamGroup } from './stream-rows.js';
 import { waitGroup } from './wait-rows.js';
 
 /** In the order in which they run; choose some with --rows. */
 const GROUPS: readonly Group[] = [
   hashGroup,
   urlGroup,
+  filterGroup,
+  peerGroup,
   embeddedGroup,
   streamGroup,
   singleGroup,
   memoryGroup,
   redisGroup,
+  redisSingleGroup,
   waitGroup,
   overloadGroup,
 ];
 
 async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (args.includes('--guard')) {
+    process.exitCode = await guard(readGuardOptions(args));
+    return;
+  }
+  if (args.includes('--compare')) return compare(readCompareOptions(args));
+  const options = readOptions(args);
   if (options === 'help') {
     console.log(USAGE);
     return;
@@ -34,7 +53,19 @@ async function main(): Promise<void> {
   const text = markdown(report);
   console.log(text);
   writeFileSync(options.out, `${JSON.stringify(report, undefined, 2)}\n`);
-  if (options.update !== undefined) updateMarkdown(options.update, text);
+  if (options.update !== undefined) update(options.update, text, rows);
+}
+
+/** Puts the tables into a Markdown file, under the chart, which goes beside it, if there is one. */
+function update(file: string, tables: string, rows: readonly Row[]): void {
+  const chart = peerChart(rows);
+  if (chart === undefined) {
+    updateMarkdown(file, tables);
+    return;
+  }
+  const picture = `${file.replace(/\.md$/, '')}.svg`;
+  writeFileSync(picture, chart);
+  updateMarkdown(file, `![${CHART_TITLE}](${basename(picture)})\n\n${tables}`);
 }
 
 async function measureAll(options: Options): Promise<Row[]> {
@@ -58,5 +89,6 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  // Servers and connections of what was being measured may still be there.
+  process.exit(1);
 }

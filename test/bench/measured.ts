@@ -1,5 +1,5 @@
 import { cpuMicros, ownCpuMicros } from './process-usage.js';
-import type { CpuPerItem } from './row.js';
+import type { CpuPerItem, Speed } from './row.js';
 import { median } from './statistics.js';
 
 /** One timed piece of work: wall time, and CPU time of those that worked on it, in µs. */
@@ -49,8 +49,12 @@ async function cpuTimes({ servicePid, serverMicros }: Workers): Promise<CpuTimes
   };
 }
 
-/** Median speed and median CPU per item over rounds of the same work. */
-export function summary(rounds: readonly Measured[]): { itemsPerSecond: number; cpu: CpuPerItem } {
+/** Median speed and median CPU per item over rounds of the same work, with those of each. */
+export function summary(rounds: readonly Measured[]): Required<Speed> & { rounds: readonly Speed[] } {
+  return { ...medians(rounds), rounds: rounds.map((round) => medians([round])) };
+}
+
+function medians(rounds: readonly Measured[]): Required<Speed> {
   const part = (name: keyof CpuTimes): CpuPerItem => {
     const known = rounds.filter(({ cpu }) => cpu[name] !== undefined);
     if (known.length === 0) return {};

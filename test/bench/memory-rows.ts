@@ -3,9 +3,11 @@ import { FilterClient } from './filter-client.js';
 import { residentMemory } from './process-usage.js';
 import { assertSetUp, atMost, type BenchOptions, type Group, type Row } from './row.js';
 import { makeDataDir, Service } from './service.js';
+import { sizeName, sizesOf } from './sizes.js';
 import { jsonBody } from './workload.js';
 
-const CAPACITY = 10_000_000;
+/** Until a service is ready that has 10^8 items (--size 1e8) or fewer. */
+const START_SECONDS = 10;
 const ERROR_RATE = 1e-2;
 const FILTER = 'memory';
 const MB = 1e6;
@@ -17,31 +19,35 @@ export const memoryGroup: Group = {
     const dataDir = await makeDataDir();
     try {
       const memory = await memoryRow(options, dataDir);
-      return [memory, ...(await restartRows(dataDir))];
+      return [memory, ...(await restartRows(options, dataDir))];
     } finally {
       await rm(dataDir, { recursive: true, force: true });
     }
   },
 };
 
+/** The largest of the run. */
+const sizeOf = (options: BenchOptions) => Math.max(...sizesOf(options));
+
 async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {
-  const filled = options.quick ? CAPACITY / 10 : CAPACITY;
+  const size = sizeOf(options);
   const service = await Service.start({ dataDir });
   try {
     const filter = new FilterClient(service.port, FILTER, 2);
     const before = residentMemory(service.pid);
     const externalBefore = await filter.metric('nodejs_external_memory_bytes');
-    const { memoryBytes } = await filter.create(CAPACITY, ERROR_RATE);
+    const { memoryBytes } = await filter.create(size, ERROR_RATE);
     const external = (await filter.metric('nodejs_external_memory_bytes')) - externalBefore;
-    await filter.fill(0, filled);
+    await filter.fill(0, size);
     const { items } = await filter.view();
-    assertSetUp(items > filled * (1 - ERROR_RATE), `the items are stored: ${items} of ${filled}`);
+    assertSetUp(items > size * (1 - ERROR_RATE), `the items are stored: ${items} of ${size}`);
     const full = residentMemory(service.pid);
     filter.close();
     const off = (100 * Math.abs(external - memoryBytes)) / memoryBytes;
     const own = (full.total - full.database - memoryBytes) / MB;
     return {
-      name: 'embedded/memory-10^7',
+      name: `embedded-${sizeName(size)}/memory`,
+      bytesPerItem: memoryBytes / size,
       figures: [
         { name: 'RSS before', value: before.total / MB, unit: 'MB' },
         { name: 'RSS full', value: full.total / MB, unit: 'MB' },
@@ -61,7 +67,7 @@ async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {
 }
 
 /** After a graceful end, and after kill -9. */
-async function restartRows(dataDir: string): Promise<Row[]> {
+async function restartRows(options: BenchOptions, dataDir: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     const service = await Service.start({ dataDir });
@@ -70,8 +76,8 @@ async function restartRows(dataDir: string): Promise<Row[]> {
       const present = await filter.batches('check', [jsonBody(0, 1_000)]);
       assertSetUp(present > 980, `the items are there again: ${present} of 1000`);
       rows.push({
-        name: `embedded/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
-        figures: [{ name: 'until ready', value: service.startMs, unit: 'ms' }],
+        name: `embedded-${sizeName(sizeOf(options))}/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
+        targets: [atMost('until ready', service.startMs / 1_000, START_SECONDS, 's')],
       });
       // What a crash leaves behind: changes that are in the journal only.
       await filter.batches('remove', [jsonBody(0, 1_000)]);

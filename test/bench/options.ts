@@ -1,18 +1,40 @@
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from './row.js';
+import { BATCH } from './workload.js';
 
-const SAMPLE = 'test/data/debian-homepages-sample.txt';
+/** The URLs to canonicalise, where no others are given. */
+export const SAMPLE = 'test/data/debian-homepages-sample.txt';
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick            shows in half a minute that everything runs; the figures mean little
+  --quick            shows in two minutes that everything runs; the figures mean little
   --rows PATTERN     only the groups of rows whose names match this regular expression
   --seconds N        least time of measurement per row, where rows repeat (3)
+  --size N           filters for N items beside those for 10^6, instead of 10^5 to 10^7: embedded-batch,
+                     embedded-memory and redis; 1e8 takes half an hour
   --file FILE        URLs to canonicalise, one a line (${SAMPLE})
   --out FILE         where the results go as JSON (bench-results.json)
-  --update FILE      also puts the tables between the bench's marks in this Markdown file
+  --update FILE      also puts the tables between the bench's marks in this Markdown file, and the chart beside it
   --profile FOLDER   also writes CPU profiles of the services there (they slow them down)
+
+  REDISBLOOM_URL in the environment names a server whose filter module is to be among the peers.
+
+npm run bench -- --compare BEFORE [AFTER] [options]
+
+  Two commits, or one and this build, round by round in turn; or two .json files of results.
+  --rows PATTERN     of the groups that measure a service: embedded-batch, embedded-stream, embedded-single, redis,
+                     redis-single (embedded-batch and redis)
+  --rounds N         of each version (5)
+  --seconds N        least time of measurement per row and round, where rows repeat (1)
+
+npm run bench -- --guard [--update]
+
+  A few ratios, in less than a minute, against those in test/bench/guard-baseline.json: fails if one is more than
+  30 % worse. With --update it writes that file instead.
 `;
+
+const MIN_SIZE = 10_000;
+const MAX_SIZE = 1_000_000_000;
 
 export interface Options extends BenchOptions {
   readonly rows: RegExp;
@@ -28,6 +50,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
       quick: { type: 'boolean', default: false },
       rows: { type: 'string', default: '' },
       seconds: { type: 'string' },
+      size: { type: 'string' },
       file: { type: 'string', default: SAMPLE },
       out: { type: 'string', default: 'bench-results.json' },
       update: { type: 'string' },
@@ -40,7 +63,12 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   if (!(seconds > 0 && seconds <= 600)) {
     throw new RangeError(`--seconds is ${values.seconds}: must be above 0 and at most 600`);
   }
+  const size = values.size === undefined ? undefined : Number(values.size);
+  if (size !== undefined && !(size >= MIN_SIZE && size <= MAX_SIZE && size % BATCH === 0)) {
+    throw new RangeError(`--size is ${values.size}: must be thousands, from ${MIN_SIZE} to ${MAX_SIZE}`);
+  }
   return {
+    size,
     quick: values.quick,
     rows: new RegExp(values.rows),
     seconds,

@@ -33,10 +33,8 @@ export class RedisInstance {
   }
 
   /** CPU time it has used, user and system, in µs. */
-  async cpuMicros(): Promise<number> {
-    const info = await this.client.info('cpu');
-    const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]);
-    return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
+  cpuMicros(): Promise<number> {
+    return redisCpuMicros(this.client);
   }
 
   async usedMemory(): Promise<number> {
@@ -78,6 +76,13 @@ export class RedisInstance {
     this.client.disconnect();
     await this.server.stop();
   }
+}
+
+/** CPU time that the server of a connection has used, user and system, all threads, in µs. */
+export async function redisCpuMicros(client: Redis): Promise<number> {
+  const info = await client.info('cpu');
+  const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]);
+  return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
 }
 
 /** What the Redis server here is, or undefined if there is none that is recent enough. */

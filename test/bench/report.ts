@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { redisVersion } from './redis-instance.js';
-import type { Figure, Row, Target } from './row.js';
+import { totalCpu, type Figure, type Row, type Target } from './row.js';
 
 /** What a run leaves behind, as JSON: enough to compare it with another one row by row. */
 export interface Report {
@@ -31,24 +31,33 @@ export function thisMachine(): Machine {
 /** Two Markdown tables, rows and targets, under a line that says where they come from. */
 export function markdown(report: Report): string {
   const { cores, cpu, node, redis } = report.machine;
-  const rows = report.rows.map(({ name, itemsPerSecond, cpu: used, ratio, figures }) => [
-    name,
-    itemsPerSecond === undefined ? '' : Math.round(itemsPerSecond).toLocaleString('en'),
+  const rows = report.rows.map(({ cpu: used, latency, bytesPerItem, errorRate, ratio, ...row }) => [
+    row.name,
+    row.itemsPerSecond === undefined ? '' : Math.round(row.itemsPerSecond).toLocaleString('en'),
     number(used?.client),
     number(used?.service),
     number(used?.server),
-    ratio === undefined ? '' : `${number(ratio.value)} × ${ratio.against.replace('reference/', '')}`,
-    (figures ?? []).map(figureText).join(', '),
+    used === undefined ? '' : number(totalCpu(used)),
+    latency === undefined ? '' : `${number(latency.p50)} / ${number(latency.p99)}`,
+    number(bytesPerItem),
+    errorRate === undefined ? '' : `${number(100 * errorRate)} %`,
+    ratio === undefined ? '' : `${number(ratio.value)} × ${ratio.against}`,
+    (row.figures ?? []).map(figureText).join(', '),
   ]);
   const targets = report.rows.flatMap(({ name, targets }) =>
     (targets ?? []).map((target) => [name, ...targetCells(target)]),
   );
   return [
     `${report.date.slice(0, 10)}, ${cores} cores (${cpu}), Node ${node}, Redis ${redis}${report.quick ? ', --quick' : ''}`,
-    table(['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'Redis µs against', 'and'], rows),
+    table(COLUMNS, rows),
     table(['row', 'target', 'measured', ''], targets),
   ].join('\n\n');
 }
+
+const COLUMNS = [
+  ...['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'total µs', 'p50 / p99 ms', 'bytes an item'],
+  ...['error rate', 'CPU against', 'and'],
+];
 
 const figureText = ({ name, value, unit }: Figure) => `${name} ${withUnit(value, unit)}`;
 
@@ -60,14 +69,15 @@ function withUnit(value: number, unit: string): string {
   return `${number(value)} ${unit}`.trimEnd();
 }
 
-/** Three significant digits, or all of a larger whole part. */
-function number(value: number | undefined): string {
+/** Three significant digits, or all of a larger whole part; of undefined nothing. */
+export function number(value: number | undefined): string {
   if (value === undefined) return '';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
   return String(Number(value.toPrecision(3)));
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A Markdown table, its columns aligned. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`;

@@ -1,13 +1,25 @@
 /** What one row of the bench measured. Rows are compared between runs by their names, which are stable. */
-export interface Row {
+export interface Row extends Speed {
   readonly name: string;
-  readonly itemsPerSecond?: number;
-  readonly cpu?: CpuPerItem;
+  /** What the medians were taken of, where it was measured in rounds. */
+  readonly rounds?: readonly Speed[];
+  /** Of one call, as its caller sees it. */
+  readonly latency?: Latency;
+  /** Memory of the whole structure against the items that it holds, or is made for. */
+  readonly bytesPerItem?: number;
+  /** Share of items never added that are answered present, as counted. */
+  readonly errorRate?: number;
   /** CPU of the compared part against the same part of another row of this run, which holds better than absolutes. */
   readonly ratio?: { readonly value: number; readonly against: string };
   /** Everything else. */
   readonly figures?: readonly Figure[];
   readonly targets?: readonly Target[];
+}
+
+/** What items cost. */
+export interface Speed {
+  readonly itemsPerSecond?: number;
+  readonly cpu?: CpuPerItem;
 }
 
 /** CPU time, user and system, of all threads of a process, in µs per item. */
@@ -16,6 +28,17 @@ export interface CpuPerItem {
   readonly service?: number;
   /** Redis. */
   readonly server?: number;
+}
+
+/** The sum of what is known. */
+export function totalCpu({ client = 0, service = 0, server = 0 }: CpuPerItem): number {
+  return client + service + server;
+}
+
+/** In ms. */
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
 }
 
 export interface Figure {
@@ -52,6 +75,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Least time of measurement per row, where rows repeat until it is over. */
   readonly seconds: number;
+  /** Items of the largest filters, if not those of every run: see sizes.ts. */
+  readonly size?: number | undefined;
   /** URLs to canonicalise, one a line. */
   readonly file: string;
   /** Folder for CPU profiles of the service, if wanted. */

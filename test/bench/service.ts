@@ -7,8 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/redis-server.js';
 import { HttpClient } from './http-client.js';
+import { listensOn } from './process-usage.js';
 
-const PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+/** Names the program of another version to measure. */
+export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
+
+/** The service of this build. */
+export const OWN_PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+const PROGRAM = process.env[PROGRAM_VARIABLE] ?? OWN_PROGRAM;
 const START_MS = 60_000;
 const STOP_MS = 60_000;
 
@@ -64,6 +71,19 @@ export class Service {
   }
 }
 
+/** Starts one for as long as `work` takes. */
+export async function withService<T>(
+  options: ServiceOptions,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  const service = await Service.start(options);
+  try {
+    return await work(service);
+  } finally {
+    await service.stop();
+  }
+}
+
 /** A new folder under the system's one for temporary files. */
 export function makeDataDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'unseen-bench-'));
@@ -87,7 +107,8 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
         (reply) => reply.status,
         () => 0,
       );
-      if (status === 200) return;
+      // Another process may have taken the port since it was found free, and answer in its place.
+      if (status === 200 && listensOn(child.pid as number, port)) return;
       await sleep(5);
     }
   } finally {

@@ -14,6 +14,18 @@ export function urls(first: number, count: number): string[] {
   return Array.from({ length: count }, (_, i) => urlAt(first + i));
 }
 
+/** The same strings as a JSON parser makes them: joined or cut ones would be copied when they are first hashed. */
+export function flat(strings: readonly string[]): string[] {
+  return JSON.parse(JSON.stringify(strings)) as string[];
+}
+
+/** `items` in batches, the last one shorter. */
+export function batchesOf(items: readonly string[], batch = BATCH): string[][] {
+  return Array.from({ length: Math.ceil(items.length / batch) }, (_, b) =>
+    items.slice(b * batch, (b + 1) * batch),
+  );
+}
+
 /** Lines of a file that are not empty. */
 export function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8')

@@ -1,0 +1,43 @@
+import { CASES, noRounds } from './batch-rounds.js';
+import { FilterClient } from './filter-client.js';
+import { summary } from './measured.js';
+import { assertSetUp, atMost, totalCpu, type Row } from './row.js';
+import { BASE_SIZE, sizeName } from './sizes.js';
+
+const ERROR_RATE = 1e-2;
+/** Of the cost at BASE_SIZE: memory is farther away, but nothing else may grow. */
+const FLATNESS = 1.3;
+
+/** A filter that holds nearly what it is made for, so that its last items are what a round works on. */
+export class FilledFilter {
+  readonly rounds = noRounds();
+
+  private constructor(
+    readonly size: number,
+    /** Of a round. */
+    readonly items: number,
+    readonly client: FilterClient,
+  ) {}
+
+  static async create(port: number, size: number, items: number, width: number): Promise<FilledFilter> {
+    const client = new FilterClient(port, `filled-${sizeName(size)}`, width);
+    await client.create(size, ERROR_RATE);
+    // Rounds take the items from 0 on.
+    await client.fill(items, size - items);
+    const { items: stored } = await client.view();
+    const wanted = size - items;
+    assertSetUp(stored > wanted * (1 - ERROR_RATE), `${stored} of ${wanted} items are stored`);
+    return new FilledFilter(size, items, client);
+  }
+}
+
+/** A row a case; of a filter above 10^6 with its cost against that of the one for 10^6. */
+export function sizeRows(store: string, filters: readonly FilledFilter[], filter: FilledFilter): Row[] {
+  const base = filters.find(({ size }) => size === BASE_SIZE);
+  return CASES.map((name): Row => {
+    const row: Row = { name: `${store}-${sizeName(filter.size)}/${name}`, ...summary(filter.rounds[name]) };
+    if (base === undefined || filter.size <= base.size) return row;
+    const times = totalCpu(row.cpu ?? {}) / totalCpu(summary(base.rounds[name]).cpu);
+    return { ...row, targets: [atMost('total CPU against that at 10^6', times, FLATNESS, '×')] };
+  });
+}

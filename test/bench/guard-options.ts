@@ -1,0 +1,15 @@
+import { parseArgs } from 'node:util';
+
+export interface GuardOptions {
+  /** Write the baseline instead of comparing with it. */
+  readonly update: boolean;
+}
+
+/** Of `--guard`. Throws an error whose message says what is wrong. */
+export function readGuardOptions(args: readonly string[]): GuardOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { guard: { type: 'boolean' }, update: { type: 'boolean', default: false } },
+  });
+  return { update: values.update };
+}

@@ -1,0 +1,31 @@
+import { barChart, type Bar } from './chart.js';
+import { totalCpu, type CpuPerItem, type Row } from './row.js';
+
+/** Also what stands for the picture where it cannot be seen. */
+export const CHART_TITLE = 'CPU an item on the real mix: client, service and Redis together';
+
+const WORKLOAD = 'mix/';
+const PARTS = { client: 'client', service: 'service', server: 'Redis' } as const;
+
+/** CPU of all on the real mix, the least first, as an SVG picture; undefined if the run has not measured it. */
+export function peerChart(rows: readonly Row[]): string | undefined {
+  const bars = rows
+    .filter(({ name, cpu }) => name.startsWith(WORKLOAD) && cpu !== undefined)
+    .map(({ name, cpu = {} }): Bar => ({
+      label: name.slice(WORKLOAD.length),
+      value: totalCpu(cpu),
+      note: parts(cpu),
+      own: name.startsWith(`${WORKLOAD}unseen-`),
+    }))
+    .sort((a, b) => a.value - b.value);
+  if (bars.length === 0) return undefined;
+  return barChart(CHART_TITLE, 'µs', bars);
+}
+
+function parts(cpu: CpuPerItem): string {
+  return (['client', 'service', 'server'] as const)
+    .flatMap((part) =>
+      cpu[part] === undefined ? [] : [`${PARTS[part]} ${Number(cpu[part].toPrecision(2))}`],
+    )
+    .join(', ');
+}

@@ -1,0 +1,148 @@
+import { summary } from './measured.js';
+import { duplicateShare, type Mix } from './mix.js';
+import { BitRoundTrips } from './peers/bit-round-trips.js';
+import type { Contender } from './peers/contender.js';
+import { FingerprintSet } from './peers/fingerprint-set.js';
+import { HashCounters } from './peers/hash-counters.js';
+import { ModuleFilter } from './peers/module-filter.js';
+import { NpmFilter } from './peers/npm-filter.js';
+import { mixTargets, SET_ROW } from './peers/targets.js';
+import { Unseen } from './peers/unseen.js';
+import {
+  noPasses,
+  runRound,
+  survey,
+  WORKLOADS,
+  type Passes,
+  type Survey,
+  type Workload,
+} from './peers/workloads.js';
+import { mixFrom, realStream, type RealStream } from './real-stream.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
+import { totalCpu, type BenchOptions, type Group, type Row } from './row.js';
+import { withService } from './service.js';
+import { latencyOf } from './statistics.js';
+
+/** Of the stream, for the fastest. */
+const ITEMS = 200_000;
+const QUICK_ITEMS = 20_000;
+/** For the slowest. */
+const LEAST_ITEMS = 4_000;
+const ROUNDS = 3;
+const REQUESTS_IN_FLIGHT = 4;
+
+/** Unseen and what is used today, side by side on the same real stream. */
+export const peerGroup: Group = {
+  name: 'peers',
+  async measure(options) {
+    if (redisVersion() === undefined) {
+      console.error(
+        '  the peers in Redis are skipped: there is no redis-server here; npm run redis:ensure provides one',
+      );
+      return withEmbedded((embedded) => measurePeers(options, [...embedded, new NpmFilter()]));
+    }
+    const redis = await RedisInstance.start();
+    const module = await moduleFilter();
+    try {
+      return await withEmbedded((embedded) =>
+        withService({ env: { REDIS_URL: redis.url } }, ({ port, pid }) => {
+          const workers = { servicePid: pid, serverMicros: () => redis.cpuMicros() };
+          return measurePeers(options, [
+            ...embedded,
+            new Unseen('redis', 'items', port, REQUESTS_IN_FLIGHT, workers),
+            new Unseen('redis', 'urls', port, REQUESTS_IN_FLIGHT, workers),
+            new FingerprintSet(redis, 'pipelined'),
+            new FingerprintSet(redis, 'variadic'),
+            ...(module ? [module] : []),
+            new HashCounters(redis),
+            new BitRoundTrips(redis),
+            new NpmFilter(),
+          ]);
+        }),
+      );
+    } finally {
+      await redis.stop();
+    }
+  },
+};
+
+function withEmbedded(work: (contenders: readonly Contender[]) => Promise<Row[]>): Promise<Row[]> {
+  return withService({}, ({ port, pid }) => {
+    const workers = { servicePid: pid };
+    return work([
+      new Unseen('embedded', 'items', port, REQUESTS_IN_FLIGHT, workers),
+      new Unseen('embedded', 'urls', port, REQUESTS_IN_FLIGHT, workers),
+    ]);
+  });
+}
+
+/** That of the server which the environment names. */
+async function moduleFilter(): Promise<ModuleFilter | undefined> {
+  const url = process.env['REDISBLOOM_URL'];
+  const filter = url === undefined ? undefined : await ModuleFilter.at(url);
+  if (filter === undefined) {
+    const why = url === undefined ? 'is not set' : 'names a server without CF.INSERTNX and BF.INSERT';
+    console.error(`  the module's filter is skipped: REDISBLOOM_URL ${why}`);
+  }
+  return filter;
+}
+
+/** What one contender works on and what came of it. */
+interface Entry {
+  readonly contender: Contender;
+  readonly mix: Mix;
+  readonly survey: Survey;
+  readonly passes: Passes;
+}
+
+async function measurePeers(options: BenchOptions, contenders: readonly Contender[]): Promise<Row[]> {
+  const stream = realStream();
+  const items = options.quick ? QUICK_ITEMS : ITEMS;
+  const mixes = new Map<number, Mix>();
+  const entries: Entry[] = [];
+  try {
+    for (const contender of contenders) {
+      const count = Math.max(items * contender.share, LEAST_ITEMS);
+      const mix = mixes.get(count) ?? mixFrom(stream, count);
+      mixes.set(count, mix);
+      entries.push({ contender, mix, survey: await survey(contender, mix), passes: noPasses() });
+    }
+    // All in turn, so that a slow spell of the machine falls on all alike.
+    for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
+      for (const { contender, mix, passes } of entries) await runRound(contender, mix, passes);
+    }
+  } finally {
+    for (const contender of contenders) await contender.close();
+  }
+  const rows = WORKLOADS.flatMap((workload) => rowsOf(workload, entries, stream));
+  return rows.map((row) => ({ ...row, ...mixTargets(row, rows) }));
+}
+
+function rowsOf(workload: Workload, entries: readonly Entry[], { source }: RealStream): Row[] {
+  const rows = entries
+    .filter(({ passes }) => passes[workload].length > 0)
+    .map(({ contender, mix, survey: { bytesPerItem, errorRate }, passes }): Row => {
+      const rounds = passes[workload];
+      return {
+        name: `${workload}/${contender.name}`,
+        ...summary(rounds),
+        ...(contender.name === 'npm-bloom-filters'
+          ? {}
+          : { latency: latencyOf(rounds.flatMap(({ times }) => times)) }),
+        ...(workload === 'mix' ? { bytesPerItem, errorRate } : {}),
+        figures: [
+          { name: source, value: rounds[0]?.items ?? 0, unit: '' },
+          ...(workload === 'mix'
+            ? [{ name: 'duplicates', value: 100 * duplicateShare(mix), unit: '%' }]
+            : []),
+          { name: 'a call', value: contender.batch, unit: '' },
+        ],
+      };
+    });
+  const set = rows.find(({ name }) => name === `${workload}/${SET_ROW}`);
+  if (set === undefined) return rows;
+  const unit = totalCpu(set.cpu ?? {});
+  return rows.map((row) =>
+    row === set ? row : { ...row, ratio: { value: totalCpu(row.cpu ?? {}) / unit, against: set.name } },
+  );
+}

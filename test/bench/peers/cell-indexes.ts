@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { ERROR_RATE } from './contender.js';
+
+/** m and k of the textbook: the fewest cells for that many items. */
+export interface ClassicFilter {
+  readonly cells: number;
+  readonly hashes: number;
+}
+
+export function classicFilter(capacity: number): ClassicFilter {
+  const cells = Math.ceil((-capacity * Math.log(ERROR_RATE)) / Math.LN2 ** 2);
+  return { cells, hashes: Math.round((cells / capacity) * Math.LN2) };
+}
+
+/** k cells of an item: two words of its SHA-1, added up. */
+export function cellIndexes(item: string, { cells, hashes }: ClassicFilter): number[] {
+  const digest = createHash('sha1').update(item).digest();
+  const step = digest.readUInt32LE(4) | 1;
+  let word = digest.readUInt32LE(0);
+  return Array.from({ length: hashes }, () => {
+    const cell = word % cells;
+    word = (word + step) >>> 0;
+    return cell;
+  });
+}

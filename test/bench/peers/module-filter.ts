@@ -1,0 +1,85 @@
+import { Redis } from 'ioredis';
+import { redisCpuMicros } from '../redis-instance.js';
+import { BATCH } from '../workload.js';
+import { ERROR_RATE, type Contender, type Verb } from './contender.js';
+
+const KEY = 'unseen-bench-module-filter';
+
+/** RedisBloom's cuckoo filter, which can forget, or else the Bloom filter of RedisBloom and Valkey-bloom. */
+const COMMANDS = {
+  'redisbloom-cuckoo': { reserve: ['CF.RESERVE'], add: 'CF.INSERTNX', check: 'CF.MEXISTS' },
+  'module-bloom': { reserve: ['BF.RESERVE', String(ERROR_RATE)], add: 'BF.INSERT', check: 'BF.MEXISTS' },
+} as const;
+
+/** A filter of a module of the Redis or Valkey server at a URL: a command a batch, but a removal is one an item. */
+export class ModuleFilter implements Contender {
+  readonly share = 1;
+  readonly batch = BATCH;
+  readonly width = 2;
+  readonly removes: boolean;
+  readonly workers;
+
+  private constructor(
+    private readonly client: Redis,
+    readonly name: keyof typeof COMMANDS,
+  ) {
+    this.removes = name === 'redisbloom-cuckoo';
+    this.workers = { serverMicros: () => redisCpuMicros(client) };
+  }
+
+  /** The best filter that the server has; undefined if it has none. Throws if there is no server. */
+  static async at(url: string): Promise<ModuleFilter | undefined> {
+    const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+    const known = async (command: string) => {
+      const [info] = await client.command('INFO', command);
+      return info !== null && info !== undefined;
+    };
+    try {
+      if (await known('CF.INSERTNX')) return new ModuleFilter(client, 'redisbloom-cuckoo');
+      if (await known('BF.INSERT')) return new ModuleFilter(client, 'module-bloom');
+    } catch (error) {
+      client.disconnect();
+      throw error;
+    }
+    client.disconnect();
+    return undefined;
+  }
+
+  async reset(capacity: number): Promise<void> {
+    const [command, ...parameters] = COMMANDS[this.name].reserve;
+    await this.client.del(KEY);
+    await this.client.call(command, KEY, ...parameters, capacity);
+  }
+
+  async call(verb: Verb, items: readonly string[]): Promise<number> {
+    if (verb === 'remove') return this.remove(items);
+    const { add, check } = COMMANDS[this.name];
+    const replies = await (verb === 'add'
+      ? this.client.call(add, KEY, 'NOCREATE', 'ITEMS', ...items)
+      : this.client.call(check, KEY, ...items));
+    return ones(replies as unknown[]);
+  }
+
+  async bytes(): Promise<number> {
+    return (await this.client.memory('USAGE', KEY)) ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await this.client.del(KEY);
+    await this.client.quit();
+  }
+
+  private async remove(items: readonly string[]): Promise<number> {
+    const pipeline = this.client.pipeline();
+    for (const item of items) pipeline.call('CF.DEL', KEY, item);
+    const replies = (await pipeline.exec()) ?? [];
+    return ones(replies.map(([, reply]) => reply));
+  }
+}
+
+/** Booleans under RESP3 for some commands, numbers for others; -1 says that a cuckoo filter is full. */
+function ones(replies: readonly unknown[]): number {
+  let sum = 0;
+  for (const reply of replies) if (reply === 1 || reply === true) sum++;
+  return sum;
+}

@@ -1,0 +1,35 @@
+import { atLeast, atMost, totalCpu, type Row, type Target } from '../row.js';
+
+/** What the others are compared with: what crawlers do today. */
+export const SET_ROW = 'sadd-sha1-pipelined';
+
+const CUCKOO_ROW = 'redisbloom-cuckoo';
+const URL_MICROS = 0.6;
+const URLS_PER_SECOND = 500_000;
+
+/** The targets of a row of the real mix, against others of the same run; nothing for rows without any. */
+export function mixTargets(row: Row, rows: readonly Row[]): { targets?: Target[] } {
+  const cpuOf = (name: string) => {
+    const cpu = rows.find((other) => other.name === `mix/${name}`)?.cpu;
+    return cpu === undefined ? undefined : totalCpu(cpu);
+  };
+  const own = totalCpu(row.cpu ?? {});
+  const against = (name: string, limit: number): Target[] => {
+    const other = cpuOf(name);
+    return other === undefined ? [] : [atMost(`total CPU against ${name}`, own / other, limit, '×')];
+  };
+  switch (row.name) {
+    case 'mix/unseen-embedded-items':
+      return { targets: [SET_ROW, 'sadd-sha1-variadic', CUCKOO_ROW].flatMap((name) => against(name, 1)) };
+    case 'mix/unseen-embedded-urls': {
+      const beyond = own - (cpuOf('unseen-embedded-items') ?? NaN);
+      return { targets: [atMost('total CPU beyond that of plain items', beyond, URL_MICROS, 'µs')] };
+    }
+    case 'mix/unseen-redis-items':
+      return { targets: against(SET_ROW, 0.5) };
+    case 'mix/unseen-redis-urls':
+      return { targets: [atLeast('URLs a second', row.itemsPerSecond ?? NaN, URLS_PER_SECOND, 'URLs/s')] };
+    default:
+      return {};
+  }
+}

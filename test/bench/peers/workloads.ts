@@ -1,0 +1,86 @@
+import { inFlight } from '../http-client.js';
+import { measured, type Measured } from '../measured.js';
+import type { Mix } from '../mix.js';
+import { assertSetUp } from '../row.js';
+import { batchesOf, urls } from '../workload.js';
+import type { Contender, Verb } from './contender.js';
+
+/** What crawlers do, in the order in which it is done. */
+export const WORKLOADS = ['new', 'seen', 'remove-tenth', 'mix'] as const;
+export type Workload = (typeof WORKLOADS)[number];
+
+/** One workload, measured once. */
+export interface Pass extends Measured {
+  /** Of each call, in ms. */
+  readonly times: readonly number[];
+}
+
+/** Rounds of every workload. */
+export type Passes = Readonly<Record<Workload, Pass[]>>;
+
+export const noPasses = (): Passes => ({ new: [], seen: [], 'remove-tenth': [], mix: [] });
+
+/** What does not depend on the clock. */
+export interface Survey {
+  readonly bytesPerItem: number;
+  readonly errorRate: number;
+}
+
+/** Made-up URLs that nobody added: their numbers begin where those of a made-up stream never come. */
+const ABSENT_FROM = 10 ** 9;
+/** A wrong answer among so many is what all of them promise at most; twice that is still no broken set-up. */
+const CHANCE = 0.02;
+
+/** Fills one, counts its errors, and warms it up on the way. */
+export async function survey(contender: Contender, { distinct }: Mix): Promise<Survey> {
+  await contender.reset(distinct.length);
+  await pass(contender, 'add', distinct, distinct.length);
+  const bytesPerItem = (await contender.bytes()) / distinct.length;
+  const absent = batchesOf(urls(ABSENT_FROM, distinct.length), contender.batch);
+  let wrong = 0;
+  for (const batch of absent) wrong += await contender.call('check', batch);
+  return { bytesPerItem, errorRate: wrong / distinct.length };
+}
+
+/** One round of all workloads, each on what the one before left, the real mix on an empty one. */
+export async function runRound(
+  contender: Contender,
+  { stream, distinct }: Mix,
+  passes: Passes,
+): Promise<void> {
+  await contender.reset(distinct.length);
+  passes.new.push(await pass(contender, 'add', distinct, distinct.length));
+  passes.seen.push(await pass(contender, 'add', distinct, 0));
+  if (contender.removes) {
+    const stale = distinct.filter((_, i) => i % 10 === 0);
+    passes['remove-tenth'].push(await pass(contender, 'remove', stale, stale.length));
+  }
+  await contender.reset(distinct.length);
+  passes.mix.push(await pass(contender, 'add', stream, distinct.length));
+}
+
+/** Asks about all items, and expects that about so many of the answers are yes. */
+async function pass(
+  contender: Contender,
+  verb: Verb,
+  items: readonly string[],
+  expected: number,
+): Promise<Pass> {
+  const batches = batchesOf(items, contender.batch);
+  const times: number[] = [];
+  let hits = 0;
+  const work = await measured(contender.workers, items.length, () =>
+    inFlight(contender.width, batches.length, async (i) => {
+      const from = performance.now();
+      const ones = await contender.call(verb, batches[i] as string[]);
+      times.push(performance.now() - from);
+      hits += ones;
+    }),
+  );
+  const off = Math.abs(hits - expected);
+  assertSetUp(
+    off <= CHANCE * items.length,
+    `${contender.name}, ${verb}: ${hits} of ${items.length}, not ${expected}`,
+  );
+  return { ...work, times };
+}

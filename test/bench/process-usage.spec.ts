@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { cpuMicros, listensOn } from './process-usage.js';
+
+const LINUX = process.platform === 'linux';
+
+(LINUX ? describe : describe.skip)('what /proc says of a process (needs Linux)', () => {
+  it('whether it listens on a port', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(listensOn(process.pid, port)).toBe(true);
+    expect(listensOn(process.ppid, port)).toBe(false);
+    server.close();
+    await once(server, 'close');
+    expect(listensOn(process.pid, port)).toBe(false);
+  });
+
+  it('how much CPU time it has used', () => {
+    const before = cpuMicros(process.pid);
+    expect(before).toBeGreaterThan(0);
+    let sum = 0;
+    for (let i = 0; i < 50_000_000; i++) sum += i % 7;
+    expect(sum).toBeGreaterThan(0);
+    expect(cpuMicros(process.pid)).toBeGreaterThan(before);
+  });
+});

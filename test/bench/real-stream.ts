@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { madeUpMix, mixOf, sampleOf, type Mix } from './mix.js';
+import { BATCH, flat, linesOf, urlAt } from './workload.js';
+
+/** A list of what every npm package calls its repository: 2.76 million URLs, many of them of several packages. */
+const PACKAGE = 'all-the-package-repos@2.0.3148';
+const CACHE = join('node_modules', '.cache', 'unseen-bench');
+const FETCH_MS = 300_000;
+
+/** URLs as they come. */
+export interface RealStream {
+  readonly source: 'real URLs' | 'made-up URLs';
+  readonly urls: readonly string[];
+}
+
+/** The real URLs, fetched once and kept outside the repository's files; made-up ones if they cannot be had. */
+export function realStream(): RealStream {
+  const list = join(CACHE, `${PACKAGE}.txt`);
+  try {
+    if (!existsSync(list)) fetchList(list);
+    return { source: 'real URLs', urls: linesOf(list) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    console.error(`  ${PACKAGE} cannot be had, so URLs are made up: ${why}`);
+    return { source: 'made-up URLs', urls: madeUpMix(1_000_000, urlAt) };
+  }
+}
+
+/** About `count` of them: whole batches, and the share of duplicates that the stream has. */
+export function mixFrom({ urls }: RealStream, count: number): Mix {
+  const sample = sampleOf(urls, count);
+  return mixOf(flat(sample.slice(0, Math.floor(sample.length / BATCH) * BATCH)));
+}
+
+/** Writes the URLs of the package, one a line. */
+function fetchList(list: string): void {
+  mkdirSync(CACHE, { recursive: true });
+  const dir = mkdtempSync(join(CACHE, 'fetch-'));
+  try {
+    const run = (program: string, args: readonly string[]) =>
+      execFileSync(program, args, { cwd: dir, timeout: FETCH_MS, stdio: ['ignore', 'pipe', 'ignore'] });
+    const archive = run('npm', ['pack', '--silent', PACKAGE]).toString().trim();
+    run('tar', ['-xzf', archive]);
+    const text = readFileSync(join(dir, 'package', 'data', 'packages.json'), 'utf8');
+    writeFileSync(join(dir, 'urls.txt'), `${repositoryUrls(text).join('\n')}\n`);
+    renameSync(join(dir, 'urls.txt'), list);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** The values of an object of strings and nulls that has a member a line: it is too large to be parsed whole quickly. */
+export function repositoryUrls(json: string): string[] {
+  const urls: string[] = [];
+  for (const [, value = ''] of json.matchAll(/": (".*"),?$/gm)) {
+    const url = JSON.parse(value) as string;
+    if (url !== '' && !/\s/.test(url)) urls.push(url);
+  }
+  return urls;
+}

@@ -1,0 +1,50 @@
+import { FilterClient } from './filter-client.js';
+import type { RedisInstance } from './redis-instance.js';
+import { atLeast, atMost, type Row } from './row.js';
+import { LARGE_SIZE, sizeName } from './sizes.js';
+
+/** How much of Redis' memory the set of fingerprints takes that filters are compared with. */
+export interface SetMemory {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+const SMALLER_THAN_SET = 12;
+
+export function referenceMemoryRow({ items, bytes }: SetMemory): Row {
+  return {
+    name: 'reference/set-of-sha1-memory',
+    bytesPerItem: bytes / items,
+    figures: [{ name: 'items', value: items, unit: '' }],
+  };
+}
+
+/** What a filter for 10^7 items takes of Redis' memory; against `set`, if given, item for item. */
+export async function memoryRow(
+  redis: RedisInstance,
+  port: number,
+  errorRate: number,
+  set?: SetMemory,
+): Promise<Row> {
+  const rate = errorRate.toExponential();
+  const client = new FilterClient(port, `memory-${rate}`, 1);
+  const usedBefore = await redis.usedMemory();
+  const { memoryBytes } = await client.create(LARGE_SIZE, errorRate);
+  const used = (await redis.usedMemory()) - usedBefore;
+  client.close();
+  const beyond = atMost('used_memory beyond the cells', (100 * (used - memoryBytes)) / memoryBytes, 3, '%');
+  const bytesPerItem = used / LARGE_SIZE;
+  const times = set === undefined ? NaN : set.bytes / set.items / bytesPerItem;
+  return {
+    name: `redis-${rate}/memory-${sizeName(LARGE_SIZE)}`,
+    bytesPerItem,
+    figures: [
+      { name: 'cells', value: memoryBytes / 1e6, unit: 'MB' },
+      { name: 'bits an item', value: (memoryBytes * 8) / LARGE_SIZE, unit: '' },
+    ],
+    targets: [
+      beyond,
+      ...(set === undefined ? [] : [atLeast('the set of SHA-1 takes', times, SMALLER_THAN_SET, '×')]),
+    ],
+  };
+}

@@ -1,0 +1,29 @@
+import { ownCpuMicros } from './process-usage.js';
+import type { BenchOptions } from './row.js';
+import { median } from './statistics.js';
+
+const ROUND_ITEMS = 100_000;
+
+/** µs an item, of this process. */
+export interface Cost {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+/** What `pass` costs, which tells how many it did: the median over rounds of enough passes to be timed well. */
+export function repeat(options: BenchOptions, pass: () => number): Cost {
+  const walls: number[] = [];
+  const cpus: number[] = [];
+  const end = performance.now() + options.seconds * 1_000;
+  // The first round is the compiler's.
+  for (let round = 0; round < 4 || performance.now() < end; round++) {
+    const from = performance.now();
+    const cpuFrom = ownCpuMicros();
+    let items = 0;
+    while (items < ROUND_ITEMS) items += pass();
+    if (round === 0) continue;
+    walls.push(((performance.now() - from) * 1_000) / items);
+    cpus.push((ownCpuMicros() - cpuFrom) / items);
+  }
+  return { wall: median(walls), cpu: median(cpus) };
+}

@@ -1,0 +1,117 @@
+import { FilterClient, type Verb } from './filter-client.js';
+import { LoadClient, rawPost } from './load-client.js';
+import { measured, summary } from './measured.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
+import { assertSetUp, atMost, type BenchOptions, type Group, type Row } from './row.js';
+import { withService, type Service } from './service.js';
+import { latencyOf } from './statistics.js';
+import { jsonBody } from './workload.js';
+
+const CAPACITY = 10_000_000;
+const ERROR_RATE = 1e-2;
+const CALLS = 5_000;
+const WARM_UP_CALLS = 500;
+
+/** One item a call: one at a time for the latency, eight for the throughput, and at half of what is possible. */
+export const singleGroup: Group = {
+  name: 'embedded-single',
+  measure: (options) =>
+    withService({ profileDir: options.profileDir }, async (service) => {
+      const rows: Row[] = [];
+      for (const width of [1, 8]) {
+        const filter = new FilterClient(service.port, `singles-${width}`, width);
+        await filter.create(CAPACITY, ERROR_RATE);
+        for (const verb of ['add', 'check'] as const)
+          rows.push(await singleRow(service, options, filter, verb));
+        filter.close();
+      }
+      for (const verb of ['add', 'check'] as const) {
+        rows.push(await halfLoadRow('embedded', service, options, verb));
+      }
+      return rows;
+    }),
+};
+
+/** The same of the Redis store, at half of what is possible. */
+export const redisSingleGroup: Group = {
+  name: 'redis-single',
+  async measure(options) {
+    if (redisVersion() === undefined) {
+      console.error('  skipped: there is no redis-server here; npm run redis:ensure provides one');
+      return [];
+    }
+    const redis = await RedisInstance.start();
+    try {
+      return await withService({ env: { REDIS_URL: redis.url } }, async (service) => [
+        await halfLoadRow('redis', service, options, 'add'),
+        await halfLoadRow('redis', service, options, 'check'),
+      ]);
+    } finally {
+      await redis.stop();
+    }
+  },
+};
+
+async function singleRow(
+  service: Service,
+  options: BenchOptions,
+  filter: FilterClient,
+  verb: Verb,
+): Promise<Row> {
+  const count = options.quick ? CALLS / 10 : CALLS;
+  const bodies = Array.from({ length: count + WARM_UP_CALLS }, (_, i) => jsonBody(i, 1));
+  const answer = '{"results":[true]}';
+  await filter.singles(verb, bodies.slice(count), answer);
+  let times: number[] = [];
+  const round = await measured({ servicePid: service.pid }, count, async () => {
+    times = await filter.singles(verb, bodies.slice(0, count), answer);
+  });
+  return {
+    name: `embedded/single-${verb}-${filter.width}-in-flight`,
+    ...summary([round]),
+    latency: latencyOf(times),
+  };
+}
+
+const CONNECTIONS = 64;
+const REQUESTS = 20_000;
+const P99_MS = 5;
+const HALF_LOAD_ROUNDS = 3;
+
+/** First as many calls as the service takes, then half as many a second, whatever becomes of them; in turn. */
+async function halfLoadRow(
+  store: string,
+  service: Service,
+  { quick, seconds }: BenchOptions,
+  verb: Verb,
+): Promise<Row> {
+  const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
+  await filter.create(CAPACITY, ERROR_RATE);
+  filter.close();
+  const path = `/v1/filters/${filter.name}/items/${verb}`;
+  const posts = Array.from({ length: REQUESTS }, (_, i) => rawPost(path, jsonBody(i, 1)));
+  const client = await LoadClient.open(service.port, CONNECTIONS, posts);
+  const each = seconds / HALF_LOAD_ROUNDS;
+  const times: number[] = [];
+  let answered = 0;
+  try {
+    await client.closedLoop(CONNECTIONS / 2, each);
+    for (let round = 0; round < (quick ? 1 : HALF_LOAD_ROUNDS); round++) {
+      const best = await client.closedLoop(CONNECTIONS / 2, each);
+      const half = await client.openLoop(best.outcomes.length / best.seconds / 2, each);
+      const failed = half.outcomes.find(({ status }) => status !== 200);
+      assertSetUp(failed === undefined, `every call at half load is answered, not ${failed?.status}`);
+      answered += half.outcomes.length / half.seconds;
+      times.push(...half.outcomes.map(({ ms }) => ms));
+    }
+  } finally {
+    client.close();
+  }
+  const latency = latencyOf(times);
+  return {
+    name: `${store}/single-${verb}-half-load`,
+    itemsPerSecond: answered / (quick ? 1 : HALF_LOAD_ROUNDS),
+    latency,
+    targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
+  };
+}

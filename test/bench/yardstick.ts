@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { ownCpuMicros } from './process-usage.js';
+import { assertSetUp } from './row.js';
+import { linesOf, urls } from './workload.js';
+
+const ITEMS = 100_000;
+
+/** Work of which each item's CPU is a unit to measure others by. Returns how many items it did. */
+export type Yardstick = () => number;
+
+/** What crawlers compute of each URL today. */
+export function fingerprintPass(): Yardstick {
+  const all = urls(0, ITEMS);
+  return () => {
+    let length = 0;
+    for (const url of all) length += createHash('sha1').update(url).digest('hex').length;
+    assertSetUp(length === 40 * all.length, 'fingerprints have 40 digits');
+    return all.length;
+  };
+}
+
+/** Node's own parser, on the lines of a file that are URLs. */
+export function parsePass(file: string): Yardstick {
+  const lines = linesOf(file).filter((line) => URL.canParse(line));
+  return () => {
+    let length = 0;
+    let parsed = 0;
+    for (; parsed < ITEMS; parsed += lines.length) {
+      for (const line of lines) length += new URL(line).href.length;
+    }
+    assertSetUp(length > 0, 'parsed URLs are not empty');
+    return parsed;
+  };
+}
+
+/** CPU of this process, in µs an item. */
+export function microsPerItem(pass: Yardstick): number {
+  const from = ownCpuMicros();
+  const items = pass();
+  return (ownCpuMicros() - from) / items;
+}
