@@ -58,7 +58,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
         await sleep(2);
       }
     })();
-    await sleep(500);
+    await until('there is load', RECOVERY_MS, async () => sent.length > 60);
     await killMaster(watched.master, watched.replicas);
     await until(
       'it serves again',

@@ -51,7 +51,7 @@ export interface FoundKey {
   readonly client: Redis;
 }
 
-export const TIMEOUT_MS = 2_000;
+export const TIMEOUT_MS = 6_000;
 const CONNECT_MS = 10_000;
 
 export const embedded: StoreFixture = {
@@ -81,7 +81,7 @@ export const redisCluster: StoreFixture<RedisHarness> = {
 };
 
 /** Matches the one key of a segment's counters. */
-export function cellsPattern(filter: Filter, segment: number | '*'): string {
+export function cellsPattern(filter: Pick<Filter, 'generation'>, segment: number | '*'): string {
   return `unseen:{${filter.generation}.${segment}.*}:cells`;
 }
 
