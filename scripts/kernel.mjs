@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import asc from 'assemblyscript/asc';
 import { format } from 'prettier';
 
-const SOURCE = 'libs/bloom/kernel/positions.ts';
+const SOURCE = 'libs/bloom/kernel/index.ts';
 const TARGET = 'libs/bloom/src/kernel-binary.ts';
 const OPTIONS = ['-O3', '--noAssert', '--runtime', 'stub', '--importMemory'];
 

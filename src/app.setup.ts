@@ -22,6 +22,7 @@ import { serveDocsPage } from './openapi/docs-page.js';
 import { serveDocument } from './openapi/document.js';
 import { Gate } from './overload/gate.js';
 import { InFlight, boundsOf } from './overload/in-flight.js';
+import { useStreamShares } from './overload/share-hook.js';
 import { WorkInterceptor } from './overload/work.interceptor.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { useRateLimit } from './rate-limit/rate-limit-hook.js';
@@ -55,6 +56,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   // Before authentication: browsers ask without credentials whether they may send them.
   await useCors(server, config.corsOrigins);
   useAuthentication(server, app.get(Authenticator), app.get(AuditLog));
+  useStreamShares(server);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
   // After CORS, whose own route is for paths of all kinds.

@@ -103,6 +103,18 @@ describe('settings', () => {
     expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}": allowed is .+$`));
   });
 
+  it('refuse what has no meaning for the store', () => {
+    expect(() => readConfig({ EMBEDDED_FSYNC: 'true', REDIS_URL: 'redis://h' })).toThrow(
+      'EMBEDDED_FSYNC is set, but has no meaning without STORE=embedded',
+    );
+    expect(() => readConfig({ REDIS_WAIT_REPLICAS: '1' })).toThrow(/^REDIS_WAIT_REPLICAS is set, but/);
+    const harmless = { REDIS_TIMEOUT_MS: '2000', REDIS_WAIT_REPLICAS: '0', REDIS_TLS: 'false' };
+    expect(readConfig(harmless)).toEqual(readConfig({}));
+    // A container's image has the directory.
+    const image = { DATA_DIR: '/data', EMBEDDED_FSYNC: 'false', REDIS_URL: 'redis://h' };
+    expect(readConfig(image)).toMatchObject({ store: 'redis' });
+  });
+
   it('refuse both ways to Redis at once, and never show its password', () => {
     expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
     expect(() => readConfig({ REDIS_URL: 'redis://user:secret%@a' })).toThrow(/^REDIS_URL (?!.*secret)/);

@@ -53,13 +53,16 @@ export function readConfig(env: Environment): Config {
   const redis = redisSettings(read);
   const oidc = oidcSettings(read);
   const auth = authMode(read, host, oidc !== undefined);
+  const store = read.oneOf('STORE', ['embedded', 'redis'], redis ? 'redis' : 'embedded');
+  const embeddedFsync = read.oneOf('EMBEDDED_FSYNC', ['true', 'false'], 'false') === 'true';
+  if (store !== 'embedded') read.refuseWithout('EMBEDDED_FSYNC', 'STORE=embedded', 'false');
   const maxBodyBytes = read.whole('MAX_BODY_BYTES', 16 * MIB, 1_024, 1_024 * MIB);
   return {
     host,
     port: read.whole('PORT', 3000, 0, 65_535),
-    store: read.oneOf('STORE', ['embedded', 'redis'], redis ? 'redis' : 'embedded'),
+    store,
     dataDir: read.text('DATA_DIR', './data'),
-    embeddedFsync: read.oneOf('EMBEDDED_FSYNC', ['true', 'false'], 'false') === 'true',
+    embeddedFsync,
     redis,
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     auth,

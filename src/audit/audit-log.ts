@@ -4,8 +4,8 @@ import type { Principal } from '../auth/principal.js';
 import { show } from '../errors/show.js';
 import { routePattern, type Request } from '../http/request.js';
 import type { KeyView } from '../keys/key.view.js';
+import { LineBudget } from '../logging/line-budget.js';
 import { RootLogger } from '../logging/logger.js';
-import { LineBudget } from './line-budget.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AuditLog } from '../audit/audit-log.js';
 import { discard } from '../http/discard.js';
 import { whenOver } from '../http/exchange-end.js';
+import type { Request } from '../http/request.js';
 import type { Authenticator } from './authenticator.js';
 import { authorise } from './authorise.js';
 import { Unauthenticated } from './unauthenticated.js';
@@ -17,6 +18,16 @@ export function useAuthentication(
 ): void {
   server.decorateRequest('principal', undefined);
   server.decorateRequest('auditTarget', undefined);
+  const audited = (request: Request, error: unknown): unknown => {
+    if (error instanceof Unauthenticated) audit.failedAuthentication(request, error.reason);
+    return error;
+  };
+  server.decorate('confirmCaller', async (request) => {
+    if (!request.principal) return;
+    await authenticator.confirm(request.principal).catch((error: unknown) => {
+      throw audited(request, error);
+    });
+  });
   server.addHook('onRoute', ({ url, config }) => {
     if (config?.access === undefined)
       throw new Error(`route ${url} does not say who may use it (config.access)`);
@@ -25,7 +36,7 @@ export function useAuthentication(
     const { access } = request.routeOptions.config;
     if (access === 'public') return;
     try {
-      const principal = await authenticator.authenticate(request.headers.authorization);
+      const principal = await authenticator.authenticate(request.raw.headersDistinct['authorization'] ?? []);
       request.principal = principal;
       // Not on response: Fastify says nothing of an answer whose client left before it was out.
       if (access === 'admin') {
@@ -36,8 +47,7 @@ export function useAuthentication(
       authorise(principal, request);
     } catch (error) {
       discard(request.raw);
-      if (error instanceof Unauthenticated) audit.failedAuthentication(request, error.reason);
-      throw error;
+      throw audited(request, error);
     }
   });
 }

@@ -8,7 +8,7 @@ import { Unauthenticated } from './unauthenticated.js';
 
 const BEARER = /^Bearer +([^\s]+)$/i;
 
-/** Finds out who sent a request, from its Authorization header. */
+/** Finds out who sent a request, from its Authorization headers. */
 export class Authenticator {
   /** With mode `open`: whether the store is known to have had no keys, and whether it is known to have had some. */
   private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
@@ -20,13 +20,30 @@ export class Authenticator {
   ) {}
 
   /** Throws Unauthenticated, or what the store or the issuer of tokens throws while it cannot be asked. */
-  async authenticate(authorization: string | undefined): Promise<Principal> {
+  async authenticate(authorizations: readonly string[]): Promise<Principal> {
     if (this.mode === 'none' || (this.mode === 'open' && (await this.isOpen()))) return ANONYMOUS;
+    const [authorization, ...others] = authorizations;
+    // Of two, a proxy before the service may have read the other one.
+    if (others.length > 0) throw new Unauthenticated('several Authorization headers');
     if (authorization === undefined) throw new Unauthenticated('no credentials');
     const credentials = BEARER.exec(authorization)?.[1];
     if (credentials === undefined) throw new Unauthenticated('malformed credentials');
     if (credentials.startsWith(KEY_BEGIN) || !this.tokens) return this.byKey(credentials);
     return this.tokens.verify(credentials);
+  }
+
+  /**
+   * Throws Unauthenticated if the credentials that `principal` was let in with are taken no longer: for requests that go
+   * on for long. Keys are asked for as in `authenticate`; a token is valid until it ends, and costs nothing.
+   */
+  async confirm({ credential }: Principal): Promise<void> {
+    if (credential === undefined) return;
+    if ('validUntil' in credential) {
+      if (credential.validUntil <= Date.now()) throw new Unauthenticated('expired token');
+      return;
+    }
+    const verdict = await this.keys.judgeKnown(credential.keyId);
+    if (!verdict.key) throw new Unauthenticated(verdict.reason);
   }
 
   private async byKey(credentials: string): Promise<Principal> {
@@ -35,7 +52,7 @@ export class Authenticator {
     const verdict = await this.keys.judge(text);
     if (!verdict.key) throw new Unauthenticated(verdict.reason);
     const { id, name, scopes, prefix } = verdict.key;
-    return { id: `key:${id}`, name, scopes, prefix };
+    return { id: `key:${id}`, name, scopes, prefix, credential: { keyId: id } };
   }
 
   /**

@@ -10,6 +10,8 @@ import { ProblemError } from '../errors/problem.js';
 import { isKeyUrl, type OidcSettings } from '../settings/auth.js';
 
 const FETCH_TIMEOUT_MS = 5_000;
+/** Of a configuration, or a set of keys, which are some KiB. */
+const MAX_ANSWER_BYTES = 1_024 * 1_024;
 /** How long the issuer is left alone after an answer that was no use. */
 const PAUSE_MS = 1_000;
 /** How old keys must be before a token signed by an unknown one has them fetched anew. */
@@ -75,6 +77,20 @@ export class IssuerKeys {
   /** Not at once again after a failure: whoever sends tokens must not be able to have the issuer flooded. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
     if (performance.now() < this.restUntil) throw new Error(`${url} has just failed`);
-    return fetch(url, options);
+    const response = await fetch(url, options);
+    return new Response(await bodyOf(response, url), response);
   }
+}
+
+/** All of a body, as unpacked; null for an answer that can have none. Throws if it is more than MAX_ANSWER_BYTES. */
+async function bodyOf({ body }: Response, url: string): Promise<Buffer<ArrayBuffer> | null> {
+  if (body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`${url} answers more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

@@ -9,7 +9,12 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** Names of filters and visited sets begin with it; all others do not exist for this principal. Empty: all names. */
   readonly prefix: string;
+  /** What it was let in with; absent where no credentials are asked for. */
+  readonly credential?: Credential;
 }
+
+/** A key, which may be revoked, or a token, which ends, in milliseconds since the epoch. */
+export type Credential = { readonly keyId: string } | { readonly validUntil: number };
 
 /** Everyone, where the service asks for no credentials. */
 export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

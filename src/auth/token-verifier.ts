@@ -54,7 +54,9 @@ export class TokenVerifier {
     if (prefix !== undefined && (typeof prefix !== 'string' || !PREFIX_PATTERN.test(prefix))) {
       throw new Unauthenticated(`token: ${prefixClaim}`);
     }
-    return { id: `jwt:${sub}`, name: sub, scopes: scopesOf(claims[scopeClaim]), prefix: prefix ?? '' };
+    const validUntil = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
+    const scopes = scopesOf(claims[scopeClaim]);
+    return { id: `jwt:${sub}`, name: sub, scopes, prefix: prefix ?? '', credential: { validUntil } };
   }
 }
 

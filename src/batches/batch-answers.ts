@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
+import type { PackedKeys } from '#bloom';
 import { Config } from '../config.js';
 import { streamLimits } from '../http/streamed-body.js';
 import { ProblemReporter } from '../errors/problem-reporter.js';
 import type { Calls } from '../idempotency/operations.js';
 import { Metrics } from '../metrics/metrics.js';
-import type { Batch, BatchResult, BatchTask, StreamAnswer } from './batch.js';
+import type { BatchResult, BatchTask, StreamAnswer } from './batch.js';
 import { maxLineBytes } from './line-blocks.js';
 import { LineInput } from './line-input.js';
 import { answerLines, streamEvents } from './stream-answer.js';
@@ -19,27 +20,40 @@ export class BatchAnswers {
     private readonly reporter: ProblemReporter,
   ) {}
 
-  async answer<C>(batch: Batch, calls: Calls<C>, task: BatchTask<C>, stream: StreamAnswer): Promise<object> {
+  async answer<C, P extends PackedKeys = never>(
+    batch: readonly string[] | P | LineInput,
+    calls: Calls<C>,
+    task: BatchTask<C, P>,
+    stream: StreamAnswer,
+  ): Promise<object> {
     if (batch instanceof LineInput) return this.answerStream(batch, calls, task, stream);
     return task.json(await this.run(task, batch, calls.whole()));
   }
 
-  private async run<C>(task: BatchTask<C>, items: readonly string[], call: C): Promise<BatchResult> {
+  private async run<C, P extends PackedKeys>(
+    task: BatchTask<C, P>,
+    items: readonly string[] | P,
+    call: C,
+  ): Promise<BatchResult> {
     const result = await task.run(items, call);
     this.metrics.countItems(task.verb, result.counts);
     return result;
   }
 
   /** Nothing is sent before the first block is through, so that what fails at once is an ordinary error answer. */
-  private async answerStream<C>(
+  private async answerStream<C, P extends PackedKeys>(
     input: LineInput,
     calls: Calls<C>,
-    task: BatchTask<C>,
+    task: BatchTask<C, P>,
     stream: StreamAnswer,
   ): Promise<StreamableFile> {
     await task.admit();
     const { maxItemBytes, streamIdleMs: idleMs } = this.config;
-    const run = (items: readonly string[], call: C) => input.during(() => this.run(task, items, call));
+    const run = (items: readonly string[], call: C) =>
+      input.during(async () => {
+        await stream.confirmCaller();
+        return this.run(task, items, call);
+      });
     const counted: BatchTask<C> = { ...task, run };
     const events = streamEvents(input, calls, counted, {
       ...stream,

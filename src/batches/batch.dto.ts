@@ -5,9 +5,10 @@ import { Config } from '../config.js';
 import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 import { validateShallow } from '../validation/shallow.pipe.js';
-import type { Batch } from './batch.js';
+import type { ItemBatch, UrlBatch } from './batch.js';
 import { batchLimits, type BatchLimits } from './limits.js';
 import { LineInput } from './line-input.js';
+import { PackedItems } from './packed-items.js';
 import { WellFormedBatch } from './well-formed-batch.js';
 
 const BATCH = {
@@ -38,30 +39,37 @@ export class StreamQueryDto {
   readonly results?: 'none';
 }
 
-/** `@Body(ItemsPipe) batch: Batch`: the checked items of a JSON body; a stream as it is. */
+/** `@Body(ItemsPipe) batch: ItemBatch`: the checked items of a JSON body; a stream as it is. */
 @Injectable()
-export class ItemsPipe implements PipeTransform<unknown, Batch> {
+export class ItemsPipe implements PipeTransform<unknown, ItemBatch> {
   private readonly limits: BatchLimits;
 
   constructor(@Inject(Config) config: Config) {
     this.limits = batchLimits(config);
   }
 
-  transform(body: unknown): Batch {
-    return body instanceof LineInput ? body : validateShallow(ItemsDto, body, this.limits).items;
+  transform(body: unknown): ItemBatch {
+    if (body instanceof LineInput) return body;
+    // What is beyond a limit is parsed after all: the error is to say what it is.
+    if (body instanceof PackedItems && body.isWithin(this.limits)) return body.keys;
+    return validateShallow(ItemsDto, parsed(body), this.limits).items;
   }
 }
 
 /** The same for `{"urls": […]}`. */
 @Injectable()
-export class UrlsPipe implements PipeTransform<unknown, Batch> {
+export class UrlsPipe implements PipeTransform<unknown, UrlBatch> {
   private readonly limits: BatchLimits;
 
   constructor(@Inject(Config) config: Config) {
     this.limits = batchLimits(config);
   }
 
-  transform(body: unknown): Batch {
-    return body instanceof LineInput ? body : validateShallow(UrlsDto, body, this.limits).urls;
+  transform(body: unknown): UrlBatch {
+    return body instanceof LineInput ? body : validateShallow(UrlsDto, parsed(body), this.limits).urls;
   }
+}
+
+function parsed(body: unknown): unknown {
+  return body instanceof PackedItems ? body.parse() : body;
 }

@@ -1,8 +1,12 @@
+import type { Keys, PackedKeys } from '#bloom';
 import type { ItemRule } from './limits.js';
 import type { LineInput } from './line-input.js';
 
-/** The body of a batch route: the checked strings of a JSON body, or lines still to be read. */
-export type Batch = readonly string[] | LineInput;
+/** The body of a route of URLs: the checked strings of a JSON body, or lines still to be read. */
+export type UrlBatch = readonly string[] | LineInput;
+
+/** The same of a route of items, whose bytes are all that is needed. */
+export type ItemBatch = Keys | LineInput;
 
 /** How many items got which verdict. */
 export type Counts = Readonly<Record<string, number>>;
@@ -20,14 +24,14 @@ export interface BatchResult {
   readonly invalid?: readonly InvalidEntry[];
 }
 
-/** What one route does with a batch. `C` as in Calls. */
-export interface BatchTask<C> {
+/** What one route does with a batch. `C` as in Calls; `P` is PackedKeys if it takes these, too. */
+export interface BatchTask<C, P extends PackedKeys = never> {
   /** As metrics name it. */
   readonly verb: string;
   readonly rule: ItemRule;
   /** Refuses a streamed request before its body is read, if it can be refused at all by then. */
   admit(): Promise<unknown>;
-  run(items: readonly string[], call: C): Promise<BatchResult>;
+  run(items: readonly string[] | P, call: C): Promise<BatchResult>;
   /** What a JSON request is answered. */
   json(result: BatchResult): object;
 }
@@ -37,4 +41,6 @@ export interface StreamAnswer {
   readonly requestId: string;
   /** `?results=none`: for clients that send everything before they read. */
   readonly lastLineOnly: boolean;
+  /** Throws once the caller may no longer: asked before each block, since a stream may outlive its credentials. */
+  readonly confirmCaller: () => Promise<void>;
 }

@@ -10,5 +10,6 @@ const NO_LIMITS = { maxItems: 0, maxItemBytes: 0 };
 export const Answer = createParamDecorator((_: unknown, context: ExecutionContext): StreamAnswer => {
   const request = context.switchToHttp().getRequest<Request>();
   const { results } = validateShallow(StreamQueryDto, request.query, NO_LIMITS);
-  return { requestId: request.id, lastLineOnly: results === 'none' };
+  const confirmCaller = (): Promise<void> => request.server.confirmCaller(request);
+  return { requestId: request.id, lastLineOnly: results === 'none', confirmCaller };
 });

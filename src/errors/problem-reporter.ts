@@ -1,26 +1,48 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Metrics } from '../metrics/metrics.js';
+import { LineBudget } from '../logging/line-budget.js';
 import { RootLogger } from '../logging/logger.js';
+import { Metrics } from '../metrics/metrics.js';
+import type { ErrorCode } from './catalogue.js';
 import type { ProblemError } from './problem.js';
+
+/** Lines of one code, of errors that were foreseen. */
+const LINES_A_MINUTE = 60;
 
 /**
  * Counts every error answered and logs those that are not the caller's. A defect is logged with its stack; what was
- * foreseen with its causes only, since an outage or a full filter is met by every request.
+ * foreseen with its causes only, and LINES_A_MINUTE of a code at most: an outage or a full filter is met by every
+ * request, of strangers, too, as while nobody can say whether their credentials are valid.
  */
 @Injectable()
 export class ProblemReporter {
+  private readonly budgets = new Map<ErrorCode, LineBudget>();
+
   constructor(
     @Inject(RootLogger) private readonly logger: Logger,
-    private readonly metrics: Metrics,
+    @Inject(Metrics) private readonly metrics: Pick<Metrics, 'countError'>,
   ) {}
 
   report(problem: ProblemError, requestId: string): void {
     this.metrics.countError(problem.code);
     if (problem.httpStatus < 500) return;
     const { code, message, cause } = problem;
-    if (code === 'INTERNAL_ERROR') this.logger.error({ requestId, code, err: cause ?? problem }, message);
-    else this.logger.warn({ requestId, code, causes: causesOf(problem) }, message);
+    if (code === 'INTERNAL_ERROR') {
+      this.logger.error({ requestId, code, err: cause ?? problem }, message);
+      return;
+    }
+    const unreported = this.budgetOf(code).take();
+    if (unreported === undefined) return;
+    const line = { requestId, code, causes: causesOf(problem), ...(unreported > 0 && { unreported }) };
+    this.logger.warn(line, message);
+  }
+
+  private budgetOf(code: ErrorCode): LineBudget {
+    const known = this.budgets.get(code);
+    if (known) return known;
+    const budget = new LineBudget(LINES_A_MINUTE, 60_000);
+    this.budgets.set(code, budget);
+    return budget;
   }
 }
 

@@ -27,6 +27,12 @@ export interface Described {
   readonly stats: FilterStats;
 }
 
+/** A filter of a list; no `stats`: its data is lost. */
+export interface Listed {
+  readonly filter: Filter;
+  readonly stats?: FilterStats;
+}
+
 /** The life cycle of filters of either kind. Views are made by those who know the kind. */
 @Injectable()
 export class FilterCatalogue {
@@ -87,19 +93,22 @@ export class FilterCatalogue {
     }));
   }
 
-  /** A page of the caller's filters, and the cursor of the next one. A filter dropped meanwhile is left out. */
+  /**
+   * A page of the caller's filters, and the cursor of the next one. A filter dropped meanwhile is left out; one whose data
+   * is lost must not hide the others.
+   */
   async list(
     kind: FilterKind,
     { limit, cursor }: ListQueryDto,
     { prefix }: Principal,
-  ): Promise<{ page: Described[]; next?: string }> {
+  ): Promise<{ page: Listed[]; next?: string }> {
     const { filters, next } = await this.store.list(
       kind,
       limit === undefined ? DEFAULT_PAGE : Number(limit),
       cursor,
       prefix,
     );
-    const page = await Promise.all(filters.map((filter) => this.describe(filter).catch(undefinedIfGone)));
+    const page = await Promise.all(filters.map((filter) => this.describeListed(filter)));
     return { page: page.filter((one) => one !== undefined), ...(next !== undefined && { next }) };
   }
 
@@ -114,6 +123,17 @@ export class FilterCatalogue {
       throw inWordsOf(kind, name, error);
     });
     return this.describe(filter);
+  }
+
+  /** Undefined if it is gone. */
+  private async describeListed(filter: Filter): Promise<Listed | undefined> {
+    try {
+      return await this.describe(filter);
+    } catch (error) {
+      if (hasCode(error, GONE)) return undefined;
+      if (hasCode(error, LOST)) return { filter };
+      throw error;
+    }
   }
 
   private refuseTooLarge(geometry: Geometry): void {
@@ -146,8 +166,8 @@ function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: 
 }
 
 const GONE: ReadonlySet<string> = new Set(['FILTER_NOT_FOUND', 'VISITED_SET_NOT_FOUND', 'FILTER_BUSY']);
+const LOST: ReadonlySet<string> = new Set(['STORE_DATA_LOST']);
 
-function undefinedIfGone(error: unknown): undefined {
-  const known = error instanceof ProblemError || error instanceof StoreError;
-  if (!known || !GONE.has(error.code)) throw error;
+function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
+  return (error instanceof ProblemError || error instanceof StoreError) && codes.has(error.code);
 }

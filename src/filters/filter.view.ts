@@ -1,6 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { ApiExtraModels, ApiProperty, getSchemaPath, type ApiPropertyOptions } from '@nestjs/swagger';
 import { cellCount, filterBytes, itemsPerPageFromFill, PagedErrorRate, type Geometry } from '#bloom';
 import type { Filter, FilterStats, FilterType, Semantics } from '#store';
+
+/** A list of which each entry is a filter, or one whose data is lost. Both are to be named in ApiExtraModels. */
+export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
+  const schemas = [view, lost].map((type) => ({ $ref: getSchemaPath(type) }));
+  return { type: 'array', items: { oneOf: schemas } };
+}
 
 /** The shape of a filter in memory. */
 export class GeometryView {
@@ -24,11 +31,16 @@ export class PlanView {
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
-export class FilterView extends PlanView {
+/** What does not change while a filter has its generation. */
+class FilterDescriptionView extends PlanView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
   @ApiProperty({ description: 'Another one after clear, or after delete and create' })
   readonly generation!: string;
+  @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
+}
+
+export class FilterView extends FilterDescriptionView {
   @ApiProperty({ type: 'integer', description: 'Adds answered new, less removals that left the item absent' })
   readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
@@ -39,15 +51,20 @@ export class FilterView extends PlanView {
   readonly saturatedCounters!: number;
   @ApiProperty({ description: 'Holds more items than it was made for: errorRate is exceeded' })
   readonly overCapacity!: boolean;
-  @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
   @ApiProperty({ type: 'integer', description: 'Items answered new' }) readonly added!: number;
   @ApiProperty({ type: 'integer', description: 'Items answered not new' }) readonly duplicate!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that took place' }) readonly removed!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that changed nothing' }) readonly refused!: number;
 }
 
+export class LostFilterView extends FilterDescriptionView {
+  @ApiProperty({ enum: ['lost'], description: 'STORE_DATA_LOST for every call but clear and delete' })
+  readonly state!: 'lost';
+}
+
+@ApiExtraModels(FilterView, LostFilterView)
 export class FilterListView {
-  @ApiProperty({ type: [FilterView] }) readonly filters!: FilterView[];
+  @ApiProperty(eitherOf(FilterView, LostFilterView)) readonly filters!: (FilterView | LostFilterView)[];
   @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
   readonly next?: string;
 }
@@ -60,10 +77,8 @@ export function geometryView(geometry: Geometry): GeometryView {
 /** An object literal of a view's shape. */
 type Plain<T> = { readonly [K in keyof T]: T[K] };
 
-/** A filter as callers see it: everything but the seed. */
-export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
+function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
   const { name, type, semantics, capacity, errorRate, generation, geometry } = filter;
-  const fill = stats.nonZeroCells / cellCount(geometry);
   return {
     name,
     type,
@@ -72,13 +87,27 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
     errorRate,
     generation,
     geometry: geometryView(geometry),
+    memoryBytes: filterBytes(geometry),
+    createdAt: new Date(filter.createdAt).toISOString(),
+  };
+}
+
+/** A filter whose data is lost, as lists show it: what is known of it without its data. */
+export function lostFilterView(filter: Filter): Plain<LostFilterView> {
+  return { ...descriptionView(filter), state: 'lost' };
+}
+
+/** A filter as callers see it: everything but the seed. */
+export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
+  const { capacity, geometry } = filter;
+  const fill = stats.nonZeroCells / cellCount(geometry);
+  return {
+    ...descriptionView(filter),
     items: stats.items,
     fill,
     estimatedErrorRate: rateAtFill(geometry, fill),
     saturatedCounters: stats.saturatedCells,
     overCapacity: stats.items > capacity,
-    memoryBytes: filterBytes(geometry),
-    createdAt: new Date(filter.createdAt).toISOString(),
     added: stats.added,
     duplicate: stats.duplicate,
     removed: stats.removed,

@@ -8,6 +8,7 @@ import type { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
 import {
   filterView,
   geometryView,
+  lostFilterView,
   type FilterListView,
   type FilterView,
   type PlanView,
@@ -51,7 +52,10 @@ export class FiltersService {
 
   async list(query: ListQueryDto, caller: Principal): Promise<FilterListView> {
     const { page, ...rest } = await this.catalogue.list('filter', query, caller);
-    return { filters: page.map(({ filter, stats }) => filterView(filter, stats)), ...rest };
+    const filters = page.map(({ filter, stats }) =>
+      stats ? filterView(filter, stats) : lostFilterView(filter),
+    );
+    return { filters, ...rest };
   }
 
   drop(name: string, operation: Operation): Promise<void> {

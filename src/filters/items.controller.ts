@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { BatchAnswers } from '../batches/batch-answers.js';
 import { ItemsDto, ItemsPipe } from '../batches/batch.dto.js';
-import type { Batch, StreamAnswer } from '../batches/batch.js';
+import type { ItemBatch, StreamAnswer } from '../batches/batch.js';
 import { Answer } from '../batches/stream-query.js';
 import { Mutation, Reading } from '../idempotency/decorators.js';
 import { ReadDeadline, RequestOperation } from '../idempotency/operations.js';
@@ -31,7 +31,7 @@ export class ItemsController {
   })
   add(
     @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: Batch,
+    @Body(ItemsPipe) batch: ItemBatch,
     @Mutation() operation: RequestOperation,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -50,7 +50,7 @@ export class ItemsController {
   })
   check(
     @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: Batch,
+    @Body(ItemsPipe) batch: ItemBatch,
     @Reading() deadline: ReadDeadline,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -69,7 +69,7 @@ export class ItemsController {
   })
   remove(
     @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: Batch,
+    @Body(ItemsPipe) batch: ItemBatch,
     @Mutation() operation: RequestOperation,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -88,7 +88,7 @@ export class ItemsController {
   })
   count(
     @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: Batch,
+    @Body(ItemsPipe) batch: ItemBatch,
     @Reading() deadline: ReadDeadline,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {

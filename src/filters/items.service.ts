@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Keys, PackedKeys } from '#bloom';
 import type { Filter, Operation } from '#store';
 import type { BatchResult, BatchTask } from '../batches/batch.js';
 import { named, tally, type Verdicts } from '../batches/tally.js';
@@ -29,31 +30,31 @@ export class ItemsService {
     private readonly membership: Membership,
   ) {}
 
-  add(name: string): BatchTask<Operation> {
+  add(name: string): BatchTask<Operation, PackedKeys> {
     return this.task('add', name, async (filter, items, operation) =>
       tally(await this.membership.add(filter, items, operation), ADD),
     );
   }
 
-  check(name: string): BatchTask<number> {
+  check(name: string): BatchTask<number, PackedKeys> {
     return this.task('check', name, async (filter, items, deadline) =>
       tally(await this.membership.check(filter, items, deadline), CHECK),
     );
   }
 
-  remove(name: string): BatchTask<Operation> {
+  remove(name: string): BatchTask<Operation, PackedKeys> {
     return this.countingTask('remove', name, async (filter, items, operation) =>
       tally(await this.membership.remove(filter, items, operation), REMOVE),
     );
   }
 
-  count(name: string): BatchTask<number> {
+  count(name: string): BatchTask<number, PackedKeys> {
     return this.countingTask('count', name, async (filter, items, deadline) =>
       tally(await this.membership.count(filter, items, deadline), COUNT),
     );
   }
 
-  private task<C>(verb: string, name: string, act: Act<C>): BatchTask<C> {
+  private task<C>(verb: string, name: string, act: Act<C>): BatchTask<C, PackedKeys> {
     return {
       verb,
       rule: 'item',
@@ -64,7 +65,7 @@ export class ItemsService {
   }
 
   /** A task that only a counting filter can do. */
-  private countingTask<C>(verb: string, name: string, act: Act<C>): BatchTask<C> {
+  private countingTask<C>(verb: string, name: string, act: Act<C>): BatchTask<C, PackedKeys> {
     return {
       ...this.task(verb, name, (filter, items, call: C) => act(counting(filter), items, call)),
       admit: async () => counting(await this.filters.open(name, 'filter')),
@@ -72,7 +73,7 @@ export class ItemsService {
   }
 }
 
-type Act<C> = (filter: Filter, items: readonly string[], call: C) => Promise<BatchResult>;
+type Act<C> = (filter: Filter, items: Keys, call: C) => Promise<BatchResult>;
 
 function counting(filter: Filter): Filter {
   if (filter.type === 'counting') return filter;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { foldDuplicates, positionsOf } from '#bloom';
+import { foldDuplicates, positionsOf, type Keys } from '#bloom';
 import { Added, type Filter, type Operation } from '#store';
 import { Store } from '../store/store.token.js';
 
@@ -14,7 +14,7 @@ export class Membership {
    */
   async add(
     filter: Filter,
-    keys: readonly string[],
+    keys: Keys,
     operation: Operation,
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
@@ -29,15 +29,15 @@ export class Membership {
     return bytes;
   }
 
-  check(filter: Filter, keys: readonly string[], deadline: number): Promise<Uint8Array> {
+  check(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
     return this.store.counters.check(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
   }
 
-  remove(filter: Filter, keys: readonly string[], operation: Operation): Promise<Uint8Array> {
+  remove(filter: Filter, keys: Keys, operation: Operation): Promise<Uint8Array> {
     return this.store.counters.remove(filter, positionsOf(keys, filter.seed, filter.geometry), operation);
   }
 
-  count(filter: Filter, keys: readonly string[], deadline: number): Promise<Uint8Array> {
+  count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
     return this.store.counters.count(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
   }
 }

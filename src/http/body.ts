@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { LineInput, type LineFormat } from '../batches/line-input.js';
+import { PackedItems } from '../batches/packed-items.js';
 import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
@@ -32,7 +33,10 @@ export function useBodyParsers(server: FastifyInstance, config: Config): void {
       slot: slotOf(request.raw),
     });
     request.rawBody = raw;
-    return raw.length === 0 ? undefined : parseJson(raw, mostParts);
+    if (raw.length === 0) return undefined;
+    assertUtf8(raw);
+    const parse = () => parseJson(raw, mostParts);
+    return (request.routeOptions.config.streams && PackedItems.of(raw, parse)) || parse();
   });
   for (const [mediaType, format] of LINE_FORMATS) {
     server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
@@ -84,6 +88,12 @@ function unsupported(payload: IncomingMessage, detail: string): ProblemError {
   return new ProblemError('UNSUPPORTED_MEDIA_TYPE', detail);
 }
 
+function assertUtf8(raw: Buffer): void {
+  if (isUtf8(raw)) return;
+  throw new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);
+}
+
+/** Of valid UTF-8. */
 function parseJson(raw: Buffer, mostParts: number): unknown {
   if (hasTooManyParts(raw, mostParts)) {
     throw new ProblemError(
@@ -91,11 +101,7 @@ function parseJson(raw: Buffer, mostParts: number): unknown {
       `the body has more than ${mostParts} arrays, objects, members and elements in all`,
     );
   }
-  const ascii = isAscii(raw);
-  if (!ascii && !isUtf8(raw)) {
-    throw new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);
-  }
-  const text = raw.toString(ascii ? 'latin1' : 'utf8');
+  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
   let body: unknown;
   try {
     body = JSON.parse(text);

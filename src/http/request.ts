@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** How long a caller waits for an answer. */
     requestTimeoutMs: number;
+    /** Throws once the credentials that a request was let in with are taken no longer. */
+    confirmCaller: (request: FastifyRequest) => Promise<void>;
   }
 
   interface FastifyContextConfig {

@@ -36,11 +36,12 @@ export class ApiKeys {
   async judge({ id, secret }: KeyText): Promise<Verdict> {
     const key = (await this.known.get()).get(id);
     const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
-    if (!key) return { key: undefined, reason: 'unknown key' };
-    if (!right) return { key: undefined, reason: 'wrong secret' };
-    if (key.expiresAt !== undefined && key.expiresAt <= Date.now())
-      return { key: undefined, reason: 'expired key' };
-    return { key };
+    return key && !right ? { key: undefined, reason: 'wrong secret' } : verdictOn(key);
+  }
+
+  /** Of a key whose secret has been shown before. */
+  async judgeKnown(id: string): Promise<Verdict> {
+    return verdictOn((await this.known.get()).get(id));
   }
 
   async add(key: ApiKey): Promise<void> {
@@ -60,4 +61,10 @@ export class ApiKeys {
     this.known.forget();
     return revoked;
   }
+}
+
+function verdictOn(key: ApiKey | undefined): Verdict {
+  if (!key) return { key: undefined, reason: 'unknown key' };
+  const expired = key.expiresAt !== undefined && key.expiresAt <= Date.now();
+  return expired ? { key: undefined, reason: 'expired key' } : { key };
 }

@@ -1,13 +1,29 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, Matches } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  Matches,
+  type ValidationArguments,
+} from 'class-validator';
 import { SCOPES, type Scope } from '../auth/scope.js';
+import { show } from '../errors/show.js';
 import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 import { PREFIX_PATTERN, PREFIX_REQUIREMENT } from '../validation/prefix.js';
 
 const NAME_PATTERN = /^[!-~]([ -~]{0,62}[!-~])?$/;
 const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
-const SCOPE_LIST = must('be a list of "read", "write" and "admin"');
+const SCOPES_REQUIREMENT = 'be a list of "read", "write" and "admin"';
+const SCOPE_LIST = must(SCOPES_REQUIREMENT);
+
+/** The message for a list of scopes with a word in it that is none. */
+function namesNoScope({ property, value }: ValidationArguments): string {
+  const words: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
+  return `${property} must ${SCOPES_REQUIREMENT}: ${show(wrong)} is none of them`;
+}
 
 /** What a key is made from. */
 export class CreateKeyDto {
@@ -24,7 +40,7 @@ export class CreateKeyDto {
   @IsArray(SCOPE_LIST)
   @ArrayMinSize(1, SCOPE_LIST)
   @ArrayMaxSize(SCOPES.length, SCOPE_LIST)
-  @IsIn(SCOPES, { ...SCOPE_LIST, each: true })
+  @IsIn(SCOPES, { each: true, message: namesNoScope })
   readonly scopes!: Scope[];
 
   @ApiPropertyOptional({

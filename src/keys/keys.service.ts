@@ -52,8 +52,18 @@ export class KeysService {
   }
 }
 
+/** The time that an ISO 8601 text of the DTO's form says. VALIDATION_FAILED if there is no such time, or it is past. */
 function timeAfter(now: number, text: string): number {
   const time = Date.parse(text);
+  if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
+    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z: there is no ${show(text)}`;
+    throw invalid('#/expiresAt', detail);
+  }
   if (time > now) return time;
   throw invalid('#/expiresAt', `expiresAt must be a time to come, not ${show(text)}`);
+}
+
+/** Whether a month has the day of `2030-02-31`, which Date takes for the third of March. */
+function isDay(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
 }

@@ -84,3 +84,28 @@ describe('a slot', () => {
     expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
   });
 });
+
+describe('a caller’s share of the streams', () => {
+  it('is half of them, rounded up, and given back with each', () => {
+    const inFlight = new InFlight({ ...BOUNDS, streams: 5 });
+    const streams = [0, 1, 2, 3].map(() => admitted(inFlight, 'streams', 0));
+    expect(streams.map((slot) => slot.claim('a'))).toEqual([true, true, true, false]);
+    expect(streams[3]?.claim('b')).toBe(true);
+    expect(inFlight.refused('streams')).toBe(1);
+    streams[0]?.release();
+    const next = admitted(inFlight, 'streams', 0);
+    expect(next.claim('a')).toBe(true);
+    // Work that outlives its sender takes the place again, in the same share.
+    streams[1]?.release();
+    streams[1]?.retain();
+    expect(admitted(inFlight, 'streams', 0).claim('a')).toBe(false);
+  });
+
+  it('is not for requests', () => {
+    const inFlight = new InFlight({ ...BOUNDS, streams: 2 });
+    for (let i = 0; i < BOUNDS.requests; i++) {
+      expect(admitted(inFlight, 'requests', 0).claim('a')).toBe(true);
+    }
+    expect(admitted(inFlight, 'streams', 0).claim('a')).toBe(true);
+  });
+});

@@ -1,4 +1,5 @@
 import type { OverloadSettings } from '../settings/overload.js';
+import { Shares } from './shares.js';
 
 /** What is bounded: requests, streamed bodies, probes, and the bytes of bodies that they hold. */
 export type Bounded = 'requests' | 'streams' | 'probes' | 'bytes';
@@ -25,7 +26,12 @@ export class InFlight {
   private readonly taken = { requests: 0, streams: 0, probes: 0, bytes: 0 };
   private readonly refusals = { requests: 0, streams: 0, probes: 0, bytes: 0 };
 
-  constructor(readonly bounds: Bounds) {}
+  /** Of the streams: one caller may have half of all, so that others get in. */
+  readonly shares: Shares;
+
+  constructor(readonly bounds: Bounds) {
+    this.shares = new Shares(Math.ceil(bounds.streams / 2));
+  }
 
   /** A slot for a request with so many bytes of body, or the bound that leaves no room for it. */
   admit(kind: RequestKind, bytes: number): Slot | Bounded {
@@ -43,6 +49,13 @@ export class InFlight {
   take(kind: RequestKind, bytes: number): void {
     this.taken[kind]++;
     this.taken.bytes += bytes;
+  }
+
+  /** Whether a caller has a share of the streams left; counts a refusal if not. */
+  hasShare(caller: string): boolean {
+    const room = this.shares.hasRoom(caller);
+    if (!room) this.refusals.streams++;
+    return room;
   }
 
   /** Takes so many bytes more, or counts a refusal. */
@@ -85,6 +98,8 @@ export class InFlight {
  */
 export class Slot {
   private uses = 0;
+  /** In whose share of the streams it is counted, if in anyone's. */
+  private caller: string | undefined;
 
   constructor(
     private readonly inFlight: InFlight,
@@ -94,6 +109,20 @@ export class Slot {
 
   get bounds(): Bounds {
     return this.inFlight.bounds;
+  }
+
+  /** The streams that one caller may have. */
+  get streamShare(): number {
+    return this.inFlight.shares.most;
+  }
+
+  /** Counts a stream in its caller's share of them; false if there is no room in it. */
+  claim(caller: string): boolean {
+    if (this.kind !== 'streams') return true;
+    if (!this.inFlight.hasShare(caller)) return false;
+    this.caller = caller;
+    if (this.uses > 0) this.inFlight.shares.take(caller);
+    return true;
   }
 
   /** Takes what it lacks for so many bytes in all; false if there is no room. */
@@ -112,11 +141,15 @@ export class Slot {
 
   /** Keeps the slot until `release`; takes it again if it was given back, as when work on a stream outlives its sender. */
   retain(): void {
-    if (this.uses++ === 0) this.inFlight.take(this.kind, this.bytes);
+    if (this.uses++ > 0) return;
+    this.inFlight.take(this.kind, this.bytes);
+    if (this.caller !== undefined) this.inFlight.shares.take(this.caller);
   }
 
   release(): void {
-    if (--this.uses === 0) this.inFlight.give(this.kind, this.bytes);
+    if (--this.uses > 0) return;
+    this.inFlight.give(this.kind, this.bytes);
+    if (this.caller !== undefined) this.inFlight.shares.give(this.caller);
   }
 
   /** Keeps the slot while `work` goes on. */

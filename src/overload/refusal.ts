@@ -12,3 +12,11 @@ const WORDS: Readonly<Record<Bounded, string>> = {
 export function overloaded(bound: Bounded, limit: number): ProblemError {
   return new ProblemError('OVERLOADED', `no more than ${limit} ${WORDS[bound]}`);
 }
+
+/** What a stream is told whose caller has so many already, all that one may have. */
+export function overloadedByCaller(share: number): ProblemError {
+  return new ProblemError(
+    'OVERLOADED',
+    `no more than ${share} streamed bodies and exports of one caller are taken at a time, half of MAX_STREAMS`,
+  );
+}

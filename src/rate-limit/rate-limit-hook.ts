@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ANONYMOUS } from '../auth/principal.js';
+import { callerOf } from '../auth/caller.js';
 import { discard } from '../http/discard.js';
 import { isProbe } from '../http/probes.js';
 import { routePattern, type Request } from '../http/request.js';
@@ -24,9 +24,4 @@ function counted(rateLimit: RateLimit, request: Request): Promise<void> {
   const count = (): Promise<void> => rateLimit.count(callerOf(request));
   const slot = slotOf(request.raw);
   return slot ? slot.during(count) : count();
-}
-
-/** Who is counted: the principal, or the address where everyone is the same one. */
-function callerOf({ principal, ip }: Request): string {
-  return principal === undefined || principal.id === ANONYMOUS.id ? `address:${ip}` : principal.id;
 }

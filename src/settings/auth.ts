@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { show } from '../errors/show.js';
+import { isLoopback } from '../http/loopback.js';
 import { ConfigError, type SettingReader } from './reader.js';
 
 /** An issuer of JSON Web Tokens, and which of its tokens are for this service. */
@@ -83,8 +84,4 @@ export function isKeyUrl(text: string): boolean {
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== '' || password !== '') return false;
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -47,19 +47,27 @@ export class SettingReader {
   /** The value is not shown: it may hold a password. */
   url(name: string): string | undefined {
     const value = this.text(name, undefined);
-    if (value === undefined || (/^rediss?:\/\/./.test(value) && isDecodable(value))) return value;
+    if (value === undefined || isRedisUrl(value)) return value;
     throw new ConfigError(
-      `${name} is not a URL of Redis (its value is not shown): allowed is redis://[user:password@]host[:port][/db]`,
+      `${name} is not a URL of Redis (its value is not shown): ` +
+        'allowed is redis://[user:password@]host[:port][/db], db a number',
     );
+  }
+
+  /** For a setting that would be ignored: whoever sets it, to other than its default, expects something of it. */
+  refuseWithout(name: string, needed: string, fallback?: string): void {
+    if (this.text(name, fallback) === fallback) return;
+    throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);
   }
 }
 
-/** Whether a text is a URL, and its user and password have no broken percent escape. */
-function isDecodable(text: string): boolean {
+/** With a host, no broken percent escape in user and password, and no query: Redis' client would take options from it. */
+function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\/[^?#]+$/.test(text)) return false;
   try {
-    const { username, password } = new URL(text);
+    const { username, password, hostname, pathname } = new URL(text);
     decodeURIComponent(username + password);
-    return true;
+    return hostname !== '' && /^\/?\d*$/.test(pathname);
   } catch {
     return false;
   }

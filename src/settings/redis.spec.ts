@@ -9,6 +9,9 @@ const CA = 'test/data/tls/ca.pem';
 const CERT = 'test/data/tls/client.pem';
 const KEY = 'test/data/tls/client.key';
 
+const NO_URL =
+  /^REDIS_URL is not a URL of Redis \(its value is not shown\): allowed is redis:.*, db a number$/;
+
 const read = (env: Environment) => redisSettings(new SettingReader(env));
 const cluster = { REDIS_CLUSTER: 'a:1' };
 const sentinel = { REDIS_SENTINEL: 'a:1,b:2', REDIS_SENTINEL_MASTER: 'main' };
@@ -28,6 +31,13 @@ describe('settings of Redis', () => {
       waitReplicas: 0,
     });
   });
+
+  it.each(['redis://h', 'redis://h/', 'redis://h:1/15', 'rediss://u:p%23@[::1]:6379/0', 'redis://:p@h'])(
+    'take the URL %s',
+    (url) => {
+      expect(read({ REDIS_URL: url })).toMatchObject({ url });
+    },
+  );
 
   it('name Sentinels, their master, and the credentials of both', () => {
     const env = { ...sentinel, REDIS_SENTINEL_PASSWORD: 's', REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p' };
@@ -63,6 +73,16 @@ describe('settings of Redis', () => {
     [{ ...sentinel, REDIS_SENTINEL_USERNAME: 'u' }, /^REDIS_SENTINEL_USERNAME is set, but/],
     [{ REDIS_URL: 'redis://h', REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
     [{ REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
+    [{ REDIS_URL: 'redis://u:hidden@h:1/abc' }, NO_URL],
+    [{ REDIS_URL: 'redis://u:hidden@h:1/0/1' }, NO_URL],
+    [{ REDIS_URL: 'redis://h:1?password=hidden' }, NO_URL],
+    [{ REDIS_URL: 'redis://h:1/0?' }, NO_URL],
+    [{ REDIS_URL: 'rediss://h:1#hidden' }, NO_URL],
+    [{ REDIS_URL: 'redis://u:hid#den@h:1' }, NO_URL],
+    [{ REDIS_URL: 'redis:///0' }, NO_URL],
+    [{ REDIS_WAIT_REPLICAS: '1' }, /^REDIS_WAIT_REPLICAS is set, but has no meaning without Redis/],
+    [{ REDIS_TIMEOUT_MS: '100' }, /^REDIS_TIMEOUT_MS is set, but has no meaning without Redis/],
+    [{ REDIS_TLS: 'true' }, /^REDIS_TLS is set, but has no meaning without Redis/],
     [
       { REDIS_CLUSTER: 'redis://u:hidden@h:1' },
       /^REDIS_CLUSTER is "redis:\/\/\*\*\*@h:1": allowed is host:port/,

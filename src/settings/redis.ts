@@ -8,6 +8,13 @@ export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 /** What says where Redis is: at most one of these. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
+/** What asks for nothing where there is no Redis. */
+const DEFAULTS = [
+  ['REDIS_TIMEOUT_MS', '2000'],
+  ['REDIS_WAIT_REPLICAS', '0'],
+  ['REDIS_TLS', 'false'],
+] as const;
+
 const NODE = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i;
 const NODES = 'host:port,host:port,…';
 
@@ -31,6 +38,9 @@ export function redisSettings(read: SettingReader): RedisSettings | undefined {
   if (url !== undefined || read.text('STORE', undefined) === 'redis') {
     return { ...common, url: url ?? 'redis://127.0.0.1:6379' };
   }
+  for (const [name, fallback] of DEFAULTS) {
+    read.refuseWithout(name, `Redis (STORE=redis, or one of ${PLACES.join(', ')})`, fallback);
+  }
   return undefined;
 }
 
@@ -44,7 +54,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   const password = read.text('REDIS_SENTINEL_PASSWORD', undefined);
   if (master === undefined) {
     for (const name of ['REDIS_SENTINEL_USERNAME', 'REDIS_SENTINEL_PASSWORD']) {
-      refuseWithout(read, name, 'REDIS_SENTINEL');
+      read.refuseWithout(name, 'REDIS_SENTINEL');
     }
     return undefined;
   }
@@ -82,7 +92,7 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
     );
   }
   const [ca, cert, key] = ['REDIS_TLS_CA', 'REDIS_TLS_CERT', 'REDIS_TLS_KEY'].map((name) => {
-    if (!encrypted) refuseWithout(read, name, 'TLS (REDIS_TLS=true, or a rediss:// URL)');
+    if (!encrypted) read.refuseWithout(name, 'TLS (REDIS_TLS=true, or a rediss:// URL)');
     return pemFile(read, name);
   });
   if ((cert === undefined) !== (key === undefined)) {
@@ -111,11 +121,6 @@ function pemFile(read: SettingReader, name: string): string | undefined {
     );
   }
   return text;
-}
-
-function refuseWithout(read: SettingReader, name: string, needed: string): void {
-  if (read.text(name, undefined) === undefined) return;
-  throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);
 }
 
 /** Redis has no user without a password. */

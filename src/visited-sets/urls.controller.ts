@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { BatchAnswers } from '../batches/batch-answers.js';
 import { UrlsDto, UrlsPipe } from '../batches/batch.dto.js';
-import type { Batch, StreamAnswer } from '../batches/batch.js';
+import type { UrlBatch, StreamAnswer } from '../batches/batch.js';
 import { Answer } from '../batches/stream-query.js';
 import { Mutation, Reading } from '../idempotency/decorators.js';
 import { ReadDeadline, RequestOperation } from '../idempotency/operations.js';
@@ -31,7 +31,7 @@ export class UrlsController {
   })
   discover(
     @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: Batch,
+    @Body(UrlsPipe) batch: UrlBatch,
     @Mutation() operation: RequestOperation,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -50,7 +50,7 @@ export class UrlsController {
   })
   visit(
     @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: Batch,
+    @Body(UrlsPipe) batch: UrlBatch,
     @Mutation() operation: RequestOperation,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -69,7 +69,7 @@ export class UrlsController {
   })
   check(
     @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: Batch,
+    @Body(UrlsPipe) batch: UrlBatch,
     @Reading() deadline: ReadDeadline,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {
@@ -88,7 +88,7 @@ export class UrlsController {
   })
   forget(
     @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: Batch,
+    @Body(UrlsPipe) batch: UrlBatch,
     @Mutation() operation: RequestOperation,
     @Answer() answer: StreamAnswer,
   ): Promise<object> {

@@ -1,20 +1,32 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
+import type { Filter } from '#store';
 import type { Described } from '../filters/filter-catalogue.js';
-import { FilterView, filterView } from '../filters/filter.view.js';
+import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
 
 export class QueueView {
   @ApiProperty({ type: 'integer', description: 'URLs that can be leased' }) readonly waiting!: number;
   @ApiProperty({ type: 'integer', description: 'URLs hidden by a lease' }) readonly leased!: number;
 }
 
+const URL_PROFILE = {
+  type: 'object',
+  additionalProperties: true,
+  description: 'With all defaults filled in',
+} as const;
+
 export class VisitedSetView extends FilterView {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'With all defaults filled in' })
-  readonly urlProfile!: unknown;
+  @ApiProperty(URL_PROFILE) readonly urlProfile!: unknown;
   @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
 }
 
+export class LostVisitedSetView extends LostFilterView {
+  @ApiProperty(URL_PROFILE) readonly urlProfile!: unknown;
+}
+
+@ApiExtraModels(VisitedSetView, LostVisitedSetView)
 export class VisitedSetListView {
-  @ApiProperty({ type: [VisitedSetView] }) readonly visitedSets!: VisitedSetView[];
+  @ApiProperty(eitherOf(VisitedSetView, LostVisitedSetView))
+  readonly visitedSets!: (VisitedSetView | LostVisitedSetView)[];
   @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
   readonly next?: string;
 }
@@ -22,6 +34,11 @@ export class VisitedSetListView {
 export function visitedSetView({ filter, stats }: Described): VisitedSetView {
   const { waiting, leased } = stats.queue ?? { waiting: 0, leased: 0 };
   return { ...filterView(filter, stats), urlProfile: filter.urlProfile, queue: { waiting, leased } };
+}
+
+/** A visited set whose data is lost, as lists show it. */
+export function lostVisitedSetView(filter: Filter): LostVisitedSetView {
+  return { ...lostFilterView(filter), urlProfile: filter.urlProfile };
 }
 
 export class InvalidUrlView {

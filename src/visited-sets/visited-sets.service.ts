@@ -3,10 +3,16 @@ import type { Operation } from '#store';
 import { InvalidUrlProfileError, normaliseProfile, type NormalisedUrlProfile } from '#url-key';
 import type { Principal } from '../auth/principal.js';
 import { invalid } from '../errors/problem.js';
-import { FilterCatalogue } from '../filters/filter-catalogue.js';
+import { FilterCatalogue, type Listed } from '../filters/filter-catalogue.js';
 import type { ListQueryDto } from '../filters/filter.dto.js';
 import { DEFAULT_ERROR_RATE, DEFAULT_URL_PROFILE, type CreateVisitedSetDto } from './visited-set.dto.js';
-import { visitedSetView, type VisitedSetListView, type VisitedSetView } from './visited-set.view.js';
+import {
+  lostVisitedSetView,
+  visitedSetView,
+  type LostVisitedSetView,
+  type VisitedSetListView,
+  type VisitedSetView,
+} from './visited-set.view.js';
 
 const KIND = 'visited-set';
 
@@ -36,7 +42,7 @@ export class VisitedSetsService {
 
   async list(query: ListQueryDto, caller: Principal): Promise<VisitedSetListView> {
     const { page, ...rest } = await this.catalogue.list(KIND, query, caller);
-    return { visitedSets: page.map(visitedSetView), ...rest };
+    return { visitedSets: page.map(listedView), ...rest };
   }
 
   drop(name: string, operation: Operation): Promise<void> {
@@ -46,6 +52,10 @@ export class VisitedSetsService {
   async clear(name: string, operation: Operation): Promise<VisitedSetView> {
     return visitedSetView(await this.catalogue.clear(name, KIND, operation));
   }
+}
+
+function listedView({ filter, stats }: Listed): VisitedSetView | LostVisitedSetView {
+  return stats ? visitedSetView({ filter, stats }) : lostVisitedSetView(filter);
 }
 
 function profileOf(input: unknown): NormalisedUrlProfile {

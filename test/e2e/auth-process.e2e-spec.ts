@@ -164,7 +164,7 @@ describe('npm run keys', () => {
     const service = await start();
     await service.clean();
     const ended = await keys({ DATA_DIR: service.dataDir }, 'create', '--name', 'x', '--scope', 'root');
-    const stderr = 'keys: scopes must be a list of "read", "write" and "admin", not an array of 1\n';
+    const stderr = 'keys: scopes must be a list of "read", "write" and "admin": "root" is none of them\n';
     expect(ended).toEqual({ code: 1, stdout: '', stderr });
     await service.clean();
   });

@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
 import { AUDIENCE, startIssuer, type Issuer } from '../support/issuer.js';
@@ -42,6 +43,14 @@ describe('tokens of an issuer', () => {
     for (const scope of ['', 'read', 'unseen:root', 'unseen:admins', 'xunseen:admin', 7, null, { a: 1 }]) {
       expect(await can({ scope }, 'GET', '/v1/filters')).toBe(403);
     }
+  });
+
+  it('say how long they are valid', async () => {
+    const settings = { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined };
+    const verifier = new TokenVerifier({ ...settings, scopeClaim: 'scope', prefixClaim: 'prefix' });
+    const exp = seconds(3_600);
+    const principal = await verifier.verify(await issuer.token({ exp }));
+    expect(principal.credential).toEqual({ validUntil: (exp + 10) * 1_000 });
   });
 
   it('come beside keys', async () => {

@@ -8,6 +8,7 @@ import { makeKeyText, formatKey } from '../../src/keys/key-text.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey, type TestKey } from '../support/credentials.js';
 import { Store } from '../../src/store/store.token.js';
+import { RawClient } from '../support/raw-client.js';
 import { startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
@@ -151,6 +152,46 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     }
     expect(new Set(answers).size).toBe(1);
     expect(answers[0]).toContain('"UNAUTHENTICATED"');
+  });
+
+  it('refuses credentials that are shown twice, whichever of them are valid', async () => {
+    const { authorization } = keys.admin.headers;
+    const twice = [
+      [authorization, 'Bearer x'],
+      ['Bearer x', authorization],
+      [authorization, authorization],
+    ];
+    for (const values of twice) {
+      const lines = values.map((value) => `Authorization: ${value}\r\n`).join('');
+      const client = await RawClient.connect(app.port);
+      try {
+        client.send(`GET /v1/filters HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines}\r\n`);
+        expect(await client.answer()).toMatchObject({
+          status: 401,
+          body: expect.stringContaining('"UNAUTHENTICATED"'),
+        });
+      } finally {
+        client.destroy();
+      }
+    }
+  });
+
+  it('says which word is no scope, and which time is none', async () => {
+    const refusal = async (dto: object): Promise<unknown> => {
+      const made = await call(app, 'POST', '/v1/keys', { name: 'x', ...dto }, keys.admin.headers);
+      return (made.body as { detail: string }).detail;
+    };
+    expect(await refusal({ scopes: ['read', 'root'] })).toBe(
+      'scopes must be a list of "read", "write" and "admin": "root" is none of them',
+    );
+    for (const expiresAt of ['2100-13-01T00:00:00Z', '2100-02-30T00:00:00Z', '2100-01-01T25:00:00Z']) {
+      expect(await refusal({ scopes: ['read'], expiresAt })).toBe(
+        `expiresAt must be a time such as 2030-01-31T12:00:00Z: there is no "${expiresAt}"`,
+      );
+    }
+    expect(await refusal({ scopes: ['read'], expiresAt: '2001-01-01T00:00:00Z' })).toBe(
+      'expiresAt must be a time to come, not "2001-01-01T00:00:00Z"',
+    );
   });
 
   it('takes the scheme in any case', async () => {

@@ -255,4 +255,23 @@ describe('the catalogue, lost', () => {
     await own.restore(CATALOGUE.filters, 0, dump);
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
   });
+
+  it('is missing in lists where only names are gone, until they are put back: filters work on by name', async () => {
+    const { filter } = await visitedSet();
+    const names = CATALOGUE.names('visited-set');
+    await own.del(names);
+    expect(await store.list('visited-set', 1_000)).toEqual({ filters: [] });
+    expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
+    await own.zadd(names, 0, '', 0, filter.name);
+    expect((await store.list('visited-set', 1_000)).filters).toMatchObject([{ name: filter.name }]);
+  });
+
+  it('is an empty store where all its keys are gone, and leaves the cells', async () => {
+    const { filter } = await visitedSet();
+    await own.del(await own.keys('unseen:{catalogue}:*'));
+    expect(await outcome(store.open(filter.name, 'visited-set', { fresh: true }))).toBe('FILTER_NOT_FOUND');
+    const { filter: anew } = await visitedSet(filter.name);
+    expect(anew.generation).not.toBe(filter.generation);
+    expect(await own.keys(`unseen:{${filter.generation}.*}:cells`)).toHaveLength(1);
+  });
 });

@@ -10,7 +10,7 @@ import type { Damage } from './stores.js';
  */
 export async function damageBlock(
   dataDir: string,
-  filter: Filter,
+  filter: Pick<Filter, 'name' | 'generation'>,
   segment: number,
   how: Damage,
 ): Promise<void> {

@@ -1,34 +1,16 @@
+import { BYTES, CELL, HASH, PAGE, SEED, SEGMENT, SPAN } from './layout';
 import { murmur3x86_128 } from './murmur3';
 import { sipHash128 } from './siphash';
 
 /**
- * The kernel works on blocks of keys, in memory that is laid out like this; arrays are parallel. The bytes of the keys
- * come last, because they alone may need more room than there is.
+ * Hashes `count` keys under a scheme's number, 1 or 2: from SPAN to HASH. Spans are counted from `origin`, which lies at
+ * BYTES.
  */
-export const BLOCK_KEYS: i32 = 1024;
-export const MAX_HASHES: i32 = 32;
-/** Bytes that must be there beyond the last key: words are read whole. */
-export const SLACK: i32 = 8;
-
-/** 16 bytes. */
-export const SEED: usize = 64;
-/** Where each key begins and where it ends, in this memory: two u32 a key. */
-export const SPAN: usize = SEED + 16;
-/** Four u32 a key. */
-export const HASH: usize = SPAN + 8 * BLOCK_KEYS;
-/** u32 a key. */
-export const SEGMENT: usize = HASH + 16 * BLOCK_KEYS;
-/** u32 a key. */
-export const PAGE: usize = SEGMENT + 4 * BLOCK_KEYS;
-/** u16, `hashes` of them a key. */
-export const CELL: usize = PAGE + 4 * BLOCK_KEYS;
-export const BYTES: usize = CELL + 2 * MAX_HASHES * BLOCK_KEYS;
-
-/** Hashes `count` keys under a scheme's number, 1 or 2: from SPAN to HASH. */
-export function hash(scheme: i32, count: i32): void {
+export function hash(scheme: i32, count: i32, origin: u32): void {
   for (let i: usize = 0; i < <usize>count; i++) {
-    const from = load<u32>(SPAN + (i << 3));
-    const length = load<u32>(SPAN + (i << 3), 4) - from;
+    const start = load<u32>(SPAN + (i << 3));
+    const length = load<u32>(SPAN + (i << 3), 4) - start;
+    const from = BYTES + start - origin;
     if (scheme === 1) murmur3x86_128(from, length, load<u32>(SEED), HASH + (i << 4));
     else sipHash128(from, length, SEED, HASH + (i << 4));
   }

@@ -1,10 +1,15 @@
 import type { Geometry } from './geometry.js';
 import { KERNEL_BINARY } from './kernel-binary.js';
+import { isPacked, type Keys } from './keys.js';
 import type { Positions } from './positions.js';
 
-/** What libs/bloom/kernel/positions.ts exports; it says what lies where in the memory, and in what form. */
+/** What libs/bloom/kernel exports; layout.ts there says what lies where in the memory, and in what form. */
 interface Exports {
-  hash(scheme: number, count: number): void;
+  hash(scheme: number, count: number, origin: number): void;
+  readStrings(at: number, end: number): number;
+  /** Signed. */
+  readonly stopped: WebAssembly.Global;
+  readonly closed: WebAssembly.Global;
   place(count: number, segments: number, pagesPerSegment: number, hashes: number, shift: number): void;
   readonly BLOCK_KEYS: WebAssembly.Global;
   readonly MAX_HASHES: WebAssembly.Global;
@@ -55,14 +60,14 @@ function reserve(bytes: number): void {
   views = new Views();
 }
 
-/** Where each of `keys` lies, as UTF-8. */
-function loadKeys(keys: readonly string[]): void {
+/** Puts strings there, as UTF-8. */
+function loadStrings(keys: readonly string[]): void {
   const text = keys.join('');
   reserve(text.length * 3);
   const { bytes, span } = views;
   const { written } = encoder.encodeInto(text, bytes.subarray(BYTES));
   const ascii = written === text.length;
-  let at = BYTES;
+  let at = 0;
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
     span[2 * i] = at;
@@ -70,7 +75,22 @@ function loadKeys(keys: readonly string[]): void {
     span[2 * i + 1] = at;
   }
   // Half a character at the end of a key and half of one at the next one's start have become one.
-  if (at !== BYTES + written) throw new RangeError('a key is not well-formed Unicode');
+  if (at !== written) throw new RangeError('a key is not well-formed Unicode');
+}
+
+/** Puts a block of keys there. Returns what their spans are counted from. */
+function loadKeys(keys: Keys): number {
+  if (!isPacked(keys)) {
+    loadStrings(keys);
+    return 0;
+  }
+  const { bytes, span, length } = keys;
+  const origin = span[0] ?? 0;
+  const end = span[2 * length - 1] ?? origin;
+  reserve(end - origin);
+  views.bytes.set(bytes.subarray(origin, end), BYTES);
+  views.span.set(span);
+  return origin;
 }
 
 /** The part of a filter's description that says where its items lie, apart from its seed. */
@@ -84,7 +104,7 @@ export type Placement = Pick<
  * more cells an item than MAX_HASHES or a page has.
  */
 export function locate(
-  keys: readonly string[],
+  keys: Keys,
   seed: Uint8Array,
   placement: Placement,
   out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
@@ -94,9 +114,9 @@ export function locate(
   const most = Math.min(MAX_HASHES, pageCells);
   if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
   const count = keys.length;
-  loadKeys(keys);
+  const origin = loadKeys(keys);
   views.bytes.set(seed, kernel.SEED.value);
-  kernel.hash(hashScheme, count);
+  kernel.hash(hashScheme, count, origin);
   kernel.place(count, segments, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
   out.hash.set(views.hash.subarray(0, 4 * count), 4 * at);
   out.segment.set(views.segment.subarray(0, count), at);
@@ -109,7 +129,43 @@ export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): 
   reserve(bytes.length);
   views.bytes.set(bytes, BYTES);
   views.bytes.set(seed, kernel.SEED.value);
-  views.span.set([BYTES, BYTES + bytes.length]);
-  kernel.hash(scheme, 1);
+  views.span.set([0, bytes.length]);
+  kernel.hash(scheme, 1, 0);
   return views.hash.slice(0, 4);
+}
+
+/** The elements of a JSON array, and where it ends: behind its bracket. */
+export interface ReadStrings {
+  /** As in PackedKeys. */
+  readonly span: Uint32Array;
+  readonly end: number;
+}
+
+/**
+ * Reads a JSON array from its first element on, at `from`. Undefined if there is anything in it but strings without
+ * escapes; whether these are UTF-8 is not looked at.
+ */
+export function readStrings(json: Uint8Array, from: number): ReadStrings | undefined {
+  reserve(json.length);
+  views.bytes.set(json, BYTES);
+  const blocks: Uint32Array[] = [];
+  let at = BYTES + from;
+  do {
+    const count = kernel.readStrings(at, BYTES + json.length);
+    at = kernel.stopped.value;
+    if (at < 0) return undefined;
+    blocks.push(views.span.slice(0, 2 * count));
+  } while (kernel.closed.value === 0);
+  return { span: joined(blocks), end: at - BYTES };
+}
+
+function joined(blocks: readonly Uint32Array[]): Uint32Array {
+  if (blocks.length === 1) return blocks[0] as Uint32Array;
+  const all = new Uint32Array(blocks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    all.set(block, at);
+    at += block.length;
+  }
+  return all;
 }

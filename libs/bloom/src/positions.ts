@@ -1,6 +1,7 @@
 import type { Geometry } from './geometry.js';
 import { assertKnown, SEED_BYTES } from './hash-scheme.js';
 import { BLOCK_KEYS, locate } from './kernel.js';
+import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
  * Where a batch of items lives in a filter: all that a store ever sees of them. Arrays are parallel, in the
@@ -20,15 +21,16 @@ export interface Positions {
   readonly cell: Uint16Array;
 }
 
-/** Positions of `count` items with k cells each, all zero: to be filled in. */
+/** Positions of `count` items with k cells each, all zero: to be filled in. One buffer is cheaper to make than four. */
 export function blankPositions(count: number, hashes: number): Positions {
+  const buffer = new ArrayBuffer(count * (24 + 2 * hashes));
   return {
     count,
     hashes,
-    hash: new Uint32Array(count * 4),
-    segment: new Uint32Array(count),
-    page: new Uint32Array(count),
-    cell: new Uint16Array(count * hashes),
+    hash: new Uint32Array(buffer, 0, count * 4),
+    segment: new Uint32Array(buffer, count * 16, count),
+    page: new Uint32Array(buffer, count * 20, count),
+    cell: new Uint16Array(buffer, count * 24, count * hashes),
   };
 }
 
@@ -36,12 +38,22 @@ export function blankPositions(count: number, hashes: number): Positions {
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 
-/** Keys of a block have so many UTF-16 units at most, unless a single one has more: the kernel's memory never shrinks. */
+/**
+ * Keys of a block have so many UTF-16 units, or bytes, at most, unless a single one has more: the kernel's memory never
+ * shrinks.
+ */
 const BLOCK_UNITS = 2 ** 18;
 
 /** Where the block of keys ends that begins at `from`. */
-function blockEnd(keys: readonly string[], from: number): number {
+function blockEnd(keys: Keys, from: number): number {
   const end = Math.min(from + BLOCK_KEYS, keys.length);
+  if (isPacked(keys)) {
+    const start = keys.span[2 * from] as number;
+    for (let to = end; to > from + 1; to--) {
+      if ((keys.span[2 * to - 1] as number) - start <= BLOCK_UNITS) return to;
+    }
+    return from + 1;
+  }
   let units = 0;
   for (let to = from; to < end; to++) {
     units += (keys[to] as string).length;
@@ -53,15 +65,15 @@ function blockEnd(keys: readonly string[], from: number): number {
 /**
  * The positions of `keys` under a filter's seed and geometry. Pure: the same arguments always give the same
  * positions (golden vectors in test/golden pin them). Keys must be well-formed Unicode: the encoder would
- * merge lone surrogates. How they are computed, libs/bloom/kernel/positions.ts says.
+ * merge lone surrogates. libs/bloom/kernel/positions.ts says how they are computed.
  */
-export function positionsOf(keys: readonly string[], seed: Uint8Array, geometry: Geometry): Positions {
+export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): Positions {
   if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   assertKnown(geometry.hashScheme);
   const positions = blankPositions(keys.length, geometry.hashes);
   for (let from = 0; from < keys.length;) {
     const to = blockEnd(keys, from);
-    locate(to - from === keys.length ? keys : keys.slice(from, to), seed, geometry, positions, from);
+    locate(to - from === keys.length ? keys : sliceKeys(keys, from, to), seed, geometry, positions, from);
     from = to;
   }
   return positions;

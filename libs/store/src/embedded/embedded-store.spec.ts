@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -16,6 +16,19 @@ describe('a data directory', () => {
     const dataDir = join(await bench.dataDir(), 'a', 'b');
     const store = await bench.open({ dataDir });
     expect(await store.readiness()).toEqual({ ready: true, warnings: [] });
+  });
+
+  it('is for its owner alone if the store made it; one that was there is left as it is', async () => {
+    const parent = await bench.dataDir();
+    mkdirSync(join(parent, 'there'), { recursive: true });
+    chmodSync(join(parent, 'there'), 0o755);
+    const modes: Record<string, number> = {};
+    for (const name of ['made', 'there']) {
+      const dataDir = join(parent, name);
+      await (await bench.open({ dataDir })).close();
+      modes[name] = statSync(dataDir).mode & 0o777;
+    }
+    expect(modes).toEqual({ made: 0o700, there: 0o755 });
   });
 
   it('has one owner, named in the refusal, until that closes', async () => {

@@ -5,7 +5,7 @@ import { CommitError } from './commits.js';
 import { Database } from './database.js';
 import { assertInTime, byDeadline } from './deadline.js';
 import { DirectoryLock } from './directory-lock.js';
-import { makeDirectory } from './make-directory.js';
+import { makePrivateDirectory } from './make-directory.js';
 import type { Memory } from './memory.js';
 import { Session, type SessionOptions } from './session.js';
 import { Space } from './space.js';
@@ -51,7 +51,7 @@ export class Engine {
   }
 
   static async open(directory: string, options: SessionOptions): Promise<Engine> {
-    makeDirectory(directory);
+    makePrivateDirectory(directory);
     const lock = DirectoryLock.take(directory);
     let database: Database | undefined;
     try {

@@ -1,0 +1,70 @@
+import { BLOCK_KEYS, BYTES, SPAN } from './layout';
+
+const ONES: u64 = 0x0101010101010101;
+const HIGHS: u64 = 0x8080808080808080;
+const QUOTE: u32 = 0x22;
+const COMMA: u32 = 0x2c;
+const CLOSE: u32 = 0x5d;
+
+/** Where the reading stopped, and whether at the end of the array. */
+export let stopped: u32 = 0;
+export let closed: bool = false;
+
+/**
+ * Reads elements of a JSON array that are strings without escapes into SPAN, from `at`, where an element has to begin,
+ * and before `end`: at most BLOCK_KEYS. Returns their number. `stopped` is then where the next element begins, where the
+ * array ends (`closed`: behind its bracket), or -1 if what comes is something else. Bytes of 0x80 and above are taken as
+ * they are: whether they are UTF-8 is for the caller to know.
+ */
+export function readStrings(at: u32, end: u32): i32 {
+  let count = 0;
+  stopped = <u32>-1;
+  closed = false;
+  while (count < BLOCK_KEYS) {
+    if (at >= end || load<u8>(at) !== QUOTE) return count;
+    const from = at + 1;
+    const to = stringEnd(from, end);
+    if (to >= end || load<u8>(to) !== QUOTE) return count;
+    store<u32>(SPAN + (count << 3), from - <u32>BYTES);
+    store<u32>(SPAN + (count << 3), to - <u32>BYTES, 4);
+    count++;
+    at = skipSpace(to + 1, end);
+    if (at >= end) return count;
+    const mark = <u32>load<u8>(at);
+    if (mark === CLOSE) {
+      stopped = at + 1;
+      closed = true;
+      return count;
+    }
+    if (mark !== COMMA) return count;
+    at = skipSpace(at + 1, end);
+  }
+  stopped = at;
+  return count;
+}
+
+/** The first quote, backslash or control character from `at` on; at least `end` if there is none before it. */
+function stringEnd(at: u32, end: u32): u32 {
+  for (; at < end; at += 8) {
+    const bytes = load<u64>(at);
+    const found =
+      zeros(bytes ^ (ONES * QUOTE)) | zeros(bytes ^ (ONES * 0x5c)) | ((bytes - ONES * 0x20) & ~bytes & HIGHS);
+    // The lowest bit is right; those above it may be carries.
+    if (found !== 0) return at + <u32>(ctz<u64>(found) >>> 3);
+  }
+  return at;
+}
+
+/** The high bit of every byte that is zero, and of some above one. */
+function zeros(bytes: u64): u64 {
+  return (bytes - ONES) & ~bytes & HIGHS;
+}
+
+function skipSpace(at: u32, end: u32): u32 {
+  while (at < end && isSpace(load<u8>(at))) at++;
+  return at;
+}
+
+function isSpace(byte: u32): bool {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Geometry } from './geometry.js';
+import { SEED_BYTES } from './hash-scheme.js';
+import { readStrings } from './kernel.js';
+import { sliceKeys, type PackedKeys } from './keys.js';
+import { positionsOf } from './positions.js';
+
+const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => i * 3);
+const GEOMETRY: Geometry = {
+  hashScheme: 2,
+  cellBits: 4,
+  hashes: 6,
+  pageCells: 256,
+  pagesPerSegment: 1000,
+  segments: 3,
+};
+const RUNS = 5_000;
+
+/** What is read of an array that begins with the text: the strings, and what is behind it. */
+function read(text: string): { texts: string[]; rest: string } | undefined {
+  const json = Buffer.from(text);
+  const found = readStrings(json, 1);
+  if (!found) return undefined;
+  const { span, end } = found;
+  const texts = Array.from({ length: span.length / 2 }, (_, i) =>
+    json.toString('utf8', span[2 * i], span[2 * i + 1]),
+  );
+  return { texts, rest: json.toString('utf8', end) };
+}
+
+function pack(keys: readonly string[]): PackedKeys {
+  const bytes = Buffer.from(JSON.stringify(keys));
+  return { bytes, span: readStrings(bytes, 1)!.span, length: keys.length };
+}
+
+describe('readStrings', () => {
+  it.each([
+    ['["a","b"]', ['a', 'b'], ''],
+    ['["a" ,\r\n\t"b" ]}', ['a', 'b'], '}'],
+    ['["",""]x', ['', ''], 'x'],
+    ['["ä","日本","😀","\u007f"] ', ['ä', '日本', '😀', '\u007f'], ' '],
+    ['["12345678","1234567","123456789"]', ['12345678', '1234567', '123456789'], ''],
+    ['["[{:,"]', ['[{:,'], ''],
+  ])('reads %j', (text, texts, rest) => {
+    expect(read(text)).toEqual({ texts, rest });
+  });
+
+  it.each([
+    '[]',
+    '[ "a"]',
+    '["a",]',
+    '["a"',
+    '["a',
+    '["a","b',
+    '["a",',
+    '["a" "b"]',
+    '["a\\n"]',
+    '["\\""]',
+    '["\\u0061"]',
+    '["a\n"]',
+    '["a\u0000"]',
+    '["a\u001f"]',
+    '["a",1]',
+    '["a",null]',
+    '["a",["b"]]',
+    '["a"]'.slice(0, 4),
+    "['a']",
+    '["12345678\\"]',
+    '["1234567',
+  ])('leaves %j to the parser', (text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  it(`reads what JSON.parse reads, or nothing (${RUNS} arrays)`, () => {
+    const element = fc.oneof(
+      { weight: 30, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+      { weight: 1, arbitrary: fc.jsonValue() },
+    );
+    let plain = 0;
+    const holds = (values: readonly unknown[], indent: number): void => {
+      const json = JSON.stringify(values, undefined, indent);
+      const text = json.replace(/^\[\s*/, '[');
+      const found = read(text);
+      const isPlain =
+        values.length > 0 && values.every((value) => typeof value === 'string') && !text.includes('\\');
+      expect(found).toEqual(isPlain ? { texts: JSON.parse(json) as string[], rest: '' } : undefined);
+      if (isPlain) plain++;
+    };
+    fc.assert(fc.property(fc.array(element, { maxLength: 8 }), fc.integer({ min: 0, max: 3 }), holds), {
+      numRuns: RUNS,
+    });
+    expect(plain).toBeGreaterThan(RUNS / 10);
+  });
+
+  it('leaves to the parser what was changed at any byte, or reads it as the parser does', () => {
+    const json = Buffer.from('["first","zweit\u00e4r" , "third one"]');
+    for (let at = 1; at < json.length; at++) {
+      for (const byte of Buffer.from('",\\[] \n\u0001x')) {
+        const changed = Buffer.from(json);
+        changed[at] = byte;
+        const text = changed.toString('latin1');
+        const found = readStrings(changed, 1);
+        if (found === undefined) continue;
+        const texts = Array.from({ length: found.span.length / 2 }, (_, i) =>
+          text.slice(found.span[2 * i], found.span[2 * i + 1]),
+        );
+        expect([text, texts]).toEqual([text, JSON.parse(text.slice(0, found.end))]);
+      }
+    }
+  });
+});
+
+describe('packed keys', () => {
+  const keys = Array.from({ length: 3_000 }, (_, i) => `${['', 'ä', '日本', '😀'][i % 4]!}key ${i}`);
+  keys[500] = 'ß'.repeat(300_000);
+  keys[2_000] = 'x'.repeat(200_000);
+  keys[2_001] = 'y'.repeat(200_000);
+
+  it.each([1, 2])('have the positions of the strings that they are, hash scheme %d', (hashScheme) => {
+    const geometry = { ...GEOMETRY, hashScheme };
+    expect(positionsOf(pack(keys), SEED, geometry)).toEqual(positionsOf(keys, SEED, geometry));
+  });
+
+  it('can be cut', () => {
+    for (const [from, to] of [
+      [0, 0],
+      [0, 1],
+      [499, 502],
+      [1_999, 3_000],
+    ] as const) {
+      expect(positionsOf(sliceKeys(pack(keys), from, to), SEED, GEOMETRY)).toEqual(
+        positionsOf(keys.slice(from, to), SEED, GEOMETRY),
+      );
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import { readStrings, type PackedKeys } from '#bloom';
+import type { BatchLimits } from './limits.js';
+
+const HEAD = /^[ \t\n\r]*\{[ \t\n\r]*"items"[ \t\n\r]*:[ \t\n\r]*\[[ \t\n\r]*/;
+const MAX_HEAD_BYTES = 64;
+const TAIL = /^[ \t\n\r]*\}[ \t\n\r]*$/;
+
+/** Larger ones are parsed: the memory that they are read in does not shrink. */
+const MAX_BYTES = 2 ** 21;
+
+/**
+ * A JSON body that has nothing but items, none of them with an escape, as most have: it can be used without making a
+ * string of any item.
+ */
+export class PackedItems {
+  private constructor(
+    readonly keys: PackedKeys,
+    /** The body as JSON.parse has it. */
+    readonly parse: () => unknown,
+  ) {}
+
+  /** Undefined if `raw`, which is valid UTF-8, is another kind of body. */
+  static of(raw: Buffer, parse: () => unknown): PackedItems | undefined {
+    if (raw.length > MAX_BYTES) return undefined;
+    const head = HEAD.exec(raw.toString('latin1', 0, MAX_HEAD_BYTES))?.[0];
+    if (head === undefined) return undefined;
+    const strings = readStrings(raw, head.length);
+    if (strings === undefined || !TAIL.test(raw.toString('latin1', strings.end))) return undefined;
+    const { span } = strings;
+    return new PackedItems({ bytes: raw, span, length: span.length / 2 }, parse);
+  }
+
+  isWithin({ maxItems, maxItemBytes }: BatchLimits): boolean {
+    const { span, length } = this.keys;
+    if (length > maxItems) return false;
+    for (let i = 0; i < length; i++) {
+      const bytes = (span[2 * i + 1] as number) - (span[2 * i] as number);
+      if (bytes === 0 || bytes > maxItemBytes) return false;
+    }
+    return true;
+  }
+}

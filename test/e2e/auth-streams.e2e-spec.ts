@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, freshName, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { postHead, RawClient } from '../support/raw-client.js';
+import { STORES } from './stores.js';
+
+const BLOCK = 1_000;
+
+/** One chunk of a text body: a whole block of lines. */
+function block(prefix: string): string {
+  const text = Array.from({ length: BLOCK }, (_, i) => `${prefix}-${i}\n`).join('');
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) => {
+  let app: TestApp;
+  let admin: TestKey;
+  let items: string;
+
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+    admin = await makeKey(app, 'admin');
+    const body = { name: freshName(), type: 'counting', capacity: 100_000, errorRate: 1e-6 };
+    await call(app, 'POST', '/v1/filters', body, admin.headers);
+    items = `/v1/filters/${body.name}/items`;
+  });
+  afterAll(() => app.close());
+
+  async function open(key: TestKey): Promise<RawClient> {
+    const head = { ...key.headers, 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
+    return (await RawClient.connect(app.port)).send(postHead(`${items}/add`, head));
+  }
+
+  async function revoke({ id }: TestKey): Promise<void> {
+    const answer = await call(app, 'DELETE', `/v1/keys/${id}`, undefined, admin.headers);
+    expect(answer).toMatchObject({ status: 204 });
+  }
+
+  async function seen(item: string): Promise<unknown> {
+    return (await call(app, 'POST', `${items}/check`, { items: [item] }, admin.headers)).body;
+  }
+
+  it('ends with the error line of 401 at the next block, of which nothing is done', async () => {
+    const key = await makeKey(app, 'write');
+    const other = await makeKey(app, 'write');
+    const client = await open(key);
+    const untouched = await open(other);
+    try {
+      for (const stream of [client, untouched]) await stream.send(block('early')).receives(/"from":1,/);
+      await revoke(key);
+      client.send(block('late'));
+      await client.receives(/\{"error":\{[^}]*"code":"UNAUTHENTICATED"[^}]*\},"line":1001\}/);
+      expect(await seen('early-999')).toEqual({ results: [true] });
+      expect(await seen('late-0')).toEqual({ results: [false] });
+      await untouched.send(block('other')).receives(/"from":1001,/);
+    } finally {
+      client.destroy();
+      untouched.destroy();
+    }
+  });
+
+  it('is answered 401 if nothing has been done yet', async () => {
+    const key = await makeKey(app, 'write');
+    const client = await open(key);
+    try {
+      // The head is through once another request on the same service has been answered after it.
+      await seen('nothing');
+      await revoke(key);
+      client.send(block('refused'));
+      const answer = await client.answer();
+      expect(answer).toMatchObject({ status: 401 });
+      expect(answer.head).toContain('www-authenticate: bearer');
+      expect(await seen('refused-0')).toEqual({ results: [false] });
+    } finally {
+      client.destroy();
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Filter } from '#store';
+import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { damageBlock } from '../support/embedded-damage.js';
+import { startRedis } from '../support/redis-server.js';
+import { cellsPattern } from '../support/stores.js';
+
+type Known = Pick<Filter, 'name' | 'generation'>;
+
+/** A service, and a way to take a filter's cells away behind its back. */
+interface Subject {
+  app: TestApp;
+  lose(filter: Known): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SUBJECTS: readonly (readonly [string, () => Promise<Subject>])[] = [
+  ['embedded', onEmbedded],
+  ['redis', onRedis],
+];
+
+async function onEmbedded(): Promise<Subject> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-lost-'));
+  const subject: Subject = {
+    app: await startApp({ DATA_DIR: dataDir }),
+    async lose(filter) {
+      await subject.app.close();
+      await damageBlock(dataDir, filter, 0, 'missing');
+      subject.app = await startApp({ DATA_DIR: dataDir });
+    },
+    async stop() {
+      await subject.app.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+  return subject;
+}
+
+async function onRedis(): Promise<Subject> {
+  const redis = await startRedis();
+  const client = new Redis(redis.port, '127.0.0.1');
+  const app = await startApp({ REDIS_URL: redis.url });
+  return {
+    app,
+    async lose(filter) {
+      expect(await client.del(await client.keys(cellsPattern(filter, 0)))).toBe(1);
+    },
+    async stop() {
+      await app.close();
+      client.disconnect();
+      await redis.stop();
+    },
+  };
+}
+
+const KINDS = [
+  {
+    path: '/v1/filters',
+    list: 'filters',
+    spec: { type: 'counting', semantics: 'multiset', capacity: 1_000, errorRate: 0.01 },
+    verb: 'items/add',
+    body: { items: ['a'] },
+  },
+  {
+    path: '/v1/visited-sets',
+    list: 'visitedSets',
+    spec: { capacity: 1_000 },
+    verb: 'urls/visit',
+    body: { urls: ['https://a.example/'] },
+  },
+];
+
+describe.each(SUBJECTS)('a filter whose data is lost, %s store', (_, start) => {
+  let subject: Subject;
+  beforeAll(async () => {
+    subject = await start();
+  });
+  afterAll(() => subject.stop());
+
+  it.each(KINDS)('is listed as such, among the others, by GET $path', async (kind) => {
+    const { path, list, spec, verb, body } = kind;
+    const names = [0, 1, 2].map((n) => freshName(`lost-${n}`));
+    const views: object[] = [];
+    for (const name of names) {
+      const made = await call(subject.app, 'POST', path, { name, ...spec });
+      expect(made).toMatchObject({ status: 201 });
+      expect(await call(subject.app, 'POST', `${path}/${name}/${verb}`, body)).toMatchObject({ status: 200 });
+      views.push((await call(subject.app, 'GET', `${path}/${name}`)).body as object);
+    }
+    const [before, lost, after] = views as [object, Known & Record<string, unknown>, object];
+    await subject.lose(lost);
+
+    const listed = await call(subject.app, 'GET', path);
+    expect(listed).toMatchObject({ status: 200 });
+    const { name, type, semantics, capacity, errorRate, generation, geometry, memoryBytes, createdAt } = lost;
+    const known = {
+      name,
+      type,
+      semantics,
+      capacity,
+      errorRate,
+      generation,
+      geometry,
+      memoryBytes,
+      createdAt,
+    };
+    const profile = path === '/v1/visited-sets' ? { urlProfile: lost['urlProfile'] } : {};
+    expect(listed.body).toEqual({ [list]: [before, { state: 'lost', ...known, ...profile }, after] });
+    expect(await call(subject.app, 'GET', `${path}/${name}`)).toMatchObject({
+      status: 503,
+      body: { code: 'STORE_DATA_LOST' },
+    });
+
+    const cleared = await call(subject.app, 'POST', `${path}/${name}/clear`);
+    expect(cleared).toMatchObject({ status: 200, body: { items: 0 } });
+    const { [list]: rows } = (await call(subject.app, 'GET', path)).body as Record<string, object[]>;
+    expect(rows?.[1]).toEqual(cleared.body);
+  });
+});

@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { InFlight } from '../../src/overload/in-flight.js';
+import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { makeKey } from '../support/credentials.js';
+import { postHead, RawClient } from '../support/raw-client.js';
+import { until } from '../support/until.js';
+import { createFilter, GONE_MS, untilIdle } from './in-flight.js';
+
+const TEXT_TYPE = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
+const MAX_STREAMS = 3;
+const REFUSED = {
+  status: 503,
+  body: expect.stringContaining(
+    'no more than 2 streamed bodies and exports of one caller are taken at a time, half of MAX_STREAMS',
+  ),
+};
+
+const clients: RawClient[] = [];
+let app: TestApp;
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await untilIdle(app);
+  await app.close();
+});
+
+async function post(path: string, headers: object): Promise<RawClient> {
+  const client = await RawClient.connect(app.port);
+  clients.push(client);
+  return client.send(postHead(path, { ...TEXT_TYPE, ...headers }));
+}
+
+async function untilStreams(count: number): Promise<void> {
+  const counts = app.app.get(InFlight);
+  await until(`${count} streams`, GONE_MS, async () => counts.count('streams') === count);
+}
+
+describe('streams, with keys', () => {
+  it('of one caller take half of the places, so that others get in', async () => {
+    app = await startApp({ AUTH: 'keys', MAX_STREAMS: String(MAX_STREAMS) });
+    const greedy = (await makeKey(app, 'admin')).headers;
+    const other = (await makeKey(app, 'admin')).headers;
+    const name = freshName();
+    const filter = { name, type: 'counting', capacity: 1_000, errorRate: 0.01 };
+    expect(await call(app, 'POST', '/v1/filters', filter, greedy)).toMatchObject({ status: 201 });
+    const path = `/v1/filters/${name}/items/add`;
+    const held = [await post(path, greedy), await post(path, greedy)];
+    await untilStreams(2);
+
+    const refused = await (await post(path, greedy)).answer();
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.head).toContain('retry-after: 1');
+    expect(await call(app, 'GET', `/v1/filters/${name}/export`, undefined, greedy)).toMatchObject({
+      status: 503,
+    });
+    expect(app.app.get(InFlight).refused('streams')).toBe(2);
+    expect(await call(app, 'GET', '/v1/filters', undefined, greedy)).toMatchObject({ status: 200 });
+    await (await post(path, other)).send('2\r\na\n\r\n0\r\n\r\n').receives(/"done":true/);
+
+    held[0]?.destroy();
+    await untilStreams(1);
+    await (await post(path, greedy)).send('2\r\nb\n\r\n0\r\n\r\n').receives(/"done":true/);
+  });
+});
+
+describe('streams, without keys', () => {
+  it('from this machine, where everyone has one address, take all places', async () => {
+    app = await startApp({ MAX_STREAMS: String(MAX_STREAMS) });
+    const path = `${await createFilter(app)}/add`;
+    for (let i = 0; i < MAX_STREAMS; i++) await post(path, {});
+    await untilStreams(MAX_STREAMS);
+    expect(await (await post(path, {})).answer()).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('no more than 3 streamed bodies are taken at a time (MAX_STREAMS)'),
+    });
+  });
+});
