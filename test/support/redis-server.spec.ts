@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startCluster } from './redis-cluster.js';
-import { failOverGracefully, killMaster } from './redis-failover.js';
+import { failOverGracefully, killMaster, untilInStep } from './redis-failover.js';
 import { startSentinel } from './redis-sentinel.js';
 import { startRedis, type RedisServer } from './redis-server.js';
 import { moveSlots } from './redis-slots.js';
@@ -55,6 +55,8 @@ describe('servers of the tests', () => {
       await until('the old master follows', 10_000, async () =>
         String(await ask(first.port, 'ROLE')).startsWith('slave'),
       );
+      // Nobody votes for a replica whose link was not up.
+      await untilInStep(replica);
       expect(await killMaster(replica, [first])).toBe(first);
     } finally {
       await cluster.stop();
