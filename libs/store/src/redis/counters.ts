@@ -10,6 +10,9 @@ import type { Script } from './scripts/script.js';
 /** Longest a filter's item count, as last seen by this process, is relied on for the limit on items, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
+/** Items that are only read, in the time of one that is new: measured 2.0 to 2.2. */
+const READS_PER_CHANGE = 2;
+
 export class RedisCounters implements Counters {
   private readonly scripts = new Map<string, Script>();
 
@@ -32,7 +35,7 @@ export class RedisCounters implements Counters {
     const queued = payloads !== undefined;
     const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
     const multiset = filter.semantics === 'multiset' ? '1' : '0';
-    return this.perChunk(filter, positions, ({ segment, number, indexes }) => {
+    return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
       const packed = packItems(positions, indexes, geometry);
       const queue = payloads ? [packPayloads(positions, indexes, payloads)] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, multiset, packed, ...queue];
@@ -53,7 +56,7 @@ export class RedisCounters implements Counters {
     const { geometry, queued } = filter;
     await this.segments.claim(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
-    return this.perChunk(filter, positions, ({ segment, number, indexes }) => {
+    return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
       const packed = packItems(positions, indexes, geometry);
       const queue = queued ? [packHashes(positions, indexes)] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, packed, ...queue];
@@ -79,7 +82,8 @@ export class RedisCounters implements Counters {
   ): Promise<Uint8Array> {
     const { geometry } = filter;
     const script = this.script(verb, geometry, () => make(shapeOf(geometry)));
-    return this.perChunk(filter, positions, (chunk) =>
+    const size = READS_PER_CHANGE * filter.itemsPerScript;
+    return this.perChunk(filter, positions, size, (chunk) =>
       this.segments.read(
         script,
         filter,
@@ -90,15 +94,16 @@ export class RedisCounters implements Counters {
     );
   }
 
-  /** Chunks of a segment one after the other, segments side by side; answers in the batch's order. */
+  /** In chunks of `size` items at most: those of a segment one after the other, segments side by side; answers in the batch's order. */
   private async perChunk(
     filter: RedisFilter,
     positions: Positions,
+    size: number,
     run: (chunk: Chunk) => Promise<Answer>,
   ): Promise<Uint8Array> {
     const { geometry } = filter;
     const results = new Uint8Array(positions.count);
-    const dealt = dealChunks(positions.segment, geometry.segments, filter.itemsPerScript);
+    const dealt = dealChunks(positions.segment, geometry.segments, size);
     const settled = await Promise.allSettled(
       dealt.map(async (chunks) => {
         for (const chunk of chunks) {
