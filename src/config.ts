@@ -19,7 +19,7 @@ export interface Config extends OverloadSettings {
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** `keys`: credentials are asked for. `open`: once the store has keys; loopback only. `none`: said aloud, anywhere. */
   readonly auth: 'keys' | 'open' | 'none';
-  /** Lower-case names that a Host header may have, besides the loopback ones; empty: any, unless `auth` is `open`. */
+  /** Lower-case names that a Host header may have, besides the loopback ones. Empty: any with `keys`, any address with `none`. */
   readonly allowedHosts: readonly string[];
   /** Origins whose web pages may use the service. */
   readonly corsOrigins: readonly string[];

@@ -11,6 +11,7 @@ export interface PackedKeys {
 /** A batch of keys. Strings must be well-formed Unicode, bytes valid UTF-8. */
 export type Keys = readonly string[] | PackedKeys;
 
+/** Whether keys are bytes. */
 export function isPacked(keys: Keys): keys is PackedKeys {
   return 'span' in keys;
 }
