@@ -98,9 +98,10 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
         expect([kind, await metric(url, `unseen_in_flight_requests{kind="${kind}"}`)]).toEqual([kind, 0]);
       }
       expect(await metric(url, 'unseen_in_flight_bytes')).toBe(0);
-      // Otherwise nothing was tried: most requests were refused, and for one reason.
+      // Otherwise nothing was tried: most requests were refused, and for one reason. Only what chance makes dozens of
+      // is asked for, so that no seed fails here: 201 and 422 are one in a thousand.
       expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
-      expect([...statuses.keys()]).toEqual(expect.arrayContaining([201, 204, 400, 404, 409, 415, 422]));
+      expect([...statuses.keys()]).toEqual(expect.arrayContaining([204, 400, 404, 409, 415]));
       expect(service.child.exitCode).toBeNull();
       expect(service.stderr() + service.stdout()).not.toMatch(/INTERNAL_ERROR|"level":(50|60)/);
     },
