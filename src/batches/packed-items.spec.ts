@@ -1,16 +1,67 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Config } from '../config.js';
+import { ItemsPipe } from './batch.dto.js';
 import { PackedItems } from './packed-items.js';
 
 const LIMITS = { maxItems: 3, maxItemBytes: 6 };
+const RUNS = 20_000;
 
 function pack(json: string): PackedItems | undefined {
   return PackedItems.of(Buffer.from(json), () => JSON.parse(json) as unknown);
 }
 
-function texts({ keys: { bytes, span, length } }: PackedItems): string[] {
+function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): string[] {
   return Array.from({ length }, (_, i) =>
     Buffer.from(bytes.subarray(span[2 * i], span[2 * i + 1])).toString(),
   );
+}
+
+/** The items that a body stands for, or the words in which it is refused. */
+function outcome(pipe: ItemsPipe, body: unknown): readonly string[] | string {
+  try {
+    const batch = pipe.transform(body);
+    if (Array.isArray(batch)) return batch as string[];
+    return 'span' in batch ? texts({ keys: batch }) : 'a stream';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** What may stand in a body where it should not. */
+const PIECES = [
+  ...['{', '}', '[', ']', ':', ',', '"', '\\', 'x', '//', '""', '"a"', '"\\u0061"', '"items"', '"items":'],
+  ...['"items":["b"],', ',"items":["b"]', '"x":1,', 'null', '1', '{}', '[]'],
+  ...['\n', '\0', '\x7f', '\u00a0', '\u2028', '\ufeff'],
+];
+
+/** Bodies of items, most of them with a piece put in, taken out, doubled or replaced at some place. */
+function bodies(): fc.Arbitrary<string> {
+  const space = fc.constantFrom('', '', '', ' ', '\n', '\r\n\t ');
+  const short = fc.oneof(fc.string({ maxLength: 7 }), fc.string({ unit: 'binary', maxLength: 2 }));
+  const text = short.map((one) => JSON.stringify(one));
+  const item = fc.oneof(
+    { weight: 12, arbitrary: text },
+    { weight: 1, arbitrary: fc.constantFrom(...PIECES) },
+  );
+  const items = fc
+    .array(fc.tuple(item, space, space), { maxLength: 5 })
+    .map((all) => all.flatMap(([one, before, after], i) => [i === 0 ? '' : ',', before, one, after]));
+  const around = fc.tuple(space, space, space, space, space);
+  const whole = fc
+    .tuple(items, around)
+    .map(([pieces, [a, b, c, d, e]]) => [a, '{', b, '"items"', c, ':', d, '[', ...pieces, ']', e, '}', a]);
+  const how = fc.constantFrom('put' as const, 'take' as const, 'double' as const, 'replace' as const);
+  const change = fc.tuple(fc.nat(), how, fc.constantFrom(...PIECES));
+  return fc.tuple(whole, fc.array(change, { maxLength: 2 })).map(([pieces, changes]) => {
+    for (const [where, how, piece] of changes) {
+      const at = where % pieces.length;
+      const [old = ''] = pieces.splice(at, how === 'put' ? 0 : 1);
+      const put = { put: [piece], take: [], double: [old, old], replace: [piece] };
+      pieces.splice(at, 0, ...put[how]);
+    }
+    return pieces.join('');
+  });
 }
 
 describe('PackedItems', () => {
@@ -59,5 +110,27 @@ describe('PackedItems', () => {
     ['{"items":["a",""]}', false],
   ])('knows its limits: %s', (json, within) => {
     expect(pack(json)?.isWithin(LIMITS)).toBe(within);
+  });
+
+  it(`is answered as the parsed body is, whatever its bytes (${RUNS} bodies)`, () => {
+    const pipe = new ItemsPipe({
+      maxBatchItems: LIMITS.maxItems,
+      maxItemBytes: LIMITS.maxItemBytes,
+    } as Config);
+    let packed = 0;
+    let taken = 0;
+    const holds = (json: string): void => {
+      const fast = pack(json);
+      if (fast === undefined) return;
+      packed++;
+      // JSON.parse throws for what is no JSON, so that such a body must not be packed.
+      const slow = outcome(pipe, JSON.parse(json));
+      expect(outcome(pipe, fast)).toEqual(slow);
+      if (Array.isArray(slow)) taken++;
+    };
+    fc.assert(fc.property(bodies(), holds), { numRuns: RUNS });
+    expect(packed).toBeGreaterThan(RUNS / 10);
+    expect(packed - taken).toBeGreaterThan(RUNS / 100);
+    expect(taken).toBeGreaterThan(RUNS / 100);
   });
 });

@@ -1,9 +1,10 @@
-import { noRounds, runRound } from './batch-rounds.js';
+import { noRounds, runRound, type Rounds } from './batch-rounds.js';
 import { FilledFilter, sizeRows } from './filled-filter.js';
 import { measured } from './measured.js';
 import { assertSetUp, atLeast, type BenchOptions, type Group, type Row } from './row.js';
 import { withService } from './service.js';
 import { LARGE_SIZE, sizesOf } from './sizes.js';
+import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
 const WIDTHS = [2, 4, 8];
@@ -33,7 +34,7 @@ export const embeddedGroup: Group = {
     }),
 };
 
-/** All sizes in turn, so that a slow spell of the machine falls on all alike. The first round warms up. */
+/** All sizes in turn, so that a slow spell of the machine falls on all alike. */
 async function runRounds(
   options: BenchOptions,
   filters: readonly FilledFilter[],
@@ -41,13 +42,15 @@ async function runRounds(
   width: number,
   workers: { servicePid: number },
 ): Promise<void> {
-  let end = Infinity;
-  for (let round = 0; round <= MAX_ROUNDS && (round <= 1 || performance.now() < end); round++) {
-    for (const { client, items, rounds } of filters) {
-      client.width = width;
-      await runRound(client, all.slice(0, items / BATCH), workers, round === 0 ? noRounds() : rounds);
-    }
-    if (round === 0) end = performance.now() + options.seconds * SECONDS_SHARE * 1_000 * filters.length;
+  for (const { client } of filters) client.width = width;
+  const roundOf = ({ client, items }: FilledFilter, rounds: Rounds) =>
+    runRound(client, all.slice(0, items / BATCH), workers, rounds);
+  await warmUp(options, async () => {
+    for (const filter of filters) await roundOf(filter, noRounds());
+  });
+  const end = performance.now() + options.seconds * SECONDS_SHARE * 1_000 * filters.length;
+  for (let round = 0; round < MAX_ROUNDS && (round === 0 || performance.now() < end); round++) {
+    for (const filter of filters) await roundOf(filter, filter.rounds);
   }
 }
 

@@ -4,6 +4,7 @@ import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, atLeast, atMost, type BenchOptions, type Group, type Row } from './row.js';
 import { Service } from './service.js';
 import { median, quantile } from './statistics.js';
+import { warmUp } from './warm-up.js';
 import { jsonBody } from './workload.js';
 
 /** What clients ask for, over and over, of one filter. */
@@ -22,7 +23,6 @@ const WORKLOADS: readonly Workload[] = [
 const CONNECTIONS = 256;
 /** As many as the service takes at a time, less some. */
 const BEST_WIDTH = 48;
-const WARM_UP_SECONDS = 1;
 /** Best and overload in turn: the machine is not equally fast all the time. */
 const ROUNDS = 3;
 const OVERLOAD = 2;
@@ -72,7 +72,7 @@ async function row(store: string, port: number, workload: Workload, options: Ben
   const seconds = options.seconds / 2;
   const rounds: Round[] = [];
   try {
-    await client.closedLoop(BEST_WIDTH, WARM_UP_SECONDS);
+    await warmUp(options, () => client.closedLoop(BEST_WIDTH, seconds));
     for (let i = 0; i < (options.quick ? 1 : ROUNDS); i++) {
       const best = acceptedRate(await client.closedLoop(BEST_WIDTH, seconds));
       rounds.push({ best, over: await client.openLoop(OVERLOAD * best, seconds) });
@@ -97,7 +97,8 @@ function figuresOf(rounds: readonly Round[], batch: number): Omit<Row, 'name'> {
   const refused = outcomes.filter(isRefused).map(({ ms }) => ms);
   const seconds = rounds.reduce((sum, { over }) => sum + over.seconds, 0);
   const share = 100 * median(rounds.map(({ best, over }) => acceptedRate(over) / best));
-  const p99Refusal = quantile(refused, 0.99);
+  // Nothing was refused: then nothing was refused slowly.
+  const p99Refusal = refused.length === 0 ? 0 : quantile(refused, 0.99);
   return {
     itemsPerSecond: (accepted.length / seconds) * batch,
     figures: [

@@ -22,6 +22,7 @@ import { RedisInstance, redisVersion } from './redis-instance.js';
 import { totalCpu, type BenchOptions, type Group, type Row } from './row.js';
 import { withService } from './service.js';
 import { latencyOf } from './statistics.js';
+import { warmUp } from './warm-up.js';
 
 /** Of the stream, for the fastest. */
 const ITEMS = 200_000;
@@ -106,6 +107,9 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
       const mix = mixes.get(count) ?? mixFrom(stream, count);
       mixes.set(count, mix);
       entries.push({ contender, mix, survey: await survey(contender, mix), passes: noPasses() });
+    }
+    for (const { contender, mix } of entries) {
+      await warmUp(options, () => runRound(contender, mix, noPasses()));
     }
     // All in turn, so that a slow spell of the machine falls on all alike.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {

@@ -8,6 +8,7 @@ import { atMost, type BenchOptions, type Group, type Row } from './row.js';
 import { SET_COMMAND, setRound } from './sadd-reference.js';
 import { withService, type Service } from './service.js';
 import { BASE_SIZE, LARGE_SIZE, sizesOf } from './sizes.js';
+import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
 const ROUNDS = 3;
@@ -90,19 +91,19 @@ class RedisBench {
     return { items: this.setSize, bytes: (await this.redis.usedMemory()) - before };
   }
 
-  /** All in turn, so that a slow spell of the machine falls on all alike. The first round warms up. */
+  /** All in turn, so that a slow spell of the machine falls on all alike. */
   private async runRounds(set: FingerprintSet, filters: readonly FilledFilter[]): Promise<void> {
     const setItems = this.options.quick ? ROUND_ITEMS / 2 : ROUND_ITEMS;
     const all = jsonBodies(0, setItems);
-    for (let round = 0; round <= (this.options.quick ? 1 : ROUNDS); round++) {
-      const warming = round === 0;
-      await setRound(set, setItems, warming ? noRounds() : this.references);
+    const roundOf = ({ client, items }: FilledFilter, rounds: Rounds) =>
+      runRound(client, all.slice(0, items / BATCH), this.workers, rounds);
+    await setRound(set, setItems, noRounds());
+    for (const filter of filters) await warmUp(this.options, () => roundOf(filter, noRounds()));
+    for (let round = 0; round < (this.options.quick ? 1 : ROUNDS); round++) {
+      await setRound(set, setItems, this.references);
       await this.redis.resetScriptTimes();
-      for (const { client, items, rounds } of filters) {
-        const bodies = all.slice(0, items / BATCH);
-        await runRound(client, bodies, this.workers, warming ? noRounds() : rounds);
-      }
-      if (!warming) this.scripts.push(await this.redis.scriptTimes());
+      for (const filter of filters) await roundOf(filter, filter.rounds);
+      this.scripts.push(await this.redis.scriptTimes());
     }
   }
 

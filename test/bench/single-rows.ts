@@ -5,18 +5,23 @@ import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, atMost, type BenchOptions, type Group, type Row } from './row.js';
 import { withService, type Service } from './service.js';
 import { latencyOf } from './statistics.js';
+import { warmUp } from './warm-up.js';
 import { jsonBody } from './workload.js';
 
 const CAPACITY = 10_000_000;
 const ERROR_RATE = 1e-2;
 const CALLS = 5_000;
-const WARM_UP_CALLS = 500;
 
 /** One item a call: one at a time for the latency, eight for the throughput, and at half of what is possible. */
 export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
     withService({ profileDir: options.profileDir }, async (service) => {
+      // These first: they warm the service up for the others.
+      const halfLoad = [
+        await halfLoadRow('embedded', service, options, 'add'),
+        await halfLoadRow('embedded', service, options, 'check'),
+      ];
       const rows: Row[] = [];
       for (const width of [1, 8]) {
         const filter = new FilterClient(service.port, `singles-${width}`, width);
@@ -25,10 +30,7 @@ export const singleGroup: Group = {
           rows.push(await singleRow(service, options, filter, verb));
         filter.close();
       }
-      for (const verb of ['add', 'check'] as const) {
-        rows.push(await halfLoadRow('embedded', service, options, verb));
-      }
-      return rows;
+      return [...rows, ...halfLoad];
     }),
 };
 
@@ -59,12 +61,11 @@ async function singleRow(
   verb: Verb,
 ): Promise<Row> {
   const count = options.quick ? CALLS / 10 : CALLS;
-  const bodies = Array.from({ length: count + WARM_UP_CALLS }, (_, i) => jsonBody(i, 1));
+  const bodies = Array.from({ length: count }, (_, i) => jsonBody(i, 1));
   const answer = '{"results":[true]}';
-  await filter.singles(verb, bodies.slice(count), answer);
   let times: number[] = [];
   const round = await measured({ servicePid: service.pid }, count, async () => {
-    times = await filter.singles(verb, bodies.slice(0, count), answer);
+    times = await filter.singles(verb, bodies, answer);
   });
   return {
     name: `embedded/single-${verb}-${filter.width}-in-flight`,
@@ -79,12 +80,8 @@ const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
 /** First as many calls as the service takes, then half as many a second, whatever becomes of them; in turn. */
-async function halfLoadRow(
-  store: string,
-  service: Service,
-  { quick, seconds }: BenchOptions,
-  verb: Verb,
-): Promise<Row> {
+async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
+  const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
   await filter.create(CAPACITY, ERROR_RATE);
   filter.close();
@@ -95,7 +92,7 @@ async function halfLoadRow(
   const times: number[] = [];
   let answered = 0;
   try {
-    await client.closedLoop(CONNECTIONS / 2, each);
+    await warmUp(options, () => client.closedLoop(CONNECTIONS / 2, each));
     for (let round = 0; round < (quick ? 1 : HALF_LOAD_ROUNDS); round++) {
       const best = await client.closedLoop(CONNECTIONS / 2, each);
       const half = await client.openLoop(best.outcomes.length / best.seconds / 2, each);

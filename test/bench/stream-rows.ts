@@ -3,6 +3,7 @@ import { inFlight } from './http-client.js';
 import { measured, summary, type Measured } from './measured.js';
 import { assertSetUp, type BenchOptions, type Group, type Row } from './row.js';
 import { withService, type Service } from './service.js';
+import { warmUp } from './warm-up.js';
 import { lineBody } from './workload.js';
 
 const CAPACITY = 10_000_000;
@@ -36,17 +37,19 @@ async function row(
   const bodies = Array.from({ length: options.quick ? 2 : BODIES }, (_, i) =>
     lineBody(format, i * LINES, LINES),
   );
+  const addAll = () =>
+    inFlight(filter.width, bodies.length, async (i) => {
+      const counts = await filter.stream('add', format, bodies[i] as Buffer, answers);
+      const fresh = counts['new'] ?? 0;
+      assertSetUp(fresh > 0.99 * LINES, `${name}: nearly all lines are new: ${JSON.stringify(counts)}`);
+    });
+  await warmUp(options, async () => {
+    await addAll();
+    await filter.clear();
+  });
   const rounds: Measured[] = [];
   for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
-    rounds.push(
-      await measured({ servicePid: service.pid }, bodies.length * LINES, async () => {
-        await inFlight(filter.width, bodies.length, async (i) => {
-          const counts = await filter.stream('add', format, bodies[i] as Buffer, answers);
-          const fresh = counts['new'] ?? 0;
-          assertSetUp(fresh > 0.99 * LINES, `${name}: nearly all lines are new: ${JSON.stringify(counts)}`);
-        });
-      }),
-    );
+    rounds.push(await measured({ servicePid: service.pid }, bodies.length * LINES, addAll));
     await filter.clear();
   }
   filter.close();

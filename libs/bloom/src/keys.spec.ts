@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Geometry } from './geometry.js';
-import { SEED_BYTES } from './hash-scheme.js';
-import { readStrings } from './kernel.js';
+import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
+import { hashBytes, readStrings } from './kernel.js';
+import { KERNEL_BINARY } from './kernel-binary.js';
 import { sliceKeys, type PackedKeys } from './keys.js';
 import { positionsOf } from './positions.js';
 
@@ -132,6 +133,28 @@ describe('packed keys', () => {
       expect(positionsOf(sliceKeys(pack(keys), from, to), SEED, GEOMETRY)).toEqual(
         positionsOf(keys.slice(from, to), SEED, GEOMETRY),
       );
+    }
+  });
+});
+
+describe('the kernel', () => {
+  /** Where keys begin in its memory. */
+  function keysBegin(): number {
+    const memory = new WebAssembly.Memory({ initial: 1 });
+    const kernel = new WebAssembly.Module(Buffer.from(KERNEL_BINARY, 'base64'));
+    const { BYTES } = new WebAssembly.Instance(kernel, { env: { memory } }).exports as {
+      BYTES: WebAssembly.Global;
+    };
+    return BYTES.value;
+  }
+
+  it('reads words whole at the very end of its memory, which grows in time', () => {
+    const end = 100 * 65_536 - keysBegin();
+    for (let length = end - 20; length <= end + 2; length++) {
+      const bytes = Buffer.alloc(length, 'x');
+      for (const scheme of HASH_SCHEMES) expect(hashBytes(scheme, SEED, bytes)).toHaveLength(4);
+      bytes[0] = 0x22;
+      expect(readStrings(bytes, 0)).toBeUndefined();
     }
   });
 });

@@ -60,6 +60,22 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
   );
 }
 
+/** The cells of an item by its hash, as their definition has them: one by one, from a set, in plain arithmetic. */
+function cellsOf(hash: Uint32Array, { pageCells, hashes }: Geometry): number[] {
+  const turn = (word: number, bits: number) => ((word << bits) | (word >>> (32 - bits))) >>> 0;
+  const [h0, , h2, h3] = hash as unknown as [number, number, number, number];
+  let [s0, s1] = [h2, (h3 ^ turn(h0, 16)) >>> 0];
+  const cells = new Set<number>();
+  while (cells.size < hashes) {
+    const draw = Math.imul(turn(Math.imul(s0, 0x9e3779bb) >>> 0, 5), 5) >>> 0;
+    cells.add(Math.floor((draw / 2 ** 32) * pageCells));
+    s1 = (s1 ^ s0) >>> 0;
+    s0 = (turn(s0, 26) ^ s1 ^ (s1 << 9)) >>> 0;
+    s1 = turn(s1, 13);
+  }
+  return [...cells].sort((a, b) => a - b);
+}
+
 const CASES = HASH_SCHEMES.flatMap((scheme) => KEYS.map(([name, key]) => ({ scheme, name, key })));
 
 describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }) => {
@@ -106,6 +122,18 @@ describe('positions', () => {
       ).hash,
     ).not.toEqual(once.hash);
     expect(positionsOf([], SEED, geometry)).toMatchObject({ count: 0, hashes: 9 });
+  });
+
+  it('have the cells of their definition, for pages and hashes of every size', () => {
+    const keys = Array.from({ length: 20 }, (_, i) => `key ${i}`);
+    for (const pageCells of [128, 256, 512, 1024, 2048, 4096]) {
+      for (let hashes = 1; hashes <= 32; hashes++) {
+        const shape = { ...geometry, hashScheme: 1 + (hashes % 2), pageCells, hashes };
+        const { hash, cell } = positionsOf(keys, SEED, shape);
+        const cells = keys.map((_, i) => [...cell.subarray(i * hashes, (i + 1) * hashes)]);
+        expect(cells).toEqual(keys.map((_, i) => cellsOf(hash.subarray(4 * i, 4 * i + 4), shape)));
+      }
+    }
   });
 
   it('are found when every cell of the page is taken', () => {

@@ -31,7 +31,7 @@ const ABSENT_FROM = 10 ** 9;
 /** A wrong answer among so many is what all of them promise at most; twice that is still no broken set-up. */
 const CHANCE = 0.02;
 
-/** Fills one, counts its errors, and warms it up on the way. */
+/** Fills one and counts its errors. */
 export async function survey(contender: Contender, { distinct }: Mix): Promise<Survey> {
   await contender.reset(distinct.length);
   await pass(contender, 'add', distinct, distinct.length);
