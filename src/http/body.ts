@@ -66,8 +66,8 @@ export const EXPORT_TYPES = ['application/vnd.unseen.filter', 'application/octet
 
 /** Compressed bodies, and those that say they are not UTF-8: read as it they might be other items. */
 function refuseEncoded({ headers }: Request, payload: IncomingMessage): void {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
     throw unsupported(payload, 'the service takes no compressed bodies (Content-Encoding)');
   }
   const transfer = headers['transfer-encoding'] ?? 'chunked';

@@ -1,4 +1,4 @@
-import type { FilterClient } from './filter-client.js';
+import type { FilterClient, Verb } from './filter-client.js';
 import { measured, type Measured, type Workers } from './measured.js';
 import { assertSetUp } from './row.js';
 import { BATCH } from './workload.js';
@@ -7,6 +7,14 @@ import { BATCH } from './workload.js';
 export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;
+
+/** What is asked in each case. */
+export const VERB: Readonly<Record<Case, Verb>> = {
+  'add-new': 'add',
+  'add-present': 'add',
+  check: 'check',
+  remove: 'remove',
+};
 
 export const noRounds = (): Rounds => ({ 'add-new': [], 'add-present': [], check: [], remove: [] });
 
@@ -19,11 +27,10 @@ export async function runRound(
 ): Promise<void> {
   const items = bodies.length * BATCH;
   for (const name of CASES) {
-    const verb = name === 'check' || name === 'remove' ? name : 'add';
     let hits = 0;
     rounds[name].push(
       await measured(workers, items, async () => {
-        hits = await filter.batches(verb, bodies);
+        hits = await filter.batches(VERB[name], bodies);
       }),
     );
     const expected = name === 'add-present' ? 0 : items;

@@ -44,10 +44,11 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   const args = ['--quick', '--rows', `^(${groups.join('|')})$`];
   args.push('--seconds', String(options.seconds), '--out', out);
   const runs: Record<'before' | 'after', Row[][]> = { before: [], after: [] };
-  // In turn, so that a slow spell of the machine falls on both alike.
+  const sides = Object.entries({ before, after }) as ['before' | 'after', Version][];
+  // In turn, so that a slow spell of the machine falls on both alike; neither is always first.
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds} …`);
-    for (const [side, version] of Object.entries({ before, after }) as ['before' | 'after', Version][]) {
+    for (const [side, version] of round % 2 === 1 ? sides : sides.toReversed()) {
       await runBench(args, version);
       runs[side].push([...readReport(out).rows]);
     }

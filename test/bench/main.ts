@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     process.exitCode = await guard(readGuardOptions(args));
     return;
   }
-  if (args.includes('--compare')) return compare(readCompareOptions(args));
+  if (args.some((arg) => /^--compare(=|$)/.test(arg))) return compare(readCompareOptions(args));
   const options = readOptions(args);
   if (options === 'help') {
     console.log(USAGE);

@@ -15,7 +15,7 @@ export const USAGE = `npm run bench -- [options]
   --file FILE        URLs to canonicalise, one a line (${SAMPLE})
   --out FILE         where the results go as JSON (bench-results.json)
   --update FILE      also puts the tables between the bench's marks in this Markdown file, and the chart beside it
-  --profile FOLDER   also writes CPU profiles of the services there (they slow them down)
+  --profile FOLDER   also writes profiles of the services' CPU time and allocations there (they slow them down)
 
   REDISBLOOM_URL in the environment names a server whose filter module is to be among the peers.
 

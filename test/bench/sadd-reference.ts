@@ -1,18 +1,11 @@
-import { CASES, noRounds, type Case, type Rounds } from './batch-rounds.js';
+import { CASES, noRounds, VERB, type Case, type Rounds } from './batch-rounds.js';
 import { inFlight } from './http-client.js';
 import { measured } from './measured.js';
 import type { Verb } from './peers/contender.js';
 import { FingerprintSet, SET_COMMAND as COMMAND } from './peers/fingerprint-set.js';
 import type { RedisInstance } from './redis-instance.js';
 import { assertSetUp } from './row.js';
-import { batchesOf, urls } from './workload.js';
-
-const VERB: Readonly<Record<Case, Verb>> = {
-  'add-new': 'add',
-  'add-present': 'add',
-  check: 'check',
-  remove: 'remove',
-};
+import { batchesOf, flat, urls } from './workload.js';
 
 /** What crawlers do today for each case of a filter's work: a set of SHA-1 fingerprints (scrapy-redis). */
 export const SET_COMMAND: Record<Case, (typeof COMMAND)[Verb]> = {
@@ -34,7 +27,7 @@ export async function referenceRound(redis: RedisInstance, items: number, rounds
 
 /** One round of all cases, which leaves the set as it was. */
 export async function setRound(set: FingerprintSet, items: number, rounds = noRounds()): Promise<void> {
-  const batches = batchesOf(urls(0, items));
+  const batches = batchesOf(flat(urls(0, items)));
   for (const name of CASES) {
     let hits = 0;
     rounds[name].push(

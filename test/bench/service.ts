@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/redis-server.js';
@@ -12,9 +12,13 @@ import { listensOn } from './process-usage.js';
 /** Names the program of another version to measure. */
 export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
 
+/** Names the folder of heap-sampler.ts; not imported from there, since that file starts to sample when it is loaded. */
+const HEAP_DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
+
 /** The service of this build. */
 export const OWN_PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
+const HEAP_SAMPLER = new URL('heap-sampler.js', import.meta.url).href;
 const PROGRAM = process.env[PROGRAM_VARIABLE] ?? OWN_PROGRAM;
 const START_MS = 60_000;
 const STOP_MS = 60_000;
@@ -24,7 +28,7 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where it keeps its data; else in a folder that is made for it and removed with it. */
   readonly dataDir?: string;
-  /** Folder to which it writes a CPU profile when it stops. */
+  /** Folder to which it writes profiles of its CPU time and of its allocations when it stops. */
   readonly profileDir?: string | undefined;
 }
 
@@ -41,11 +45,16 @@ export class Service {
   static async start(options: ServiceOptions = {}): Promise<Service> {
     const ownDir = options.dataDir === undefined ? await makeDataDir() : undefined;
     const port = await freePort();
-    const profiling = options.profileDir ? ['--cpu-prof', '--cpu-prof-dir', options.profileDir] : [];
-    if (options.profileDir) await mkdir(options.profileDir, { recursive: true });
+    const profiling = options.profileDir === undefined ? undefined : await profilingIn(options.profileDir);
     const from = performance.now();
-    const child = spawn(process.execPath, [...profiling, PROGRAM], {
-      env: { PORT: String(port), DATA_DIR: options.dataDir ?? ownDir, LOG_LEVEL: 'error', ...options.env },
+    const child = spawn(process.execPath, [...(profiling?.flags ?? []), PROGRAM], {
+      env: {
+        PORT: String(port),
+        DATA_DIR: options.dataDir ?? ownDir,
+        LOG_LEVEL: 'error',
+        ...profiling?.env,
+        ...options.env,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     running.add(child);
@@ -69,6 +78,14 @@ export class Service {
     }
     if (this.ownDir) await rm(this.ownDir, { recursive: true, force: true });
   }
+}
+
+async function profilingIn(dir: string): Promise<{ flags: string[]; env: Record<string, string> }> {
+  await mkdir(dir, { recursive: true });
+  return {
+    flags: ['--cpu-prof', '--cpu-prof-dir', dir, '--import', HEAP_SAMPLER],
+    env: { [HEAP_DIR_VARIABLE]: resolve(dir) },
+  };
 }
 
 /** Starts one for as long as `work` takes. */

@@ -89,16 +89,17 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
   const posts = Array.from({ length: REQUESTS }, (_, i) => rawPost(path, jsonBody(i, 1)));
   const client = await LoadClient.open(service.port, CONNECTIONS, posts);
   const each = seconds / HALF_LOAD_ROUNDS;
+  const rounds = quick ? 1 : HALF_LOAD_ROUNDS;
   const times: number[] = [];
-  let answered = 0;
+  let unsent = 0;
   try {
     await warmUp(options, () => client.closedLoop(CONNECTIONS / 2, each));
-    for (let round = 0; round < (quick ? 1 : HALF_LOAD_ROUNDS); round++) {
+    for (let round = 0; round < rounds; round++) {
       const best = await client.closedLoop(CONNECTIONS / 2, each);
       const half = await client.openLoop(best.outcomes.length / best.seconds / 2, each);
-      const failed = half.outcomes.find(({ status }) => status !== 200);
-      assertSetUp(failed === undefined, `every call at half load is answered, not ${failed?.status}`);
-      answered += half.outcomes.length / half.seconds;
+      const failed = [...best.outcomes, ...half.outcomes].find(({ status }) => status !== 200);
+      assertSetUp(failed === undefined, `every call is answered 200, not ${failed?.status}`);
+      unsent += half.unsent;
       times.push(...half.outcomes.map(({ ms }) => ms));
     }
   } finally {
@@ -107,8 +108,10 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
   const latency = latencyOf(times);
   return {
     name: `${store}/single-${verb}-half-load`,
-    itemsPerSecond: answered / (quick ? 1 : HALF_LOAD_ROUNDS),
+    itemsPerSecond: times.length / (rounds * each),
     latency,
+    // Calls due while every connection waited: the slowest of all, but in no latency.
+    figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };
 }

@@ -327,9 +327,13 @@ describe('requests', () => {
       );
     }
     const charset = type('application/json; charset=utf-8');
-    expect(
-      await call(app, 'POST', `/v1/filters/${filter}/items/check`, { items: ['a'] }, charset),
-    ).toMatchObject({ status: 200 });
+    // Names of encodings have no case.
+    const plain = { ...type('application/json; charset=UTF-8'), 'content-encoding': 'Identity' };
+    for (const headers of [charset, plain]) {
+      expect(
+        await call(app, 'POST', `/v1/filters/${filter}/items/check`, { items: ['a'] }, headers),
+      ).toMatchObject({ status: 200 });
+    }
   });
 
   it('refuses a body that is too large, announced or not, and serves the connection on', async () => {

@@ -73,6 +73,14 @@ describe('readStrings', () => {
     expect(read(text)).toBeUndefined();
   });
 
+  it('takes nothing of a text read before, whose rest is still in the kernel’s memory', () => {
+    const text = '["first", "second" , "third, of more than eight bytes" ]';
+    for (let length = 1; length < text.length; length++) {
+      expect(read(text)?.texts).toHaveLength(3);
+      expect([length, read(text.slice(0, length))]).toEqual([length, undefined]);
+    }
+  });
+
   it(`reads what JSON.parse reads, or nothing (${RUNS} arrays)`, () => {
     const element = fc.oneof(
       { weight: 30, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
