@@ -15,6 +15,8 @@ import { streamGroup } from './stream-rows.js';
 import { PROGRAM_VARIABLE } from './service.js';
 import { buildVersion, OWN_VERSION, type Version } from './version.js';
 
+/** Of each part of a round: there are many rounds. */
+const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 
 /** Those whose service may be another version's. The rest measures this build's libraries in this process. */
@@ -41,7 +43,7 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   const after = options.after === undefined ? OWN_VERSION : buildVersion(options.after);
   const out = join(folder, 'round.json');
   // Quick rounds mean little alone; here there are many, each in a process of its own.
-  const args = ['--quick', '--rows', `^(${groups.join('|')})$`];
+  const args = ['--quick', '--rows', `^(${groups.join('|')})$`, '--warm-up', String(WARM_UP_SECONDS)];
   args.push('--seconds', String(options.seconds), '--out', out);
   const runs: Record<'before' | 'after', Row[][]> = { before: [], after: [] };
   const sides = Object.entries({ before, after }) as ['before' | 'after', Version][];

@@ -10,6 +10,7 @@ import { assertSetUp, type BenchOptions, type CpuPerItem, type Group } from './r
 import { referenceRound, SET_COMMAND } from './sadd-reference.js';
 import { withService, type Service } from './service.js';
 import { median } from './statistics.js';
+import { warmUp } from './warm-up.js';
 import { jsonBodies } from './workload.js';
 import { fingerprintPass, microsPerItem, parsePass, type Yardstick } from './yardstick.js';
 
@@ -19,7 +20,13 @@ const REDIS_ITEMS = 60_000;
 /** Small enough for the processor's caches: what others do to them must not decide. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
-const OPTIONS: BenchOptions = { quick: true, seconds: 0.1, file: SAMPLE, profileDir: undefined };
+const OPTIONS: BenchOptions = {
+  quick: true,
+  seconds: 0.1,
+  warmUpSeconds: 3,
+  file: SAMPLE,
+  profileDir: undefined,
+};
 
 /** Every ratio is a median over rounds of a row's CPU against its yardstick's, which is measured just before it. */
 export function guardGroups(): GuardGroup[] {
@@ -87,7 +94,7 @@ const redis: GuardGroup = {
   },
 };
 
-/** Rounds of all cases of a filter's work, each after one of the yardstick. The first, not counted, warms up. */
+/** Rounds of all cases of a filter's work, each after one of the yardstick. */
 async function filterRounds(
   service: Service,
   items: number,
@@ -98,7 +105,7 @@ async function filterRounds(
   await filter.create(CAPACITY, ERROR_RATE);
   const bodies = jsonBodies(0, items);
   const rounds = noRounds();
-  await runRound(filter, bodies, workers, noRounds());
+  await warmUp(OPTIONS, () => runRound(filter, bodies, workers, noRounds()));
   for (let round = 0; round < ROUNDS; round++) {
     await filter.clear();
     await yardstick();

@@ -2,7 +2,7 @@ import { cellCount, DEFAULT_HASH_SCHEME, HASH_SCHEMES, planGeometry, positionsOf
 import { compileProfile, normaliseProfile } from '#url-key';
 import { repeat, type Cost } from './repeat.js';
 import { assertSetUp, atMost, type Group, type Row } from './row.js';
-import { BATCH, linesOf, urlAt, urls } from './workload.js';
+import { BATCH, flat, linesOf, urlAt, urls } from './workload.js';
 
 const CAPACITY = 10_000_000;
 const BATCHES = 100;
@@ -39,7 +39,7 @@ function schemePass(hashScheme: number): () => number {
   const segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 2 ** 16 };
   const geometry = { ...planGeometry(sizing, segmentation), hashScheme };
   const seed = Uint8Array.from({ length: SEED_BYTES }, (_, i) => i * 17);
-  const batches = Array.from({ length: BATCHES }, (_, b) => urls(b * BATCH, BATCH));
+  const batches = Array.from({ length: BATCHES }, (_, b) => flat(urls(b * BATCH, BATCH)));
   return () => {
     let sum = 0;
     for (const batch of batches) {

@@ -10,6 +10,7 @@ export const USAGE = `npm run bench -- [options]
   --quick            shows in two minutes that everything runs; the figures mean little
   --rows PATTERN     only the groups of rows whose names match this regular expression
   --seconds N        least time of measurement per row, where rows repeat (3)
+  --warm-up N        seconds for which a service works before it is measured (4, with --quick 0)
   --size N           filters for N items beside those for 10^6, instead of 10^5 to 10^7: embedded-batch,
                      embedded-memory and redis; 1e8 takes half an hour
   --file FILE        URLs to canonicalise, one a line (${SAMPLE})
@@ -50,6 +51,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
       quick: { type: 'boolean', default: false },
       rows: { type: 'string', default: '' },
       seconds: { type: 'string' },
+      'warm-up': { type: 'string' },
       size: { type: 'string' },
       file: { type: 'string', default: SAMPLE },
       out: { type: 'string', default: 'bench-results.json' },
@@ -63,6 +65,10 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   if (!(seconds > 0 && seconds <= 600)) {
     throw new RangeError(`--seconds is ${values.seconds}: must be above 0 and at most 600`);
   }
+  const warmUpSeconds = Number(values['warm-up'] ?? (values.quick ? 0 : 4));
+  if (!(warmUpSeconds >= 0 && warmUpSeconds <= 600)) {
+    throw new RangeError(`--warm-up is ${values['warm-up']}: must be from 0 to 600`);
+  }
   const size = values.size === undefined ? undefined : Number(values.size);
   if (size !== undefined && !(size >= MIN_SIZE && size <= MAX_SIZE && size % BATCH === 0)) {
     throw new RangeError(`--size is ${values.size}: must be thousands, from ${MIN_SIZE} to ${MAX_SIZE}`);
@@ -72,6 +78,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     quick: values.quick,
     rows: new RegExp(values.rows),
     seconds,
+    warmUpSeconds,
     file: values.file,
     out: values.out,
     update: values.update,

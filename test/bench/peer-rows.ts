@@ -111,9 +111,10 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
     for (const { contender, mix } of entries) {
       await warmUp(options, () => runRound(contender, mix, noPasses()));
     }
-    // All in turn, so that a slow spell of the machine falls on all alike.
+    // All in turn, so that a slow spell of the machine falls on all alike, and none always comes after the same.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
-      for (const { contender, mix, passes } of entries) await runRound(contender, mix, passes);
+      const turn = round % 2 === 0 ? entries : entries.toReversed();
+      for (const { contender, mix, passes } of turn) await runRound(contender, mix, passes);
     }
   } finally {
     for (const contender of contenders) await contender.close();

@@ -73,6 +73,8 @@ export interface Group {
 export interface BenchOptions {
   /** A fraction of the work, one round each: shows that everything runs, not how fast. */
   readonly quick: boolean;
+  /** How long what is measured works before that. */
+  readonly warmUpSeconds: number;
   /** Least time of measurement per row, where rows repeat until it is over. */
   readonly seconds: number;
   /** Items of the largest filters, if not those of every run: see sizes.ts. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ERROR_RATE } from './contender.js';
 
 /** m and k of the textbook: the fewest cells for that many items. */
@@ -14,7 +14,7 @@ export function classicFilter(capacity: number): ClassicFilter {
 
 /** k cells of an item: two words of its SHA-1, added up. */
 export function cellIndexes(item: string, { cells, hashes }: ClassicFilter): number[] {
-  const digest = createHash('sha1').update(item).digest();
+  const digest = hash('sha1', item, 'buffer');
   const step = digest.readUInt32LE(4) | 1;
   let word = digest.readUInt32LE(0);
   return Array.from({ length: hashes }, () => {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Redis, type ChainableCommander } from 'ioredis';
 import { inFlight } from '../http-client.js';
 import type { RedisInstance } from '../redis-instance.js';
@@ -58,7 +58,7 @@ export class FingerprintSet implements Contender {
   }
 
   call(verb: Verb, items: readonly string[]): Promise<number> {
-    const members = items.map((item) => createHash('sha1').update(item).digest('hex'));
+    const members = items.map((item) => hash('sha1', item));
     return this.style === 'pipelined' ? this.pipelined(verb, members) : this.variadic(verb, members);
   }
 
