@@ -23,7 +23,7 @@ import { serveDocument } from './openapi/document.js';
 import { Gate } from './overload/gate.js';
 import { InFlight, boundsOf } from './overload/in-flight.js';
 import { useStreamShares } from './overload/share-hook.js';
-import { WorkInterceptor } from './overload/work.interceptor.js';
+import { keepSlotsWhileWorking } from './overload/work-hook.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { useRateLimit } from './rate-limit/rate-limit-hook.js';
 
@@ -46,8 +46,8 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     abortOnError: false,
   });
   app.useGlobalFilters(app.get(ProblemFilter));
-  app.useGlobalInterceptors(new WorkInterceptor());
   const server = adapter.getInstance();
+  keepSlotsWhileWorking(server);
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
   server.decorateRequest('operationId', undefined);
   useBodyParsers(server, config);

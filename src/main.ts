@@ -1,11 +1,20 @@
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { configFromEnvironment, type Config } from './config.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { startFailure } from './start-failure.js';
 import { Store } from './store/store.token.js';
 
+/**
+ * V8 makes objects of a kind that has often survived among the old ones at once. Under load that happens to small objects
+ * of requests; those, when dead, keep buffers of their requests alive until all memory is marked, which is then forced ten
+ * times a second: after a stream of two million lines everything took 1.7 times the CPU time, for good.
+ */
+const V8_FLAGS = '--no-allocation-site-pretenuring';
+
 async function main(): Promise<void> {
+  setFlagsFromString(V8_FLAGS);
   const config = configFromEnvironment();
   // Only now: the frameworks take a second to load, and a mistake in a setting shows at once.
   const { createApp } = await import('./app.setup.js');
