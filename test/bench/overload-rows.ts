@@ -1,3 +1,4 @@
+import { apart } from './cores.js';
 import { FilterClient, type Verb } from './filter-client.js';
 import { LoadClient, rawPost, type Load, type Outcome } from './load-client.js';
 import { RedisInstance, redisVersion } from './redis-instance.js';
@@ -40,7 +41,7 @@ export const overloadGroup: Group = {
     }
     const redis = await RedisInstance.start();
     try {
-      return [...rows, ...(await storeRows('redis', options, { REDIS_URL: redis.url }))];
+      return [...rows, ...(await storeRows('redis', options, { REDIS_URL: redis.url }, [redis.pid]))];
     } finally {
       await redis.stop();
     }
@@ -51,14 +52,17 @@ async function storeRows(
   store: string,
   options: BenchOptions,
   env: Readonly<Record<string, string>>,
+  servers: readonly number[] = [],
 ): Promise<Row[]> {
   const service = await Service.start({ env, profileDir: options.profileDir });
   try {
-    const rows: Row[] = [];
-    for (const workload of options.quick ? WORKLOADS.slice(0, 1) : WORKLOADS) {
-      rows.push(await row(store, service.port, workload, options));
-    }
-    return rows;
+    return await apart([service.pid, ...servers], async () => {
+      const rows: Row[] = [];
+      for (const workload of options.quick ? WORKLOADS.slice(0, 1) : WORKLOADS) {
+        rows.push(await row(store, service.port, workload, options));
+      }
+      return rows;
+    });
   } finally {
     await service.stop();
   }
@@ -75,7 +79,11 @@ async function row(store: string, port: number, workload: Workload, options: Ben
   const seconds = options.seconds / 2;
   const rounds: Round[] = [];
   try {
-    await warmUp(options, () => client.closedLoop(BEST_WIDTH, seconds));
+    // Refusing, too.
+    await warmUp(options, async () => {
+      const best = acceptedRate(await client.closedLoop(BEST_WIDTH, seconds));
+      await client.openLoop(OVERLOAD * best, seconds);
+    });
     for (let i = 0; i < (options.quick ? 1 : ROUNDS); i++) {
       const best = acceptedRate(await client.closedLoop(BEST_WIDTH, seconds));
       rounds.push({ best, over: await client.openLoop(OVERLOAD * best, seconds) });

@@ -32,6 +32,10 @@ export class RedisInstance {
     return this.server.url;
   }
 
+  get pid(): number {
+    return this.server.pid;
+  }
+
   /** CPU time it has used, user and system, in µs. */
   cpuMicros(): Promise<number> {
     return redisCpuMicros(this.client);
