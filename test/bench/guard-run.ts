@@ -11,7 +11,9 @@ export interface GuardGroup {
 }
 
 /** Noise passes, a slower program stays slow: a row fails if it does so in all of them. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
+/** Of a baseline. */
+const MEASUREMENTS = 3;
 
 /**
  * Measures every group, again as long as a row of it has not kept its limit once. Returns the rows that never did, as
@@ -49,7 +51,7 @@ export async function measureBaseline(
   const ratios: Record<string, number> = Object.fromEntries(kept.map((row) => [row, old[row] ?? NaN]));
   for (const group of available(groups, say)) {
     const attempts: Ratios[] = [];
-    while (attempts.length < ATTEMPTS) attempts.push(await group.measure());
+    while (attempts.length < MEASUREMENTS) attempts.push(await group.measure());
     for (const row of group.rows) {
       const values = attempts.map((measured) => measured[row] ?? NaN);
       ratios[row] = Number(median(values).toPrecision(3));
