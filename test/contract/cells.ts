@@ -113,6 +113,9 @@ function bitStats(model: CounterModel) {
 export async function expectCells(subject: Subject, filter: Filter, model: CounterModel): Promise<void> {
   for (let segment = 0; segment < filter.geometry.segments; segment++) {
     const bytes = await subject.harness.segmentBytes(filter, segment);
-    expect(Buffer.compare(bytes, model.segmentBytes(segment))).toBe(0);
+    const wanted = model.segmentBytes(segment);
+    expect(bytes.length).toBe(wanted.length);
+    const differing = Array.from(bytes.keys()).filter((at) => bytes[at] !== wanted[at]);
+    expect(differing.map((at) => ({ segment, at, byte: bytes[at], wanted: wanted[at] }))).toEqual([]);
   }
 }
