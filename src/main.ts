@@ -8,8 +8,8 @@ import { Store } from './store/store.token.js';
 
 /**
  * V8 makes objects of a kind that has often survived among the old ones at once. Under load that happens to small objects
- * of requests; those, when dead, keep buffers of their requests alive until all memory is marked, which is then forced ten
- * times a second: after a stream of two million lines everything took 1.7 times the CPU time, for good.
+ * of requests; those, when dead, keep buffers of their requests alive until all memory is marked, which is then forced
+ * several times a second: after a stream of two million lines everything took 1.7 times the CPU time, for good.
  */
 const V8_FLAGS = '--no-allocation-site-pretenuring';
 

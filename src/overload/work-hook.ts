@@ -3,7 +3,7 @@ import { slotOf } from './slots.js';
 
 /**
  * Keeps a request's slot while its controller works, also when its client is gone. Call it before routes are
- * registered: their handlers are wrapped. One of the framework's interceptors would do it, too, at a tenth of the CPU time
+ * registered: their handlers are wrapped. One of the framework's interceptors would do it, too, at a fifth of the CPU time
  * of a small request.
  */
 export function keepSlotsWhileWorking(server: FastifyInstance): void {

@@ -10,8 +10,8 @@ let spans = new Int32Array(2_000);
 /**
  * Reads a byte of every cache line from an item's first cell to its last, for a whole batch. The processor fetches many
  * lines at once, if nothing but loads is asked of it, whereas the work on the items waits for one after the other:
- * so there is a loop for the addresses and one for the loads. That takes a half to two thirds off the cost of cells outside
- * the cache.
+ * so there is a loop for the addresses and one for the loads. Cells outside the cache cost a fifth to a third less than
+ * with one loop for both.
  */
 export function fetchPages(state: FilterState, positions: Positions): void {
   const { segments } = state;
