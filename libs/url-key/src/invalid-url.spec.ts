@@ -3,8 +3,8 @@ import { compileProfile, InvalidUrl, type InvalidUrlReason, normaliseProfile } f
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** A base cannot be invalid where none is given; see below. */
-const INVALID: Record<Exclude<InvalidUrlReason, 'invalid base'>, string[]> = {
+/** A base cannot be invalid where none is given; see below. The bound on a URL's length is the caller's. */
+const INVALID: Record<Exclude<InvalidUrlReason, 'invalid base' | 'too long'>, string[]> = {
   empty: ['', ' ', '\t\r\n', '\u0000\u001f '],
   'lone surrogate': [
     'http://example.com/\ud800',

@@ -1,4 +1,8 @@
-/** Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code. */
+/**
+ * Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code.
+ *
+ * `too long` is for whoever bounds the length of a URL; `key` itself takes any.
+ */
 export const INVALID_URL_REASONS = [
   'empty',
   'lone surrogate',
@@ -8,6 +12,7 @@ export const INVALID_URL_REASONS = [
   'invalid host',
   'invalid port',
   'invalid base',
+  'too long',
 ] as const;
 
 export type InvalidUrlReason = (typeof INVALID_URL_REASONS)[number];
