@@ -1,4 +1,4 @@
-FROM node:24-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No install scripts: the native packages bring their binaries along, and our own build needs the sources.
@@ -7,9 +7,11 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY libs libs
 COPY src src
 COPY test test
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+# TypeScript stays behind as an optional peer of @nestjs/swagger, whose compiler plugin alone uses it: 24 MB.
+RUN npm run build && npm prune --omit=dev --ignore-scripts && \
+  rm -r node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver
 
-FROM node:24-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/package.json ./

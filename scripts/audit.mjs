@@ -1,6 +1,7 @@
 /**
  * Asks the registry for known vulnerabilities of the packages that the service runs with. Exits 1 if any is high or
- * critical, naming them. A registry that gives no answer fails nothing: the line says so.
+ * critical, naming them. A registry that gives no answer fails nothing, but nothing has been checked then either, and that
+ * must not pass for a check: it is said on stderr, in a line that stands out.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -13,7 +14,9 @@ const report = parse(stdout);
 const counts = report?.metadata?.vulnerabilities;
 if (counts === undefined) {
   const reason = report?.message || report?.error?.summary || error?.message || 'npm wrote no report';
-  console.log(`npm audit: not checked, the registry gave no answer (${reason})`);
+  nothingChecked(`the registry gave no answer (${reason})`);
+} else if (report.metadata.dependencies?.total === 0) {
+  nothingChecked('npm found no packages');
 } else if (GRAVE.every((severity) => counts[severity] === 0)) {
   console.log(`npm audit: no high or critical vulnerability (lesser ones: ${counts.total})`);
 } else {
@@ -22,6 +25,12 @@ if (counts === undefined) {
     if (GRAVE.includes(severity)) console.error(`  ${severity}: ${name} ${range}`);
   }
   process.exitCode = 1;
+}
+
+function nothingChecked(why) {
+  const words = `WARNING: npm audit has checked NOTHING: ${why}`;
+  const rule = '!'.repeat(72);
+  console.error(`${rule}\n${words}\n${rule}`);
 }
 
 /** What npm wrote, which is no JSON if npm itself failed. */

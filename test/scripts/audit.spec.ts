@@ -22,7 +22,7 @@ function audit(report: string, code: number): { status: number | null; stdout: s
   });
 }
 
-const counts = (some: object): object => ({
+const counts = (some: object): { metadata: object } => ({
   metadata: { vulnerabilities: { info: 0, low: 0, moderate: 0, high: 0, critical: 0, total: 0, ...some } },
 });
 
@@ -54,10 +54,23 @@ describe('scripts/audit.mjs', () => {
     ],
     ['says nothing', '', 'npm wrote no report'],
     ['answers nonsense', '<html>', 'npm wrote no report'],
-  ])('goes on, and says so, when the registry %s', (_, report, reason) => {
+  ])('goes on, and says aloud that nothing was checked, when the registry %s', (_, report, reason) => {
     expect(audit(report, 1)).toMatchObject({
       status: 0,
-      stdout: `npm audit: not checked, the registry gave no answer (${reason})\n`,
+      stdout: '',
+      stderr: expect.stringContaining(
+        `\nWARNING: npm audit has checked NOTHING: the registry gave no answer (${reason})\n`,
+      ),
+    });
+  });
+
+  it('says the same when there were no packages to check', () => {
+    const { metadata } = counts({});
+    const report = { vulnerabilities: {}, metadata: { ...metadata, dependencies: { total: 0 } } };
+    expect(audit(JSON.stringify(report), 0)).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: expect.stringContaining('\nWARNING: npm audit has checked NOTHING: npm found no packages\n'),
     });
   });
 });

@@ -1,0 +1,98 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { RedisStore } from '#store/redis';
+import { startRedis } from '../support/redis-server.js';
+import { removeProgram, startProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+const DOCKERFILE = await readFile('Dockerfile', 'utf8');
+const COMPOSE = await readFile('docker-compose.yml', 'utf8');
+const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
+  packages: Record<string, { dev?: boolean }>;
+};
+const PATIENCE_MS = 20_000;
+
+afterAll(removeProgram);
+
+describe('the image', () => {
+  it('leaves out no package that the service loads', async () => {
+    const removed = [...DOCKERFILE.matchAll(/\bnode_modules\/([^.\s]\S*)/g)].map(([, name]) => name);
+    expect(removed).toContain('typescript');
+    const loaded = await packagesLoaded(async (url) => {
+      for (const path of ['/openapi.json', '/docs', '/docs/swagger-ui.css', '/metrics', '/v1/filters']) {
+        expect([path, (await fetch(url + path)).status]).toEqual([path, 200]);
+      }
+    });
+    expect(loaded).toEqual(expect.arrayContaining(['@nestjs/swagger', 'lmdb', 'fastify']));
+    const absent = loaded.filter((name) => {
+      const entry = LOCK.packages[`node_modules/${name}`];
+      return entry === undefined || entry.dev === true || removed.includes(name);
+    });
+    expect(absent).toEqual([]);
+  });
+
+  it('and those beside it are of one version each', () => {
+    const images = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm), ...COMPOSE.matchAll(/^ +image: (\S+)/gm)];
+    expect(images.length).toBeGreaterThanOrEqual(3);
+    for (const [, image] of images) expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-/);
+  });
+});
+
+describe('docker compose', () => {
+  it.each([
+    ['as it is', {}],
+    ['with a password of its own', { REDIS_PASSWORD: 'a1b2c3d4e5f6' }],
+  ])('gives Redis a password that the service has, %s', async (_, env) => {
+    const compose = substituted(env);
+    const [command = ''] = /(?<=redis-server\n)(?: +- .*\n)+/.exec(compose) ?? [];
+    const args = command
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(/^ +- '?(.*?)'?$/, '$1'));
+    const url = new URL(/REDIS_URL: (\S+)/.exec(compose)?.[1] ?? '');
+    const server = await startRedis({ args });
+    try {
+      const stranger = await RedisStore.open({ url: server.url, timeoutMs: 1_000 });
+      expect((await stranger.readiness()).ready).toBe(false);
+      await stranger.close();
+      url.host = `127.0.0.1:${server.port}`;
+      const store = await RedisStore.open({ url: url.href, timeoutMs: PATIENCE_MS });
+      await until('the store is ready', PATIENCE_MS, async () => (await store.readiness()).ready);
+      await store.close();
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+/** The compose file with its variables replaced, as docker compose does it. */
+function substituted(env: Readonly<Record<string, string>>): string {
+  return COMPOSE.replace(/\$\{(\w+):-(\w*)\}/g, (_, name: string, fallback: string) => env[name] ?? fallback);
+}
+
+/** Packages of which the service has loaded a script by the time it has ended. */
+async function packagesLoaded(use: (url: string) => Promise<void>): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'unseen-loaded-'));
+  const service = await startProcess({ NODE_V8_COVERAGE: folder });
+  try {
+    await use(await service.url());
+    service.child.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    const names = new Set<string>();
+    for (const file of await readdir(folder)) {
+      const { result } = JSON.parse(await readFile(join(folder, file), 'utf8')) as {
+        result: { url: string }[];
+      };
+      for (const { url } of result) {
+        const name = /^file:.*?\/node_modules\/((?:@[^/]+\/)?[^./][^/]*)\//.exec(url)?.[1];
+        if (name !== undefined) names.add(name);
+      }
+    }
+    return [...names].sort();
+  } finally {
+    await service.clean();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
