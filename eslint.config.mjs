@@ -41,6 +41,12 @@ const DIRECTION = [
   { target: 'libs', from: 'src', message: 'libraries do not know the service' },
 ];
 
+const FAN_OUT = {
+  object: 'Promise',
+  property: 'all',
+  message: 'it throws while other calls are still under way: use joinAll of libs/store',
+};
+
 const TESTS = '**/*spec.ts';
 
 const REDIS_CLIENT = {
@@ -68,7 +74,7 @@ export default tseslint.config(
       'import-x/no-unresolved': 'error',
       'import-x/no-restricted-paths': ['error', { basePath: root, zones: DIRECTION }],
       'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT, NEST] }],
-      'no-restricted-properties': ['error', ENVIRONMENT],
+      'no-restricted-properties': ['error', ENVIRONMENT, FAN_OUT],
       // `() => void call()` says no more than `() => call()`.
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
@@ -106,7 +112,7 @@ export default tseslint.config(
     rules: { 'no-restricted-imports': ['error', { patterns: [NEST] }] },
   },
   { files: ['src/**/*.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT] }] } },
-  { files: ['src/config.ts'], rules: { 'no-restricted-properties': 'off' } },
+  { files: ['src/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT] } },
   {
     files: ['test/**/*.ts', TESTS],
     rules: {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { filterBytes, planGeometry, SEED_BYTES, type Geometry } from '#bloom';
 import {
+  joinAll,
   StaleFilterError,
   StoreError,
   type Filter,
@@ -108,7 +109,7 @@ export class FilterCatalogue {
       cursor,
       prefix,
     );
-    const page = await Promise.all(filters.map((filter) => this.describeListed(filter)));
+    const page = await joinAll(filters.map((filter) => this.describeListed(filter)));
     return { page: page.filter((one) => one !== undefined), ...(next !== undefined && { next }) };
   }
 

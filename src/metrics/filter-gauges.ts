@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { cellCount } from '#bloom';
 import {
+  joinAll,
   StaleFilterError,
   StoreError,
   type Filter,
@@ -66,7 +67,7 @@ export class FilterGauges {
       const stats = await this.store.describe(filter).catch(undefinedIfExpected);
       return stats && { filter, stats };
     });
-    return (await Promise.all(rows)).filter((row) => row !== undefined);
+    return (await joinAll(rows)).filter((row) => row !== undefined);
   }
 }
 

@@ -45,6 +45,77 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(failures).toBeGreaterThan(0);
   });
 
+  it.each(['a caller’s', 'a made'])(
+    'G5 an add begun under %s id is finished by its repeat, though others have filled the filter since',
+    async (whose) => {
+      const { store, harness } = subject;
+      const capacity = 100;
+      const filter = await makeFilter(store, { capacity, errorRate: 1e-6, segmentation: SEGMENTED });
+      const keys = items(2 * capacity - 20);
+      const { segment } = positionsOf(keys, filter.seed, filter.geometry);
+      // A caller's key is claimed in the first segment: that one works. The batch's first item is in one that does not.
+      const broken = segment.find((one) => one !== 0)!;
+      const batch = keys
+        .map((key, i) => ({ key, breaks: segment[i] === broken }))
+        .sort((a, b) => Number(b.breaks) - Number(a.breaks));
+      const operation = whose === 'a made' ? made() : keyed();
+      const records = `unseen:{${filter.generation}.${broken}.*}:operations:${operation.origin}:current`;
+      const { key: kept, client } = (await harness.find(records))[0]!;
+      const attempt = (repeat: boolean) =>
+        add(
+          store,
+          filter,
+          batch.map(({ key }) => key),
+          { ...operation, repeat },
+        );
+
+      await client.rename(kept, `${kept}:away`);
+      await expectRefusal(attempt(operation.repeat), 'STORE_DATA_LOST');
+      await client.rename(`${kept}:away`, kept);
+      const begun = batch.filter(({ breaks }) => !breaks).length;
+      expect((await store.describe(filter)).items).toBe(begun);
+      await add(store, filter, items(2 * capacity - begun, 'of others'));
+
+      expect(await attempt(true)).toEqual(batch.map(() => 1));
+      expect(await attempt(true)).toEqual(batch.map(() => 1));
+      expect((await store.describe(filter)).items).toBe(2 * capacity + batch.length - begun);
+    },
+  );
+
+  it('a call that fails has nothing under way any more: no script of it runs after its error', async () => {
+    const { store, harness } = subject;
+    const options = {
+      kind: 'visited-set',
+      capacity: 6_000,
+      errorRate: 1e-3,
+      segmentation: SEGMENTED,
+    } as const;
+    const filter = await makeFilter(store, options);
+    const keys = items(4_000);
+    await discover(store, filter, keys);
+    const leased: string[] = [];
+    for (let turn = 0; turn < 10 && leased.length < keys.length; turn++) {
+      leased.push(...(await store.queue.lease(filter, 1_000, 60_000, made())).map(({ id }) => id));
+    }
+    const cells = (await harness.find(cellsPattern(filter, filter.geometry.segments - 1)))[0]!;
+    await cells.client.del(cells.key);
+    const calls: (() => Promise<unknown>)[] = [
+      () => check(store, filter, keys),
+      () => add(store, filter, keys),
+      () => remove(store, filter, keys),
+      () => store.queue.ack(filter, leased, made()),
+      () => store.queue.release(filter, leased, made()),
+      () => store.describe(filter),
+    ];
+    for (const call of calls) {
+      await expectRefusal(call(), 'STORE_DATA_LOST');
+      const then = await scriptsRun(harness);
+      // What had been sent before the error would be done by now.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect([String(call), await scriptsRun(harness)]).toEqual([String(call), then]);
+    }
+  });
+
   it('counters are read by plain BITFIELD, from keys that begin with unseen:', async () => {
     const filter = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
     const keys = [...items(300), ...items(100)];
@@ -167,6 +238,12 @@ async function rewriteEntry(
   if (changed) await client.hset(key, name, JSON.stringify(changed));
   else await client.hdel(key, name);
   return entry;
+}
+
+/** How many scripts all servers have run. */
+async function scriptsRun({ clients }: RedisHarness): Promise<number> {
+  const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
+  return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0);
 }
 
 /** Makes a call, cuts its connections while it is under way, and repeats it under the same id until it is answered. */

@@ -1,4 +1,5 @@
 import { segmentBytes } from '#bloom';
+import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
 import type { CatalogueEntry } from './filter.js';
 import { allKeys, segmentKeys } from './keys.js';
@@ -22,7 +23,7 @@ export class Allocation {
     const hashes = [caller.current, caller.previous, made.current, made.previous];
     const queued = entry.kind === 'visited-set';
     if (queued) hashes.push(keys.queueEntries);
-    await Promise.all([
+    await joinAll<unknown>([
       this.connection.mutate(createMetaScript, [keys.meta], [entry.generation], deadline),
       ...hashes.map((key) => this.connection.write('hset', key, ['', ''], deadline)),
       ...(queued ? [this.connection.write('zadd', keys.queueOrder, ['+inf', ''], deadline)] : []),
@@ -36,7 +37,7 @@ export class Allocation {
   async free(tags: readonly string[], deadline: number): Promise<void> {
     for (const tag of tags) {
       const keys = allKeys(segmentKeys(tag), true);
-      await Promise.all(keys.map((key) => this.connection.write('unlink', key, [], deadline)));
+      await joinAll(keys.map((key) => this.connection.write('unlink', key, [], deadline)));
     }
   }
 }

@@ -1,4 +1,5 @@
 import { StaleFilterError, StoreError } from '../errors.js';
+import { joinAll } from '../join-all.js';
 import type { FilterKind, ListPage, Operation } from '../store.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
@@ -95,7 +96,7 @@ export class Catalogue {
     const { current, previous } = CATALOGUE.operations[operation.origin];
     const field = recordField(verb, name, operation);
     const records = await this.connection.repeat(
-      () => Promise.all([client.hget(current, field), client.hget(previous, field)]),
+      () => joinAll([client.hget(current, field), client.hget(previous, field)]),
       operation.deadline,
     );
     const raw = records[0] ?? records[1];
@@ -123,7 +124,7 @@ export class Catalogue {
     const hashes = [caller.current, caller.previous, made.current, made.previous];
     // First: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
-    await Promise.all([
+    await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
       ...KINDS.map((kind) => this.connection.mutate(makeNamesScript, [names(kind)], [], deadline)),
     ]);
@@ -142,7 +143,7 @@ export class Catalogue {
     this.keysMade = false;
     const { caller } = CATALOGUE.operations;
     const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
-    const found = await Promise.all(
+    const found = await joinAll(
       others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
     );
     // Or it has been made since.

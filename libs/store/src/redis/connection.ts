@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
+import { joinAll } from '../join-all.js';
 import { connect, type ConnectionOptions } from './connect.js';
 import { faultOf, finalError, originOf, unavailable, withoutCommand } from './faults.js';
 import { ReplicatedWrites, type Write } from './replicated-writes.js';
@@ -45,7 +46,7 @@ export class Connection {
 
   /** Resolves when the first try to connect has succeeded or failed, or has taken too long. */
   async firstTry(): Promise<void> {
-    await Promise.all(this.clients.map((client) => firstTryOf(client, this.options.timeoutMs)));
+    await joinAll(this.clients.map((client) => firstTryOf(client, this.options.timeoutMs)));
   }
 
   /** Masters known now: 1 for a single server. */

@@ -1,5 +1,6 @@
 import { type Geometry, type Positions } from '#bloom';
 import { StoreError } from '../errors.js';
+import { joinAll } from '../join-all.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter } from './filter.js';
 import { type Chunk, dealChunks, isWide, packHashes, packItems, packPayloads } from './packing.js';
@@ -104,7 +105,7 @@ export class RedisCounters implements Counters {
     const { geometry } = filter;
     const results = new Uint8Array(positions.count);
     const dealt = dealChunks(positions.segment, geometry.segments, size);
-    const settled = await Promise.allSettled(
+    await joinAll(
       dealt.map(async (chunks) => {
         for (const chunk of chunks) {
           const { answers } = await run(chunk);
@@ -115,13 +116,10 @@ export class RedisCounters implements Counters {
         }
       }),
     );
-    // Only once nothing of this call is under way any more may a caller see it fail and repeat it.
-    const failed = settled.find((outcome) => outcome.status === 'rejected');
-    if (failed) throw failed.reason;
     return results;
   }
 
-  /** FILTER_FULL if the batch would bring the filter beyond twice its capacity, unless it has been added already. */
+  /** FILTER_FULL if the batch would bring the filter beyond twice its capacity, unless an earlier try has begun to add it. */
   private async refuseOverfull(
     filter: RedisFilter,
     positions: Positions,
@@ -140,7 +138,7 @@ export class RedisCounters implements Counters {
     present.forEach((answer, i) => {
       if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
     });
-    if (items + absent.size > limit && !(await this.wasAdded(filter, positions, operation))) {
+    if (items + absent.size > limit && !(await this.wasBegun(filter, positions, operation))) {
       throw new StoreError(
         'FILTER_FULL',
         `filter ${filter.name} holds ${items} items; ${absent.size} more would pass twice its capacity of ${filter.capacity}; nothing was added`,
@@ -148,10 +146,20 @@ export class RedisCounters implements Counters {
     }
   }
 
-  private async wasAdded(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
-    const segment = positions.segment[0];
-    if (!operation.repeat || segment === undefined) return false;
-    return this.segments.recalls({ filter, segment, operation, field: addField(operation, 0) });
+  /**
+   * Whether an earlier try has added anything, and so passed the limit: this one has to finish it. The chunks of a segment
+   * go one after the other, so that of those of a segment the first is recorded first; but each segment may be the only one
+   * that an earlier try came to.
+   */
+  private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
+    if (!operation.repeat) return false;
+    const field = addField(operation, 0);
+    const begun = await joinAll(
+      Array.from(new Set(positions.segment), (segment) =>
+        this.segments.recalls({ filter, segment, operation, field }),
+      ),
+    );
+    return begun.includes(true);
   }
 
   private script(verb: string, geometry: Geometry, make: () => Script): Script {

@@ -1,4 +1,5 @@
 import { segmentBytes } from '#bloom';
+import { joinAll } from '../join-all.js';
 import type { FilterStats } from '../store.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
@@ -14,7 +15,7 @@ export async function describeFilter(
 ): Promise<FilterStats> {
   const deadline = Date.now() + timeoutMs;
   const bytes = segmentBytes(filter.geometry);
-  const rows = await Promise.all(
+  const rows = await joinAll(
     filter.segments.map(async ({ cells, meta, queueOrder }) => {
       const keys = filter.queued ? [cells, meta, queueOrder] : [cells, meta];
       const reply = await connection.run(describeScript, keys, [filter.generation, bytes], deadline);

@@ -1,3 +1,4 @@
+import { joinAll } from '../join-all.js';
 import type { Filter, LeasedEntry, Operation, Queue } from '../store.js';
 import { decodeLeaseId, encodeLeaseId } from '../lease-id.js';
 import { RedisFilter } from './filter.js';
@@ -67,7 +68,7 @@ export class RedisQueue implements Queue {
     const results = new Uint8Array(ids.length);
     await this.segments.claim(filter, operation, verb);
     const owners = known.map((i) => leases[i]?.segment ?? 0);
-    await Promise.all(
+    await joinAll(
       dealChunks(owners, segments, ENTRIES_PER_SCRIPT).map(async (chunks) => {
         for (const { segment, number, indexes } of chunks) {
           const places = indexes.map((index) => known[index] as number);

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { StoreError } from '../errors.js';
+import { joinAll } from '../join-all.js';
 import type { Readiness } from '../store.js';
 import type { Connection, ConnectionOptions } from './connection.js';
 
@@ -16,7 +17,7 @@ export async function redisReadiness(connection: Connection, options: Connection
       const info = await connection.repeat(() => client.cluster('INFO'), deadline);
       if (field(info, 'cluster_state') !== 'ok') return { ...unready, reason: 'the Redis cluster is down' };
     }
-    const found = await Promise.all(
+    const found = await joinAll(
       nodes.map((node) => connection.repeat(() => nodeWarnings(node, options), deadline)),
     );
     return { ready: true, warnings: [...new Set(found.flat())] };

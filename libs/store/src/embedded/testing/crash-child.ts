@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { joinAll } from '../../join-all.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { createFilter, keys, operation, positions } from './fixtures.js';
 
@@ -28,7 +29,7 @@ async function write(): Promise<void> {
   }
 }
 
-await Promise.all(Array.from({ length: 16 }, write));
+await joinAll(Array.from({ length: 16 }, write));
 if (failed) {
   // Longer than the pause before memory is loaded anew.
   await new Promise((resolve) => setTimeout(resolve, 300));
