@@ -10,6 +10,7 @@ import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { queueContract } from './queue.js';
+import { refusalsContract } from './refusals.js';
 import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
@@ -39,6 +40,7 @@ export function storeContract<H extends StoreHarness>(
     saturationContract(subject);
     limitsContract(subject);
     queueContract(subject);
+    refusalsContract(subject);
     transferContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));

@@ -96,6 +96,7 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
  * - Every call, reads included, checks the filter's generation and that its cells are all there:
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, never a wrong "absent".
  * - No answer leaves before every change it may have observed is as durable as the store promises.
+ * - What no caller may ask is TypeError: counters of a standard filter, payloads where there is no queue.
  */
 export interface Counters {
   /**
@@ -123,7 +124,7 @@ export interface Counters {
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
-  /** Smallest of the item's counters, an upper bound of its multiplicity; 15 means 15 or more. */
+  /** Smallest of the item's counters, an upper bound of its multiplicity; 15 means 15 or more. Counting filters only. */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }
 

@@ -1,5 +1,5 @@
 import { foldDuplicates, type Positions } from '#bloom';
-import { StoreError } from '../errors.js';
+import { full } from '../refusals.js';
 import { Added, Removed } from '../store.js';
 import {
   ABSENT,
@@ -60,12 +60,7 @@ export function refuseOverflow(state: FilterState, positions: Positions): void {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
   let fresh = 0;
   for (const present of checkBatch(state, distinct)) fresh += 1 - present;
-  if (items + fresh > limit) {
-    throw new StoreError(
-      'FILTER_FULL',
-      `filter ${state.filter.name} holds ${items} items; ${fresh} more would pass twice its capacity of ${state.filter.capacity}; nothing was added`,
-    );
-  }
+  if (items + fresh > limit) throw full(state.filter, items, fresh);
 }
 
 /** Adds the batch in memory. */

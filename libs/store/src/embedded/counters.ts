@@ -1,4 +1,5 @@
 import type { Positions } from '#bloom';
+import { assertCounting, assertPayloads } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { Added, Removed } from '../store.js';
 import { addBatch, checkBatch, countBatch, refuseOverflow, removeBatch, type Outcome } from './batches.js';
@@ -20,7 +21,7 @@ export class EmbeddedCounters implements Counters {
     operation: Operation,
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
-    if (payloads && payloads.length !== positions.count) throw new TypeError('one payload an item');
+    if (payloads) assertPayloads(filter, payloads, positions.count);
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
@@ -83,8 +84,4 @@ function journaled(
     answer: answers,
     record: session.journal.encode(state.key, operation, positions, changed, pageCells),
   };
-}
-
-function assertCounting(filter: Filter): void {
-  if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters`);
 }

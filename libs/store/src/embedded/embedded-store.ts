@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SEED_BYTES, type Segmentation } from '#bloom';
 import { StoreError } from '../errors.js';
+import { otherExists } from '../refusals.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
   Filter,
@@ -85,9 +86,7 @@ export class EmbeddedStore implements Store {
         const scope = session.memory.names;
         return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
           const existing = session.memory.filters.get(spec.name)?.filter;
-          if (existing && !sameParameters(existing, spec)) {
-            throw new StoreError('FILTER_EXISTS', `there is another ${existing.kind} named ${spec.name}`);
-          }
+          if (existing && !sameParameters(existing, spec)) throw otherExists(existing);
           if (existing) return { answer: { filter: existing, created: false } };
           const filter = newGeneration(spec, spec.seed, session.now);
           publish(session, filter, claimed ?? allocateCells(spec.geometry));

@@ -1,5 +1,6 @@
 import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
+import { taken } from '../refusals.js';
 import { countCells } from '../transfer/cell-counts.js';
 import type { Filter, FilterSpec, Operation, Part } from '../store.js';
 import { encodeBlock } from './block.js';
@@ -42,7 +43,7 @@ export async function importParts(
 
 function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
   const existing = memory.filters.get(name)?.filter;
-  if (existing) throw new StoreError('FILTER_EXISTS', `there is a ${existing.kind} named ${name}`);
+  if (existing) throw taken(existing);
 }
 
 /**

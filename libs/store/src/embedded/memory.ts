@@ -1,4 +1,5 @@
-import { StaleFilterError, StoreError } from '../errors.js';
+import { StaleFilterError } from '../errors.js';
+import { dataLost, notFound } from '../refusals.js';
 import type { Filter, FilterKind } from '../store.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
@@ -34,13 +35,7 @@ export class Memory {
     const state = this.filters.get(filter.name);
     if (!state || state.filter.kind !== filter.kind) throw notFound(filter.name);
     if (state.filter.generation !== filter.generation) throw new StaleFilterError(filter.name);
-    if (state.lost) {
-      throw new StoreError('STORE_DATA_LOST', `part of filter ${filter.name} is missing; clear or drop it`);
-    }
+    if (state.lost) throw dataLost(filter.name);
     return state;
   }
-}
-
-function notFound(name: string): StoreError {
-  return new StoreError('FILTER_NOT_FOUND', `there is no ${name}`);
 }

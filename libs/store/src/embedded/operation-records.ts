@@ -1,4 +1,4 @@
-import { StoreError } from '../errors.js';
+import { keyExpired, keyReused } from '../refusals.js';
 import type { Operation } from '../store.js';
 import type { Database } from './database.js';
 import type { KeyRange } from './keys.js';
@@ -34,13 +34,13 @@ export function findRecord<T>(
   if (bytes) {
     const end = 2 + bytes.readUInt16LE(0);
     if (bytes.toString('utf8', 2, end) !== operation.fingerprint) {
-      throw new StoreError('IDEMPOTENCY_KEY_REUSED', 'the operation id was used for another request');
+      throw keyReused(operation);
     }
     return { answer: verb.decode(bytes.subarray(end)) };
   }
   const keptSince = Math.max(window.previousStartedAt, scope.since);
   if (operation.madeAt !== undefined && operation.madeAt < keptSince) {
-    throw new StoreError('IDEMPOTENCY_KEY_EXPIRED', 'the operation id is older than the records kept');
+    throw keyExpired(operation);
   }
   return undefined;
 }

@@ -1,10 +1,11 @@
 import { StaleFilterError, StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
+import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js';
 import type { FilterKind, ListPage, Operation } from '../store.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
-import { refusal, WINDOW_MS } from './operations.js';
+import { WINDOW_MS } from './operations.js';
 import {
   catalogueSetScript,
   makeHashScript,
@@ -51,10 +52,10 @@ export class Catalogue {
     for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
       const { entry } = await this.read(name, deadline);
       if (!entry || entry.kind !== kind || entry.state === 'dropping') {
-        throw new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
+        throw notFound(name);
       }
       if (entry.state === 'ready') return entry;
-      if (Date.now() + wait >= deadline) throw busy(entry);
+      if (Date.now() + wait >= deadline) throw underWay(entry);
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
@@ -102,12 +103,11 @@ export class Catalogue {
     const raw = records[0] ?? records[1];
     if (!raw) {
       const { repeat, madeAt } = operation;
-      if (repeat && madeAt !== undefined && Date.now() - madeAt > WINDOW_MS.made)
-        throw refusal('EXPIRED', operation);
+      if (repeat && madeAt !== undefined && Date.now() - madeAt > WINDOW_MS.made) throw keyExpired(operation);
       return undefined;
     }
     const record = JSON.parse(raw) as LifeCycleRecord;
-    if (record.fingerprint !== operation.fingerprint) throw refusal('REUSED', operation);
+    if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
     // The try that wrote it may have failed for want of replicas: this one must not succeed before they have it.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
@@ -185,19 +185,17 @@ export class Catalogue {
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
-      return new StoreError('FILTER_NOT_FOUND', `there is no filter ${filter.name}`);
+      return notFound(filter.name);
     }
     if (entry.generation !== filter.generation || entry.state !== 'ready')
       return new StaleFilterError(filter.name);
-    return new StoreError(
-      'STORE_DATA_LOST',
-      `filter ${filter.name} has lost data: a key of it is missing, cut short or outdated; clear it, or drop it and fill it anew`,
-    );
+    return dataLost(filter.name);
   }
 }
 
-export function busy(entry: CatalogueEntry): StoreError {
-  return new StoreError('FILTER_BUSY', `filter ${entry.name} is ${entry.state}; try again`);
+/** Another has the entry in hand. */
+export function underWay({ name, state }: CatalogueEntry): StoreError {
+  return busy(name, `is ${state}`);
 }
 
 const recordField = (verb: string, name: string, operation: Operation) => `${verb}:${name}:${operation.id}`;

@@ -1,6 +1,6 @@
 import type { Operation } from '../store.js';
 import type { Allocation } from './allocation.js';
-import { busy, type Catalogue, type EntryRead } from './catalogue.js';
+import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
 
 /** After so long without a change an operation on a filter is taken to have died with its instance. */
@@ -49,7 +49,7 @@ export class Claim {
     if (performance.now() - this.renewedAt < RENEW_MS) return;
     const entry = { ...this.entry, since: await this.catalogue.now(deadline) };
     const raw = await this.catalogue.set(this.held, entry, deadline);
-    if (raw === undefined) throw busy(this.entry);
+    if (raw === undefined) throw underWay(this.entry);
     this.held = { raw, entry };
     this.renewedAt = performance.now();
   }

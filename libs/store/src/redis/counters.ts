@@ -1,6 +1,6 @@
 import { type Geometry, type Positions } from '#bloom';
-import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
+import { assertCounting, assertPayloads, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter } from './filter.js';
 import { type Chunk, dealChunks, isWide, packHashes, packItems, packPayloads } from './packing.js';
@@ -29,7 +29,7 @@ export class RedisCounters implements Counters {
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
-    if (payloads && !filter.queued) throw new TypeError(`filter ${filter.name} has no queue`);
+    if (payloads) assertPayloads(filter, payloads, positions.count);
     const { geometry } = filter;
     await this.segments.claim(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
@@ -53,7 +53,7 @@ export class RedisCounters implements Counters {
 
   async remove(handle: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
-    if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters to take from`);
+    assertCounting(filter);
     const { geometry, queued } = filter;
     await this.segments.claim(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
@@ -70,7 +70,8 @@ export class RedisCounters implements Counters {
     return this.read('check', checkScript, RedisFilter.of(handle), positions, deadline);
   }
 
-  count(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+  async count(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+    assertCounting(handle);
     return this.read('count', countScript, RedisFilter.of(handle), positions, deadline);
   }
 
@@ -139,10 +140,7 @@ export class RedisCounters implements Counters {
       if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
     });
     if (items + absent.size > limit && !(await this.wasBegun(filter, positions, operation))) {
-      throw new StoreError(
-        'FILTER_FULL',
-        `filter ${filter.name} holds ${items} items; ${absent.size} more would pass twice its capacity of ${filter.capacity}; nothing was added`,
-      );
+      throw full(filter, items, absent.size);
     }
   }
 

@@ -1,5 +1,5 @@
 import { segmentBytes } from '#bloom';
-import { StoreError } from '../errors.js';
+import { busy } from '../refusals.js';
 import type { CallCounts, Part, QueuedItem } from '../store.js';
 import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
@@ -87,8 +87,7 @@ export class RedisImport {
     const values = [generation, segmentBytes(geometry), ...args];
     const reply = await this.connection.mutate(script, keys, values, this.deadline);
     if (reply === 'OK') return;
-    if (reply === 'LOST')
-      throw new StoreError('FILTER_BUSY', `filter ${name} was taken over while it was imported`);
+    if (reply === 'LOST') throw busy(name, 'was taken over while it was imported');
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { SEED_BYTES } from '#bloom';
 import { StoreError } from '../errors.js';
+import { busy, notFound, otherExists, taken } from '../refusals.js';
 import type { FilterKind, FilterSpec, Operation } from '../store.js';
 import { Allocation } from './allocation.js';
-import { busy, type Catalogue, type EntryRead, type LifeCycleRecord } from './catalogue.js';
+import { type Catalogue, type EntryRead, type LifeCycleRecord, underWay } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
@@ -37,7 +38,7 @@ export class LifeCycle {
         const filter = await this.build(read, claim, operation, 'create');
         return filter && { filter, created: true };
       }
-      if (!sameFilter(entry, spec)) throw exists(entry, 'with other parameters');
+      if (!sameFilter(entry, spec)) throw otherExists(entry);
       if (entry.state === 'clearing') {
         await this.build(read, this.emptied(entry, 'create', operation, now), operation);
         return undefined;
@@ -61,7 +62,7 @@ export class LifeCycle {
   ): Promise<RedisFilter> {
     return this.onEntry('import', spec.name, operation, recordedFilter, async (read, now) => {
       const { entry } = read;
-      if (entry && entry.state !== 'creating') throw exists(entry, 'and is not overwritten');
+      if (entry && entry.state !== 'creating') throw taken(entry);
       const next = this.describe(spec, 'import', operation, now, entry);
       const claim = await Claim.take(this.catalogue, this.allocation, read, next, operation.deadline);
       if (!claim) return undefined;
@@ -73,7 +74,7 @@ export class LifeCycle {
         throw error;
       }
       const filter = await claim.publish({ ...operation, deadline: Date.now() + timeoutMs }, 'import');
-      if (!filter) throw busy(next);
+      if (!filter) throw underWay(next);
       return filter;
     });
   }
@@ -131,7 +132,7 @@ export class LifeCycle {
         if (result !== undefined) return result;
       }
       if (Date.now() + wait >= operation.deadline) {
-        throw entry ? busy(entry) : new StoreError('FILTER_BUSY', `filter ${name} keeps changing; try again`);
+        throw entry ? underWay(entry) : busy(name, 'keeps changing');
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
@@ -224,16 +225,4 @@ function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEnt
   const { entry } = read;
   if (!entry || entry.kind !== kind) throw notFound(name);
   return entry;
-}
-
-function notFound(name: string): StoreError {
-  return new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
-}
-
-function exists(entry: CatalogueEntry, how: string): StoreError {
-  const what = entry.kind === 'filter' ? `a ${entry.type} filter (${entry.semantics})` : 'a visited set';
-  return new StoreError(
-    'FILTER_EXISTS',
-    `${entry.name} exists already ${how}: ${what}, capacity ${entry.capacity}, errorRate ${entry.errorRate}`,
-  );
 }

@@ -1,5 +1,6 @@
 import type { Operation } from '../store.js';
-import { StoreError } from '../errors.js';
+import type { StoreError } from '../errors.js';
+import { keyExpired, keyReused } from '../refusals.js';
 import type { Refusal } from './scripts/script.js';
 
 /** How long operation records are kept at least, ms, unless their memory bound is reached. */
@@ -27,13 +28,5 @@ export function operationArgs(
 
 /** The error for a refused operation, other than LOST. */
 export function refusal(word: Exclude<Refusal, 'LOST'>, operation: Operation): StoreError {
-  return word === 'REUSED'
-    ? new StoreError(
-        'IDEMPOTENCY_KEY_REUSED',
-        `Idempotency-Key ${operation.id} was used before with another request; nothing was changed`,
-      )
-    : new StoreError(
-        'IDEMPOTENCY_KEY_EXPIRED',
-        `Idempotency-Key ${operation.id} is older than the record of its request; whether that was executed is not known any more, and nothing was changed now`,
-      );
+  return word === 'REUSED' ? keyReused(operation) : keyExpired(operation);
 }

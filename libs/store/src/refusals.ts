@@ -1,0 +1,78 @@
+import { StoreError } from './errors.js';
+import type { Filter, FilterSpec, Operation } from './store.js';
+
+/*
+ * What both stores refuse, each thing in the same words: callers do not know which store there is.
+ */
+
+export function notFound(name: string): StoreError {
+  return new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
+}
+
+/** `how`: why that is in the way. */
+function exists(
+  existing: Pick<FilterSpec, 'name' | 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate'>,
+  how: string,
+): StoreError {
+  const { name, kind, type, semantics, capacity, errorRate } = existing;
+  const what = kind === 'filter' ? `a ${type} filter (${semantics})` : 'a visited set';
+  return new StoreError(
+    'FILTER_EXISTS',
+    `${name} exists already ${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}`,
+  );
+}
+
+/** Of a creation: the name is another filter's. */
+export function otherExists(existing: Parameters<typeof exists>[0]): StoreError {
+  return exists(existing, 'with other parameters');
+}
+
+/** Of an import: the name is taken. */
+export function taken(existing: Parameters<typeof exists>[0]): StoreError {
+  return exists(existing, 'and is not overwritten');
+}
+
+/** `items` are in the filter, `more` would be new. */
+export function full({ name, capacity }: Pick<Filter, 'name' | 'capacity'>, items: number, more: number) {
+  return new StoreError(
+    'FILTER_FULL',
+    `filter ${name} holds ${items} items; ${more} more would pass twice its capacity of ${capacity}; nothing was added`,
+  );
+}
+
+/** `doing`: what keeps the filter busy, as in "is creating". */
+export function busy(name: string, doing: string): StoreError {
+  return new StoreError('FILTER_BUSY', `filter ${name} ${doing}; try again`);
+}
+
+export function dataLost(name: string): StoreError {
+  return new StoreError(
+    'STORE_DATA_LOST',
+    `filter ${name} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
+  );
+}
+
+export function keyReused({ id }: Operation): StoreError {
+  return new StoreError(
+    'IDEMPOTENCY_KEY_REUSED',
+    `Idempotency-Key ${id} was used before with another request; nothing was changed`,
+  );
+}
+
+export function keyExpired({ id }: Operation): StoreError {
+  return new StoreError(
+    'IDEMPOTENCY_KEY_EXPIRED',
+    `Idempotency-Key ${id} is older than the record of its request; whether that was executed is not known any more, and nothing was changed now`,
+  );
+}
+
+/** Throws TypeError: callers know the filter's type. */
+export function assertCounting({ name, type }: Filter): void {
+  if (type !== 'counting') throw new TypeError(`filter ${name} is a standard one: it has no counters`);
+}
+
+/** Throws TypeError unless the filter has a queue, and there is a payload for each of so many items. */
+export function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
+  if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
+  if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import type { Filter, Operation, Store, StoreErrorCode } from '#store';
+import { exportFile, importFile } from '../support/export-files.js';
+import { add, check, count, filterSpec, items, keyed, made, makeFilter, remove, SEGMENTED } from './calls.js';
+import type { Subject } from './subject.js';
+
+const DAY_MS = 86_400_000;
+
+/** Of the store; `TypeError` for what no caller may ask. */
+type Kind = StoreErrorCode | 'TypeError';
+
+interface Refusal {
+  readonly when: string;
+  readonly kind: Kind;
+  /** Makes the call. `filter`: a full one for 10 items at 1e-6; `operation` has been used in it. */
+  readonly call: (store: Store, filter: Filter, operation: Operation) => Promise<unknown>;
+  readonly text: (name: string, id: string) => string;
+}
+
+const old = (): Operation => ({ ...made(), id: 'old', repeat: true, madeAt: Date.now() - DAY_MS });
+
+const REFUSALS: readonly Refusal[] = [
+  ...(['open', 'drop', 'clear'] as const).map((verb): Refusal => ({
+    when: `${verb} of a name that nobody has`,
+    kind: 'FILTER_NOT_FOUND',
+    call: (store) =>
+      verb === 'open' ? store.open('nobody', 'filter') : store[verb]('nobody', 'filter', made()),
+    text: () => 'there is no filter nobody',
+  })),
+  {
+    when: 'another filter under a name',
+    kind: 'FILTER_EXISTS',
+    call: (store, { name }) => store.create(filterSpec({ name, capacity: 11 }), made()),
+    text: (name) =>
+      `${name} exists already with other parameters: a counting filter (set), capacity 10, errorRate 0.000001`,
+  },
+  {
+    when: 'an import under a name that is taken',
+    kind: 'FILTER_EXISTS',
+    call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
+    text: (name) =>
+      `${name} exists already and is not overwritten: a counting filter (set), capacity 10, errorRate 0.000001`,
+  },
+  {
+    when: 'items beyond twice the capacity',
+    kind: 'FILTER_FULL',
+    call: (store, filter) => add(store, filter, ['a', 'b', 'item 1']),
+    text: (name) =>
+      `filter ${name} holds 20 items; 2 more would pass twice its capacity of 10; nothing was added`,
+  },
+  ...(['add', 'create', 'drop'] as const).map((verb): Refusal => ({
+    when: `an id used for another ${verb}`,
+    kind: 'IDEMPOTENCY_KEY_REUSED',
+    call: async (store, filter, operation) => {
+      const other = { ...operation, fingerprint: 'another request' };
+      if (verb === 'add') return add(store, filter, ['a'], other);
+      if (verb === 'create') return store.create(filter, other);
+      await store.drop(filter.name, filter.kind, operation);
+      return store.drop(filter.name, filter.kind, other);
+    },
+    text: (_, id) => `Idempotency-Key ${id} was used before with another request; nothing was changed`,
+  })),
+  ...(['remove', 'drop'] as const).map((verb): Refusal => ({
+    when: `a made id whose record is gone: ${verb}`,
+    kind: 'IDEMPOTENCY_KEY_EXPIRED',
+    call: (store, filter) =>
+      verb === 'remove' ? remove(store, filter, ['a'], old()) : store.drop(filter.name, filter.kind, old()),
+    text: () =>
+      'Idempotency-Key old is older than the record of its request; whether that was executed is not known any more, and nothing was changed now',
+  })),
+  ...(['count', 'remove'] as const).map((verb): Refusal => ({
+    when: `${verb} in a standard filter`,
+    kind: 'TypeError',
+    call: async (store, { name }) => {
+      const standard = await makeFilter(store, { name: `${name}.standard`, type: 'standard' });
+      await add(store, standard, ['a']);
+      return verb === 'count' ? count(store, standard, ['a']) : remove(store, standard, ['a']);
+    },
+    text: (name) => `filter ${name}.standard is a standard one: it has no counters`,
+  })),
+  {
+    when: 'payloads for a filter without a queue',
+    kind: 'TypeError',
+    call: (store, filter) =>
+      store.counters.add(filter, positionsOf(['a'], filter.seed, filter.geometry), made(), ['a']),
+    text: (name) => `filter ${name} has no queue for payloads`,
+  },
+  {
+    when: 'more payloads than items',
+    kind: 'TypeError',
+    call: async (store, { name }) => {
+      const set = await makeFilter(store, { name: `${name}.set`, kind: 'visited-set' });
+      return store.counters.add(set, positionsOf(['a'], set.seed, set.geometry), made(), ['a', 'b']);
+    },
+    text: () => '2 payloads for 1 items',
+  },
+];
+
+/** Texts are for callers, who do not know which store there is. */
+export function refusalsContract(subject: Subject): void {
+  describe('refusals read the same whatever the store', () => {
+    it.each(REFUSALS)('$kind: $when', async ({ kind, call, text }) => {
+      const { store } = subject;
+      const operation = keyed();
+      const name = `f-${randomUUID()}`;
+      const spec = filterSpec({ name, capacity: 10, errorRate: 1e-6 });
+      const { filter } = await store.create(spec, operation);
+      await add(store, filter, items(20), operation);
+      const refused: unknown = await call(store, filter, operation).catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        message: text(name, operation.id),
+        ...(kind === 'TypeError' ? { name: kind } : { name: 'StoreError', code: kind }),
+      });
+    });
+
+    it('STORE_DATA_LOST', async () => {
+      const filter = await makeFilter(subject.store, { segmentation: SEGMENTED });
+      await add(subject.store, filter, items(100));
+      subject.store = await subject.harness.damage(filter, 1, 'missing');
+      const damaged = await subject.store.open(filter.name, filter.kind);
+      for (const call of [
+        () => check(subject.store, damaged, items(100)),
+        () => add(subject.store, damaged, items(100)),
+        () => subject.store.describe(damaged),
+        () => exportFile(subject.store, damaged),
+      ]) {
+        await expect(call()).rejects.toMatchObject({
+          code: 'STORE_DATA_LOST',
+          message: `filter ${filter.name} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
+        });
+      }
+    });
+  });
+}
