@@ -176,6 +176,30 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
   });
 
+  it('records of operations on whole filters have the bound of all records', async () => {
+    const maxRecordBytes = 20_000;
+    subject.store = await subject.harness.reopen({ maxRecordBytes });
+    try {
+      const spec = filterSpec({ kind: 'visited-set', segmentation: SEGMENTED });
+      await subject.store.create(spec, made());
+      for (let n = 0; n < 40; n++) {
+        await subject.store.create(spec, made());
+        await subject.store.create(spec, keyed());
+      }
+      for (const { current, previous } of Object.values(CATALOGUE.operations)) {
+        let bytes = 0;
+        for (const key of [current, previous]) {
+          const { client } = (await subject.harness.find(key))[0]!;
+          for (const part of Object.entries(await client.hgetall(key)).flat()) bytes += part.length;
+        }
+        expect(bytes).toBeLessThanOrEqual(maxRecordBytes);
+        expect(bytes).toBeGreaterThan(maxRecordBytes / 10);
+      }
+    } finally {
+      subject.store = await subject.harness.reopen();
+    }
+  });
+
   it('a creation takes over from one that died, and leaves nothing of it, nor of what that took over from', async () => {
     const { store } = subject;
     const options = { kind: 'visited-set', segmentation: SEGMENTED } as const;

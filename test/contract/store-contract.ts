@@ -10,6 +10,7 @@ import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { queueContract } from './queue.js';
+import { recordWindowContract } from './record-window.js';
 import { refusalsContract } from './refusals.js';
 import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
@@ -40,6 +41,7 @@ export function storeContract<H extends StoreHarness>(
     saturationContract(subject);
     limitsContract(subject);
     queueContract(subject);
+    recordWindowContract(subject);
     refusalsContract(subject);
     transferContract(subject);
     credentialsContract(subject);

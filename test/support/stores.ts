@@ -21,12 +21,17 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
 /** How much of a segment's cells another program, or the disk, has taken away. */
 export type Damage = 'missing' | 'short';
 
+/** What a store is opened with beside where its data is. */
+export interface StoreLimits {
+  readonly maxRecordBytes?: number;
+}
+
 /** One place where data is kept, and the stores opened on it. */
 export interface StoreHarness {
   /** A store on the data: another client each time, or the one there can be (embedded). */
   open(): Promise<Store>;
   /** Closes all stores and opens one anew: it knows nothing but what was kept. */
-  reopen(): Promise<Store>;
+  reopen(limits?: StoreLimits): Promise<Store>;
   /** Damages the cells of a segment that holds items; then as `reopen`. */
   damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
   /** The cells of a segment, as they are kept. */
@@ -90,14 +95,14 @@ class EmbeddedHarness implements StoreHarness {
 
   constructor(private readonly dataDir: string) {}
 
-  open(): Promise<EmbeddedStore> {
-    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir });
+  open(limits: StoreLimits = {}): Promise<EmbeddedStore> {
+    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir, ...limits });
     return this.store;
   }
 
-  async reopen(): Promise<EmbeddedStore> {
+  async reopen(limits?: StoreLimits): Promise<EmbeddedStore> {
     await this.close();
-    return this.open();
+    return this.open(limits);
   }
 
   async damage(filter: Filter, segment: number, how: Damage): Promise<EmbeddedStore> {
@@ -139,16 +144,16 @@ export class RedisServersHarness implements RedisHarness {
     this.clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
   }
 
-  async open(): Promise<RedisStore> {
-    const store = await RedisStore.open(this.options);
+  async open(limits: StoreLimits = {}): Promise<RedisStore> {
+    const store = await RedisStore.open({ ...this.options, ...limits });
     this.stores.push(store);
     await until('the store is ready', CONNECT_MS, async () => (await store.readiness()).ready);
     return store;
   }
 
-  async reopen(): Promise<RedisStore> {
+  async reopen(limits?: StoreLimits): Promise<RedisStore> {
     await this.close();
-    return this.open();
+    return this.open(limits);
   }
 
   async damage(filter: Filter, segment: number, how: Damage): Promise<RedisStore> {

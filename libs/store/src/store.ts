@@ -43,7 +43,10 @@ export interface FilterStats {
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: { readonly waiting: number; readonly leased: number };
-  /** How long ago the oldest operation record still surely kept could have been made, in seconds. */
+  /**
+   * How far back records of operations surely reach, in whole seconds: 86,400 and 60, also for a new filter, unless the
+   * bound on their memory has had some forgotten sooner.
+   */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
 

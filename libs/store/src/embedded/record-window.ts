@@ -1,3 +1,4 @@
+import { RETENTION_MS, retainedSeconds } from '../retention.js';
 import type { Operation } from '../store.js';
 
 /**
@@ -26,14 +27,12 @@ export interface RecordScope {
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 
-export const WINDOW_MS: Readonly<Record<Origin, number>> = { caller: 86_400_000, made: 60_000 };
-
 /** Windows of a new scope: the current one, and before it one without records. */
 export function freshWindows(now: number): { caller: RecordWindow; made: RecordWindow } {
   const fresh = (origin: Origin): RecordWindow => ({
     number: 1,
     startedAt: now,
-    previousStartedAt: now - WINDOW_MS[origin],
+    previousStartedAt: now - RETENTION_MS[origin],
     bytes: 0,
   });
   return { caller: fresh('caller'), made: fresh('made') };
@@ -42,7 +41,7 @@ export function freshWindows(now: number): { caller: RecordWindow; made: RecordW
 /** The window a record made now goes into: the same one, or a new one if that has had its time or its bytes. */
 export function windowAt(window: RecordWindow, origin: Origin, now: number, maxBytes: number): RecordWindow {
   const age = now - window.startedAt;
-  const length = WINDOW_MS[origin];
+  const length = RETENTION_MS[origin];
   if (age >= 2 * length) {
     return { number: window.number + 2, startedAt: now, previousStartedAt: now - length, bytes: 0 };
   }
@@ -52,8 +51,7 @@ export function windowAt(window: RecordWindow, origin: Origin, now: number, maxB
   return window;
 }
 
-/** Seconds for which a record is surely kept. */
+/** See FilterStats. The second window still has the first one before it: nothing has been forgotten. */
 export function windowSeconds(window: RecordWindow, origin: Origin, now: number): number {
-  const kept = Math.max(0, now - window.previousStartedAt);
-  return Math.floor(Math.min(WINDOW_MS[origin], kept) / 1000);
+  return retainedSeconds(origin, window.number > 2 ? now - window.previousStartedAt : undefined);
 }

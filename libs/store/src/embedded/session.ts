@@ -62,10 +62,10 @@ export class Session {
   once<T>(identity: Identity<T>, change: () => Change<T>): T {
     const { scope, operation } = identity;
     const { origin } = operation;
-    const before = scope.windows[origin];
-    const window = this.windowOf(scope, origin);
     const known = this.recall(identity);
     if (known) return known.answer;
+    const before = scope.windows[origin];
+    const window = this.windowOf(scope, origin);
     const { answer, record } = change();
     this.append(record ?? this.journal.encodeNone(scope.key));
     const bytes = window.bytes + putRecord(this.database, identity, window, answer);
@@ -79,7 +79,7 @@ export class Session {
   recall<T>(identity: Identity<T>): { answer: T } | undefined {
     const { scope, operation } = identity;
     if (!operation.repeat) return undefined;
-    return findRecord(this.database, identity, this.windowOf(scope, operation.origin));
+    return findRecord(this.database, identity, scope.windows[operation.origin]);
   }
 
   /** Inside a transaction: writes the small state of a scope. */

@@ -1,11 +1,12 @@
 import { StaleFilterError, StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js';
+import { RETENTION_MS } from '../retention.js';
 import type { FilterKind, ListPage, Operation } from '../store.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
-import { WINDOW_MS } from './operations.js';
+import { windowBytes } from './operations.js';
 import {
   catalogueSetScript,
   makeHashScript,
@@ -38,6 +39,8 @@ export class Catalogue {
   constructor(
     private readonly connection: Connection,
     private readonly timeoutMs: number,
+    /** Bound on the records of operations on whole filters, per origin. */
+    private readonly maxRecordBytes: number,
   ) {}
 
   async read(name: string, deadline = Date.now() + this.timeoutMs): Promise<EntryRead> {
@@ -82,7 +85,8 @@ export class Catalogue {
         next?.state === 'ready' ? '1' : '0',
         record ? recordField(record.verb, name, record.operation) : '',
         record ? JSON.stringify(record.value) : '',
-        WINDOW_MS[record?.operation.origin ?? 'made'],
+        RETENTION_MS[record?.operation.origin ?? 'made'],
+        windowBytes(this.maxRecordBytes),
       ],
       deadline,
     );
@@ -96,14 +100,16 @@ export class Catalogue {
     const { client } = this.connection;
     const { current, previous } = CATALOGUE.operations[operation.origin];
     const field = recordField(verb, name, operation);
-    const records = await this.connection.repeat(
-      () => joinAll([client.hget(current, field), client.hget(previous, field)]),
+    const [newer, older] = await this.connection.repeat(
+      () => joinAll([client.hmget(current, '', field), client.hmget(previous, '', field)]),
       operation.deadline,
     );
-    const raw = records[0] ?? records[1];
+    const raw = newer?.[1] ?? older?.[1];
     if (!raw) {
       const { repeat, madeAt } = operation;
-      if (repeat && madeAt !== undefined && Date.now() - madeAt > WINDOW_MS.made) throw keyExpired(operation);
+      // Nothing is known of what was before the windows that are kept.
+      const keptSince = Math.max(Date.now() - RETENTION_MS.made, parseInt(older?.[0] ?? '', 10) || 0);
+      if (repeat && madeAt !== undefined && madeAt < keptSince) throw keyExpired(operation);
       return undefined;
     }
     const record = JSON.parse(raw) as LifeCycleRecord;

@@ -1,5 +1,6 @@
 import { segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
+import { retainedSeconds } from '../retention.js';
 import type { FilterStats } from '../store.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
@@ -25,8 +26,8 @@ export async function describeFilter(
   );
   const sum = (key: keyof Row) => rows.reduce((total, row) => total + row[key], 0);
   rows.forEach((row, segment) => (filter.itemsSeen[segment] = row.items));
-  const windowSeconds = (key: 'callerSince' | 'madeSince') =>
-    Math.min(...rows.map((row) => Math.max(0, row.now - row[key]) / 1000));
+  const windowSeconds = (origin: 'caller' | 'made') =>
+    Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
   const waiting = sum('waiting');
   return {
     items: sum('items'),
@@ -37,7 +38,7 @@ export async function describeFilter(
     removed: sum('removed'),
     refused: sum('refused'),
     ...(filter.queued ? { queue: { waiting, leased: sum('queued') - waiting } } : {}),
-    recordWindowSeconds: { caller: windowSeconds('callerSince'), made: windowSeconds('madeSince') },
+    recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
 }
 
@@ -48,6 +49,11 @@ const COLUMNS = [
 ];
 
 type Row = Readonly<Record<(typeof COLUMNS)[number], number>>;
+
+function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
+  const since = row[`${origin}Since`];
+  return since === 0 ? undefined : row.now - since;
+}
 
 function readRow(reply: unknown, queued: boolean): Row {
   const numbers: unknown[] = Array.isArray(reply) ? reply : [];

@@ -1,10 +1,8 @@
 import type { Operation } from '../store.js';
 import type { StoreError } from '../errors.js';
 import { keyExpired, keyReused } from '../refusals.js';
+import { RETENTION_MS } from '../retention.js';
 import type { Refusal } from './scripts/script.js';
-
-/** How long operation records are kept at least, ms, unless their memory bound is reached. */
-export const WINDOW_MS = { caller: 24 * 3600 * 1000, made: 60 * 1000 } as const;
 
 /** ARGV 3 to 8 of every mutation; see RECALL in scripts/script.ts. */
 export function operationArgs(
@@ -19,11 +17,15 @@ export function operationArgs(
     operation.origin,
     field,
     operation.fingerprint,
-    WINDOW_MS[operation.origin],
-    // Two windows are kept, the current and the previous one.
-    Math.floor(maxRecordBytes / 2),
+    RETENTION_MS[operation.origin],
+    windowBytes(maxRecordBytes),
     repeated && operation.madeAt !== undefined ? operation.madeAt : '',
   ];
+}
+
+/** Bytes of records that a window may hold: two are kept, the current and the previous one. */
+export function windowBytes(maxRecordBytes: number): number {
+  return Math.floor(maxRecordBytes / 2);
 }
 
 /** The error for a refused operation, other than LOST. */

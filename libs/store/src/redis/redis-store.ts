@@ -29,7 +29,7 @@ import { Segments, segmentKeysOf } from './segments.js';
 import { RedisTransfer } from './transfer.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** Bound on the operation records of a segment, per origin. */
+  /** Bound on the operation records of a segment, and on those of the catalogue, per origin. */
   readonly maxRecordBytes?: number;
 }
 
@@ -51,13 +51,14 @@ export class RedisStore implements Store {
     private readonly connection: Connection,
     private readonly options: RedisStoreOptions,
   ) {
-    this.catalogue = new Catalogue(connection, options.timeoutMs);
+    const { timeoutMs, maxRecordBytes = DEFAULT_RECORD_BYTES } = options;
+    this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     this.lifeCycle = new LifeCycle(connection, this.catalogue);
-    const segments = new Segments(connection, this.catalogue, options.maxRecordBytes ?? DEFAULT_RECORD_BYTES);
+    const segments = new Segments(connection, this.catalogue, maxRecordBytes);
     this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
     this.queue = new RedisQueue(segments);
-    this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, options.timeoutMs);
-    this.credentials = new RedisCredentials(connection, options.timeoutMs);
+    this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, timeoutMs);
+    this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 
   /** Resolves after the first try to connect, also if Redis is absent: the store keeps trying by itself. */

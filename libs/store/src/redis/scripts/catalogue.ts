@@ -32,7 +32,8 @@ return redis.call('HSET', KEYS[1], '', '')`,
  * Compares and sets a catalogue entry, and keeps the operation's record in the same step.
  * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous.
  * ARGV: 1 name, 2 the entry as it was read ('' for none), 3 the entry to set ('' to delete), 4 '1' if the name is
- * to be listed, 5 record field ('' for no record), 6 record, 7 window in ms.
+ * to be listed, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold.
+ * The empty field of current and previous says since when, in ms, and how many bytes of, records are there.
  * Returns 1 if set, 0 if the entry is another by now.
  */
 export const catalogueSetScript: Script = {
@@ -47,13 +48,16 @@ if ARGV[4] == '1' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, 
 if ARGV[5] ~= '' then
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local since = tonumber(call('HGET', current, '')) or now
-  if now - since >= tonumber(ARGV[7]) and ${CAN_ROTATE} then
+  local since, bytes = string.match(call('HGET', current, '') or '', '^(%d+) (%d+)$')
+  since, bytes = tonumber(since) or now, tonumber(bytes) or 0
+  local size = #ARGV[5] + #ARGV[6] + 64
+  local over = now - since >= tonumber(ARGV[7]) or bytes > 0 and bytes + size > tonumber(ARGV[8])
+  if over and ${CAN_ROTATE} then
     call('UNLINK', previous)
     call('RENAME', current, previous)
-    since = now
+    since, bytes = now, 0
   end
-  call('HSET', current, '', string.format('%.0f', since), ARGV[5], ARGV[6])
+  call('HSET', current, '', string.format('%.0f %.0f', since, bytes + size), ARGV[5], ARGV[6])
 end
 return 1`,
 };

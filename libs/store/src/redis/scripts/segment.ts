@@ -22,7 +22,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, 'leases', 0, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
+  'removed', 0, 'refused', 0, 'leases', 0, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
   'made:since', now, 'made:previous', now, 'made:bytes', 0)
 return 'OK'`,
 };
@@ -47,7 +47,10 @@ export const recallScript: Script = {
 return redis.status_reply('NONE')`,
 };
 
-/** Counts of a segment, as a flat list. KEYS: 3 queue-order, for visited sets. */
+/**
+ * Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten.
+ * KEYS: 3 queue-order, for visited sets.
+ */
 export const describeScript: Script = {
   name: 'unseenDescribe',
   numberOfKeys: 0,
@@ -55,9 +58,11 @@ export const describeScript: Script = {
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local counts = call('HMGET', meta, 'items', 'nonzero', 'saturated', 'added', 'duplicate', 'removed', 'refused',
-  'caller:previous', 'made:previous')
+  'caller:previous', 'made:previous', 'created')
+local created = tonumber(table.remove(counts))
 local stats = {now}
 for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
+for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 if KEYS[3] then
   if not call('ZSCORE', KEYS[3], '') then return redis.status_reply('LOST') end
   stats[#stats + 1] = call('ZCOUNT', KEYS[3], '-inf', now)

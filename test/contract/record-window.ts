@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Filter } from '#store';
+import { add, discover, expectRefusal, filterSpec, items, keyed, made, makeFilter, remove } from './calls.js';
+import type { Subject } from './subject.js';
+
+/** Of one filter and kind of key: two windows of some twenty records each. */
+const FEW_BYTES = 8_192;
+/** More than two windows hold. */
+const MANY = 200;
+
+const FULL = { caller: 86_400, made: 60 };
+
+export function recordWindowContract(subject: Subject): void {
+  const windowOf = async (filter: Filter) => (await subject.store.describe(filter)).recordWindowSeconds;
+
+  describe('the window of operation records', () => {
+    it.each([{ type: 'counting' }, { type: 'standard' }, { kind: 'visited-set' }] as const)(
+      'is full from the start, since nothing was forgotten: %j',
+      async (options) => {
+        const filter = await makeFilter(subject.store, options);
+        expect(await windowOf(filter)).toEqual(FULL);
+        await add(subject.store, filter, items(10), keyed());
+        await add(subject.store, filter, items(10), made());
+        expect(await windowOf(filter)).toEqual(FULL);
+        const cleared = await subject.store.clear(filter.name, filter.kind, made());
+        expect(await windowOf(cleared)).toEqual(FULL);
+        subject.store = await subject.harness.reopen();
+        expect(await windowOf(cleared)).toEqual(FULL);
+      },
+    );
+
+    it('shrinks for one kind of key once its records have outgrown their memory, and for no other', async () => {
+      subject.store = await subject.harness.reopen({ maxRecordBytes: FEW_BYTES });
+      try {
+        const filter = await makeFilter(subject.store);
+        const first = keyed();
+        await add(subject.store, filter, ['first'], first);
+        let records = 0;
+        for (; (await windowOf(filter)).caller === FULL.caller && records < MANY; records++) {
+          expect(await add(subject.store, filter, ['first'], first)).toEqual([1]);
+          await add(subject.store, filter, ['again'], keyed());
+        }
+        expect(records).toBeGreaterThan(10);
+        expect(await windowOf(filter)).toEqual({ caller: expect.any(Number), made: FULL.made });
+        expect((await windowOf(filter)).caller).toBeLessThan(3_600);
+        // Forgotten, and so executed.
+        expect(await add(subject.store, filter, ['first'], first)).toEqual([0]);
+      } finally {
+        subject.store = await subject.harness.reopen();
+      }
+    });
+
+    it('a made id that was forgotten for want of memory is IDEMPOTENCY_KEY_EXPIRED: of items, and of whole filters', async () => {
+      subject.store = await subject.harness.reopen({ maxRecordBytes: FEW_BYTES });
+      try {
+        const { store } = subject;
+        const filter = await makeFilter(store, { kind: 'visited-set' });
+        const other = await makeFilter(store, { name: `${filter.name}.other` });
+        const [removal, drop] = [made(), made()];
+        await discover(store, filter, ['a']);
+        await remove(store, filter, ['a'], removal);
+        await store.drop(other.name, other.kind, drop);
+        await makeFilter(store, { name: other.name });
+        for (let n = 0; n < MANY; n++) {
+          await discover(store, filter, ['a'], made());
+          await store.create(filterSpec({ name: other.name }), made());
+        }
+        await expectRefusal(
+          remove(store, filter, ['a'], { ...removal, repeat: true }),
+          'IDEMPOTENCY_KEY_EXPIRED',
+        );
+        await expectRefusal(
+          store.drop(other.name, other.kind, { ...drop, repeat: true }),
+          'IDEMPOTENCY_KEY_EXPIRED',
+        );
+        expect((await store.open(other.name, other.kind, { fresh: true })).name).toBe(other.name);
+      } finally {
+        subject.store = await subject.harness.reopen();
+      }
+    });
+  });
+}
