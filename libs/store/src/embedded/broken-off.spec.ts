@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { StoreError, type Operation } from '../index.js';
-import { Settled } from '../store.js';
 import { Database } from './database.js';
 import { prefixRange, generationKey } from './keys.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
@@ -34,24 +33,15 @@ describe('a change that breaks off after it has written something', () => {
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
-    const leased = await store.queue.lease(visited, 2, 60_000, operation());
-    const ids = leased.map(({ id }) => id);
-
-    // The first can be acknowledged, the second cannot: its place in the line is gone.
-    const database = new Database(await bench.dataDir());
-    await database.transaction(() => {
-      for (const { key, value } of database.order.getRange(prefixRange(generationKey(visited.generation)))) {
-        if (value.includes(keys(1, 1)[0]!)) database.order.removeSync(key);
-      }
-    }, true);
-    await database.close();
+    // The first can be queued, the second cannot.
+    const payloads = [...keys(1, 2), undefined as unknown as string];
 
     const batches = Array.from({ length: 20 }, (_, i) => keys(10, i * 10));
     const add = (i: number) =>
       store.counters.add(counted, positions(counted, batches[i]!), keyed(`add-${i}`));
     const outcomes = await Promise.allSettled([
       ...batches.slice(0, 10).map((_, i) => add(i)),
-      store.queue.ack(visited, ids, keyed('ack')),
+      store.counters.add(visited, positions(visited, keys(2, 2)), keyed('broken'), payloads),
       ...batches.slice(10).map((_, i) => add(i + 10)),
     ]);
     expect(outcomes[10]).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
@@ -61,14 +51,40 @@ describe('a change that breaks off after it has written something', () => {
     }
     const counts = await store.counters.count(counted, positions(counted, batches.flat()));
     expect([...counts]).toEqual(batches.flat().map(() => 1));
-    // The first is leased as before.
-    expect([...(await patiently(() => store.queue.ack(visited, [ids[0]!], operation())))]).toEqual([
-      Settled.Done,
-    ]);
+    const before = await patiently(() => store.describe(visited));
+    expect(before).toMatchObject({ added: 2, queue: { waiting: 2, leased: 0 } });
     await store.close();
     const again = await bench.open();
     expect((await again.describe(counted)).added).toBe(200);
-    expect([...(await again.queue.ack(visited, [ids[0]!], operation()))]).toEqual([Settled.Unknown]);
+    expect(await again.describe(visited)).toEqual(before);
+  });
+});
+
+describe('a queue entry whose place in the line is gone while the store runs', () => {
+  it('loses its visited set, for good, and nothing else', async () => {
+    const store = await bench.open();
+    const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
+    const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    const leased = await store.queue.lease(visited, 2, 60_000, operation());
+    const database = new Database(await bench.dataDir());
+    await database.transaction(() => {
+      const all = prefixRange(generationKey(visited.generation));
+      for (const key of database.order.getKeys(all)) database.order.removeSync(key);
+    }, true);
+    await database.close();
+
+    const ids = leased.map(({ id }) => id);
+    const ack = (id: string) => store.queue.ack(visited, ids, keyed(id));
+    await expect(ack('first')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(patiently(() => ack('second'))).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+    const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
+    expect([...(await patiently(add))]).toEqual(keys(5).map(() => 1));
+    expect(await store.readiness()).toMatchObject({ ready: true, warnings: ['part of a filter is missing'] });
+    await store.close();
+    const again = await bench.open();
+    await expect(again.describe(visited)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+    expect((await again.describe(counted)).added).toBe(5);
   });
 });
 

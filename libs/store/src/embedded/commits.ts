@@ -4,6 +4,7 @@ import { JOURNAL_LAST } from './journal.js';
 import { readNumber } from './keys.js';
 import type { Memory } from './memory.js';
 import { Portions } from './portions.js';
+import { DamagedRow } from './table.js';
 
 /** A commit failed, or a change broke off: what memory says of the change is not true. */
 export class CommitError extends Error {
@@ -51,6 +52,7 @@ export class Commits {
       } catch (error) {
         // At once: the next change of the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
+        if (error instanceof DamagedRow) this.database.damage.add(error);
         throw error;
       }
     }, this.flush);

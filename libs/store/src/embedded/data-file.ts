@@ -1,38 +1,155 @@
-import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs';
-
-/** Offsets in an LMDB meta page, of which a file begins with two. */
-const MAGIC_AT = 24;
-const PAGE_SIZE_AT = 48;
-const LAST_PAGE_AT = 144;
-const MAGIC = 0xbeefc0de;
+import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 
 /**
- * Looks at the database's file before LMDB maps it into memory, where what is no such file, or the end of one that
- * was cut short, would end the process without a word. Throws if it is no data file. One that is shorter than its
- * pages gets its length back: what was lost reads as zeros, which the loading of filters notices; and LMDB itself
- * may leave the last pages unwritten.
+ * The file of an LMDB environment as LMDB lays it out, so far as it has to be read to know that LMDB can read it. All
+ * numbers are little-endian here: LMDB writes the machine's own, and no big-endian machine runs this.
+ *
+ * A meta page says where the trees of a commit begin. Commit n writes the meta page n mod 2; the half of page 0 has
+ * the last commit that was flushed to the disk.
  */
-export function prepareDataFile(path: string): void {
-  if (!existsSync(path)) return;
-  const fd = openSync(path, 'r+');
-  try {
-    const { size } = fstatSync(fd);
-    if (size === 0) return;
-    const first = readMeta(fd, 0);
-    const second = first && readMeta(fd, first.pageSize);
-    if (!first || !second) {
-      throw new Error(`${path} is no data file, or its beginning is damaged: restore a copy of it`);
-    }
-    const whole = (Math.max(first.lastPage, second.lastPage) + 1) * first.pageSize;
-    if (size < whole) ftruncateSync(fd, whole);
-  } finally {
-    closeSync(fd);
+
+/** Bytes of every page's header: number (8), commit (8), padding (2), kind (2), bounds or length (4). */
+export const PAGE_HEADER = 24;
+
+const META = {
+  magic: 24,
+  version: 28,
+  mapSize: 40,
+  freeTree: 48,
+  mainTree: 96,
+  last: 144,
+  commit: 152,
+  boot: 160,
+};
+const META_BYTES = 168;
+const MAGIC = 0xbeefc0de;
+const VERSION = 2;
+/** Of a meta page: the free tree's keys are integers, and the file is no directory. */
+const FREE_FLAGS = 0x4008;
+/** Of a meta page: its commit was not flushed when it was written. */
+const UNFLUSHED = 0x1000;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+/** No map is this large; LMDB would ask for it all the same. */
+const MAX_MAP_BYTES = 2 ** 44;
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+
+/** The data file is not one that LMDB can be let at, or it is not known what is damaged in it. */
+export class DataFileError extends Error {
+  constructor(what: string) {
+    super(`data.mdb is damaged (${what}): restore a copy of the directory, or begin with an empty one`);
+    this.name = 'DataFileError';
   }
 }
 
-function readMeta(fd: number, at: number): { pageSize: number; lastPage: number } | undefined {
-  const page = Buffer.alloc(LAST_PAGE_AT + 8);
-  if (readSync(fd, page, 0, page.length, at) < page.length) return undefined;
-  if (page.readUInt32LE(MAGIC_AT) !== MAGIC) return undefined;
-  return { pageSize: page.readUInt32LE(PAGE_SIZE_AT), lastPage: Number(page.readBigUInt64LE(LAST_PAGE_AT)) };
+/** What a tree is said to have. */
+export interface Tree {
+  readonly flags: number;
+  readonly depth: number;
+  readonly branchPages: number;
+  readonly leafPages: number;
+  readonly overflowPages: number;
+  readonly entries: number;
+  /** Page number; undefined if the tree is empty. */
+  readonly root: number | undefined;
+}
+
+/** A meta page. */
+export interface Meta {
+  readonly pageSize: number;
+  readonly mapSize: number;
+  readonly free: Tree;
+  readonly main: Tree;
+  readonly lastPage: number;
+  readonly commit: number;
+  readonly boot: bigint;
+  readonly flushed: boolean;
+}
+
+export const TREE_BYTES = 48;
+
+export function readTree(bytes: Buffer, at: number): Tree {
+  const root = bytes.readBigUInt64LE(at + 40);
+  return {
+    flags: bytes.readUInt16LE(at + 4),
+    depth: bytes.readUInt16LE(at + 6),
+    branchPages: readPageNumber(bytes, at + 8),
+    leafPages: readPageNumber(bytes, at + 16),
+    overflowPages: readPageNumber(bytes, at + 24),
+    entries: readPageNumber(bytes, at + 32),
+    root: root === NO_PAGE ? undefined : Number(root),
+  };
+}
+
+/** 8 bytes as a number, exact up to 2^53: beyond that no page is. */
+export function readPageNumber(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
+}
+
+/** The metas of an open file, and the one that LMDB will go by; undefined if the file is new. Throws DataFileError. */
+export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } | undefined {
+  if (fstatSync(fd).size === 0) return undefined;
+  const first = readMeta(fd, 0, true);
+  const { pageSize } = first;
+  const second = readMeta(fd, pageSize, true);
+  const flushed = readMeta(fd, pageSize / 2, false);
+  const metas = [first, second, ...(flushed.commit > 0 ? [flushed] : [])];
+  if (second.pageSize !== pageSize) throw new DataFileError('its meta pages do not agree');
+  const newest = Math.max(first.commit, second.commit);
+  if (newest === 0) return { chosen: first, metas };
+  if (Math.abs(first.commit - second.commit) !== 1 || first.commit % 2 !== 0 || flushed.commit > newest) {
+    throw new DataFileError('its meta pages are not of successive commits');
+  }
+  const boot = bootId();
+  const chosen = metas.reduce((a, b) => choose(a, b, boot));
+  // Commits are taken back when the machine went down before they were flushed: then nothing is of this boot.
+  if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {
+    throw new DataFileError('its last commit is not readable');
+  }
+  return { chosen, metas };
+}
+
+/** As LMDB chooses. */
+function choose(a: Meta, b: Meta, boot: bigint): Meta {
+  const latest = a.commit >= b.commit ? a : b;
+  if (latest.flushed || (latest.boot !== 0n && latest.boot === boot)) return latest;
+  return a.commit > b.commit ? b : a;
+}
+
+/** As LMDB reads it: the first number, in hexadecimal. 0 where there is none. */
+function bootId(): bigint {
+  if (!existsSync(BOOT_ID)) return 0n;
+  return BigInt(`0x${/^[0-9a-f]+/.exec(readFileSync(BOOT_ID, 'utf8'))?.[0] ?? '0'}`);
+}
+
+function readMeta(fd: number, at: number, whole: boolean): Meta {
+  const bytes = Buffer.alloc(META_BYTES);
+  const read = readSync(fd, bytes, 0, META_BYTES, at);
+  if (whole && (read < META_BYTES || bytes.readUInt32LE(META.magic) !== MAGIC)) {
+    throw new DataFileError('it is no data file, or its beginning is not readable');
+  }
+  const flags = bytes.readUInt16LE(META.freeTree + 4);
+  const meta = {
+    pageSize: bytes.readUInt32LE(META.freeTree),
+    mapSize: readPageNumber(bytes, META.mapSize),
+    free: readTree(bytes, META.freeTree),
+    main: readTree(bytes, META.mainTree),
+    lastPage: readPageNumber(bytes, META.last),
+    commit: readPageNumber(bytes, META.commit),
+    boot: bytes.readBigInt64LE(META.boot),
+    flushed: (flags & UNFLUSHED) === 0,
+  };
+  if (!whole && meta.commit === 0) return meta;
+  const { pageSize } = meta;
+  if (
+    (whole && (bytes.readUInt32LE(META.version) & 0xffff) !== VERSION) ||
+    (flags & ~UNFLUSHED) !== FREE_FLAGS ||
+    pageSize < 512 ||
+    pageSize > 0x10000 ||
+    (pageSize & (pageSize - 1)) !== 0 ||
+    meta.mapSize > MAX_MAP_BYTES ||
+    meta.lastPage * pageSize > MAX_MAP_BYTES
+  ) {
+    throw new DataFileError('a meta page is not readable');
+  }
+  return meta;
 }

@@ -1,31 +1,16 @@
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
-import { prepareDataFile } from './data-file.js';
-
-export interface RangeOptions {
-  readonly start?: Buffer;
-  /** Exclusive. */
-  readonly end?: Buffer;
-  readonly limit?: number;
-}
-
-/** What is used of a table of LMDB's; puts and removals only inside a transaction. Keys and values are copied. */
-export interface Table {
-  get(key: Buffer): Buffer | undefined;
-  /** False if `noOverwrite` and the key was there. */
-  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
-  removeSync(key: Buffer): boolean;
-  getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
-  getKeys(options: RangeOptions): Iterable<Buffer>;
-}
+import { Damage } from './damage.js';
+import { Table, type Rows } from './table.js';
 
 /** The environment's file in the data directory. */
 export const DATA_FILE = 'data.mdb';
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
-const FORMAT = Buffer.from('format');
+/** The one row that carries no checksum, so that every version can read it. In `meta`. */
+export const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
-const FORMAT_VERSION = '1';
+export const FORMAT_VERSION = '2';
 /** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
@@ -42,6 +27,8 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   order        g, place           queue entries in the order of handing out (queue-rows.ts)
  *   entries      g, item hash       their places
  *   credentials  id                 what is kept of a credential
+ *
+ * Every value is followed by checksums (table.ts).
  */
 export class Database {
   readonly meta: Table;
@@ -55,24 +42,33 @@ export class Database {
   readonly order: Table;
   readonly credentials: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
+  private readonly unsealedMeta: Rows;
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
-  /** Opens `directory`'s environment, making it if absent. */
-  constructor(directory: string) {
-    const path = join(directory, DATA_FILE);
-    prepareDataFile(path);
+  /**
+   * Opens `directory`'s environment, making it if absent. LMDB trusts the file: `damage` is what a look at it found, to
+   * which is added what reads find later.
+   */
+  constructor(
+    directory: string,
+    readonly damage = new Damage(),
+  ) {
     this.root = open({
-      path,
+      path: join(directory, DATA_FILE),
       noSubdir: true,
       ...TABLE,
       // Whole operations are our transactions. With batches by event turn a failed commit also rejects a promise
       // inside the library that nobody can handle, which would end the process.
       eventTurnBatching: false,
       separateFlushed: true,
+      // Else a variable of the environment would decide which commit is read; the library's types lack it.
+      ...{ safeRestore: false },
     });
     // The library's types have putSync return nothing; it tells whether it put.
-    const table = (name: string): Table =>
-      this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Table;
+    const rows = (name: string): Rows =>
+      this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Rows;
+    const table = (name: string): Table => new Table(name, rows(name));
+    this.unsealedMeta = rows('meta');
     this.meta = table('meta');
     this.catalogue = table('catalogue');
     this.states = table('states');
@@ -87,11 +83,11 @@ export class Database {
 
   /** Marks a new directory with the format version; throws if it has another one. */
   async checkFormat(): Promise<void> {
-    const version = this.meta.get(FORMAT)?.toString();
+    const version = this.unsealedMeta.get(FORMAT)?.toString();
     if (version === undefined) {
-      await this.transaction(() => void this.meta.putSync(FORMAT, Buffer.from(FORMAT_VERSION)), true);
+      await this.transaction(() => void this.unsealedMeta.putSync(FORMAT, Buffer.from(FORMAT_VERSION)), true);
     } else if (version !== FORMAT_VERSION) {
-      throw new Error(`the data directory has format ${version}; this version reads ${FORMAT_VERSION}`);
+      throw otherFormat(version);
     }
   }
 
@@ -127,6 +123,11 @@ export class Database {
     await Promise.race([this.root.close(), timeout]);
     clearTimeout(timer);
   }
+}
+
+/** Why a directory of another version is refused. */
+export function otherFormat(version: string): Error {
+  return new Error(`the data directory has format ${version}; this version reads ${FORMAT_VERSION}`);
 }
 
 /** What the library rejects with when a commit fails: its cause comes as a promise that rejects with it. */

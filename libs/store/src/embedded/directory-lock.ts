@@ -1,10 +1,21 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from './database.js';
 
 /** The second for whoever takes the first for a stale lock and deletes it, as is often done. */
 const LOCKED_FILES = ['lock', DATA_FILE];
+
+/** LMDB's own lock file, which it maps into memory, and enough for what it keeps there. */
+const MAPPED_FILE = `${DATA_FILE}-lock`;
+const MAPPED_BYTES = 16_384;
+
+/** Has the disk give LMDB's lock file its room: to write where there is none would end the process without a word. */
+export function claimLockFile(directory: string): void {
+  const file = join(directory, MAPPED_FILE);
+  if (existsSync(file) && statSync(file).size >= MAPPED_BYTES) return;
+  writeFileSync(file, Buffer.alloc(MAPPED_BYTES));
+}
 
 /**
  * Ownership of a data directory: the kernel's locks on open files in it. They end with the process that holds

@@ -170,11 +170,13 @@ export class EmbeddedStore implements Store {
 
   async readiness(): Promise<Readiness> {
     try {
+      await this.engine.assertWritable();
       const lost = await this.engine.read((memory) =>
         [...memory.filters.values()].filter(({ lost }) => lost),
       );
       const filters = lost.length === 1 ? 'a filter' : `${lost.length} filters`;
-      return { ready: true, warnings: lost.length > 0 ? [`part of ${filters} is missing`] : [] };
+      const missing = lost.length > 0 ? [`part of ${filters} is missing`] : [];
+      return { ready: true, warnings: [...missing, ...(await this.engine.warnings())] };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return { ready: false, reason: error.message, warnings: [] };

@@ -4,12 +4,17 @@ import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
 import { Database } from './database.js';
 import { assertInTime, byDeadline } from './deadline.js';
-import { DirectoryLock } from './directory-lock.js';
+import { claimLockFile, DirectoryLock } from './directory-lock.js';
+import { inspectData } from './inspect-data.js';
+import { numberKey } from './keys.js';
 import { makePrivateDirectory } from './make-directory.js';
 import type { Memory } from './memory.js';
 import { Session, type SessionOptions } from './session.js';
 import { Space } from './space.js';
+import { DamagedRow } from './table.js';
 
+/** In the table `meta`: when a write was tried. */
+const PROBE = Buffer.from('probe');
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 /** How long a read that has no deadline waits for the commit of what it saw. */
@@ -33,6 +38,8 @@ export class Engine {
   private session: Session | undefined;
   private loading: Promise<Session> | undefined;
   private failures = 0;
+  /** The last write failed; reads may go on. */
+  private writesFail = false;
   /** By performance.now(). */
   private retryAt = 0;
   private readonly space: Space;
@@ -55,7 +62,8 @@ export class Engine {
     const lock = DirectoryLock.take(directory);
     let database: Database | undefined;
     try {
-      database = new Database(directory);
+      claimLockFile(directory);
+      database = new Database(directory, inspectData(directory));
       await database.checkFormat();
       const engine = new Engine(directory, lock, database, options);
       engine.session = await Session.load(database, options);
@@ -63,7 +71,8 @@ export class Engine {
     } catch (cause) {
       await database?.close();
       lock.release();
-      throw new Error(`the data directory ${directory} cannot be opened: ${String(cause)}`, { cause });
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`the data directory ${directory} cannot be opened: ${reason}`, { cause });
     }
   }
 
@@ -79,6 +88,7 @@ export class Engine {
         return change(session);
       }, items);
       this.failures = 0;
+      this.writesFail = false;
       this.considerCheckpoint(session);
       return answer;
     });
@@ -94,6 +104,22 @@ export class Engine {
       return answer;
     });
     return byDeadline(deadline, work);
+  }
+
+  /**
+   * Throws what a write would be answered now. If the last one failed, one is made, so that it shows without traffic
+   * when they succeed again.
+   */
+  async assertWritable(): Promise<void> {
+    if (!this.writesFail) return;
+    await this.mutate(({ database }) => void database.meta.putSync(PROBE, numberKey(Date.now())), {
+      grows: true,
+    });
+  }
+
+  /** What an operator should know of the disk. */
+  async warnings(): Promise<string[]> {
+    return (await this.space.isLow()) ? ['the disk of the data directory is almost full'] : [];
   }
 
   /** Refuses new calls, waits for those under way, checkpoints, and lets go of the directory. Idempotent. */
@@ -117,6 +143,7 @@ export class Engine {
   }
 
   private async unavailable(error: CommitError): Promise<StoreError> {
+    this.writesFail = true;
     return (await this.space.isLacking())
       ? new StoreError('STORE_FULL', 'the disk of the data directory is full', { cause: error })
       : new StoreError('STORE_UNAVAILABLE', error.message, { cause: error });
@@ -153,6 +180,7 @@ export class Engine {
       this.session = await Session.load(this.database, this.options);
       return this.session;
     } catch (cause) {
+      if (cause instanceof DamagedRow) this.database.damage.add(cause);
       throw new StoreError('STORE_UNAVAILABLE', 'the data directory could not be loaded anew', { cause });
     }
   }

@@ -49,7 +49,6 @@ export class FilterState implements RecordScope {
   };
   readonly queue: QueueNumbers = { entries: 0, nextSequence: 1, nextLease: 1, leasedUntil: new Map() };
   windows: { caller: RecordWindow; made: RecordWindow };
-  /** Sequence number of the last journal record of this generation. */
   lastChange = 0;
   /** See fetchPages in batches.ts. */
   fetched = 0;

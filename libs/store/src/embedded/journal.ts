@@ -1,14 +1,15 @@
-import { crc32 } from 'node:zlib';
 import type { Positions } from '#bloom';
-import { GENERATION_BYTES } from './keys.js';
+import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
 
 /**
  * A journal record: the items whose cells one mutation changed, so that the change can be made again.
  *
- *   0  crc32 of the rest   4  operation   5  k   6  bytes a cell index   8  generation   16  n   20  zero
+ *   0  operation   1  k   2  bytes a cell index   3  zero   4  n   8  generation   16  number of the record before it
  *   24  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *
- * Numbers are in the machine's byte order, as LMDB's own are. Columns keep reading and writing free of objects.
+ * "Before it" is among those of its generation, so that the records of each are a chain, which shows what of it is
+ * missing. Numbers in columns are in the machine's byte order, as LMDB's own are. Columns keep reading and writing free
+ * of objects.
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
@@ -17,6 +18,8 @@ export interface JournalRecord {
   readonly operation: number;
   /** Hexadecimal. */
   readonly generation: string;
+  /** Sequence number of the record before it of its generation; 0 if there was none. */
+  readonly previous: number;
   readonly count: number;
   readonly hashes: number;
   readonly page: Uint32Array;
@@ -29,7 +32,7 @@ export const JOURNAL_FIRST = Buffer.from('journal-first');
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
 const HEADER = 24;
-const CRC_BYTES = 4;
+const PREVIOUS_AT = 16;
 
 /** Segments that a record can name. */
 export const MAX_SEGMENTS = 2 ** 16;
@@ -50,9 +53,9 @@ export class JournalEncoder {
     const n = changed.length;
     const width = pageCells <= 256 ? 1 : 2;
     const record = this.start(generation, operation, HEADER + n * (6 + k * width));
-    record[5] = k;
-    record[6] = width;
-    record.writeUInt32LE(n, 16);
+    record[1] = k;
+    record[2] = width;
+    record.writeUInt32LE(n, 4);
     const { buffer, byteOffset } = record;
     const page = new Uint32Array(buffer, byteOffset + HEADER, n);
     const segment = new Uint16Array(buffer, byteOffset + HEADER + 4 * n, n);
@@ -65,27 +68,27 @@ export class JournalEncoder {
       segment[i] = positions.segment[item] as number;
       for (let from = item * k; from < item * k + k; from++) cell[to++] = positions.cell[from] as number;
     }
-    return seal(record);
+    return record;
   }
 
   /** A record of a mutation that changed no cell. */
   encodeNone(generation: Buffer): Buffer {
-    return seal(this.start(generation, JournalOperation.None, HEADER));
+    return this.start(generation, JournalOperation.None, HEADER);
   }
 
   private start(generation: Buffer, operation: JournalOperation, length: number): Buffer {
     if (this.buffer.length < length) this.buffer = Buffer.alloc(length * 2);
     const record = this.buffer.subarray(0, length);
     record.fill(0, 0, HEADER);
-    record[4] = operation;
+    record[0] = operation;
     record.set(generation, 8);
     return record;
   }
 }
 
-function seal(record: Buffer): Buffer {
-  record.writeUInt32LE(crc32(record.subarray(CRC_BYTES)), 0);
-  return record;
+/** Puts a record into the chain of its generation. */
+export function setPrevious(record: Buffer, previous: number): void {
+  writeNumber(record, previous, PREVIOUS_AT);
 }
 
 /** Reads records; a record is valid until the next is read. */
@@ -96,16 +99,17 @@ export class JournalDecoder {
 
   /** Undefined for bytes that the encoder cannot have written. */
   decode(bytes: Buffer): JournalRecord | undefined {
-    if (bytes.length < HEADER || crc32(bytes.subarray(CRC_BYTES)) !== bytes.readUInt32LE(0)) return undefined;
+    if (bytes.length < HEADER) return undefined;
     if (this.aligned.byteLength < bytes.length) this.aligned = new ArrayBuffer(bytes.length * 2);
     new Uint8Array(this.aligned).set(bytes);
-    const hashes = bytes[5] as number;
-    const width = bytes[6] as number;
-    const count = bytes.readUInt32LE(16);
+    const hashes = bytes[1] as number;
+    const width = bytes[2] as number;
+    const count = bytes.readUInt32LE(4);
     if (bytes.length !== HEADER + count * (6 + hashes * width)) return undefined;
     return {
-      operation: bytes[4] as number,
+      operation: bytes[0] as number,
       generation: bytes.toString('hex', 8, 8 + GENERATION_BYTES),
+      previous: readNumber(bytes, PREVIOUS_AT),
       count,
       hashes,
       page: new Uint32Array(this.aligned, HEADER, count),

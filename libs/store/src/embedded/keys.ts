@@ -1,8 +1,11 @@
 /** Keys of the tables: numbers are big-endian, so that keys sort as the numbers do. */
 
-/** 8 bytes; n is a non-negative safe integer. */
+/** Of a key that is a number. */
+export const SEQUENCE_BYTES = 8;
+
+/** SEQUENCE_BYTES; n is a non-negative safe integer. */
 export function numberKey(n: number): Buffer {
-  const key = Buffer.allocUnsafe(8);
+  const key = Buffer.allocUnsafe(SEQUENCE_BYTES);
   writeNumber(key, n, 0);
   return key;
 }

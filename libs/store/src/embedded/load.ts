@@ -1,6 +1,5 @@
-import { crc32 } from 'node:zlib';
 import { cellsOf } from './batches.js';
-import { BLOCK_HEADER, readBlockHeader } from './block.js';
+import { decodeBlock } from './block.js';
 import { decodeFilter } from './catalogue.js';
 import { removeCounters } from './cells.js';
 import type { Database } from './database.js';
@@ -13,7 +12,7 @@ import {
   JournalOperation,
   type JournalRecord,
 } from './journal.js';
-import { GENERATION_BYTES, readNumber } from './keys.js';
+import { GENERATION_BYTES, readNumber, SEQUENCE_BYTES } from './keys.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
 import { countLeases } from './queue-entry.js';
@@ -23,11 +22,14 @@ interface Loading {
   readonly state: FilterState;
   /** Per block: sequence number of the last journal record that it includes. */
   readonly includes: Float64Array;
+  /** Sequence number of its last journal record so far. */
+  lastRecord: number;
 }
 
 /**
  * Memory as the database has it: catalogue and states, then the checkpointed blocks, then the journal on top of
- * them. A filter of which anything is missing is marked lost; the others are not affected.
+ * them. A filter of which anything is missing or damaged is marked lost; the others are not affected. Throws DataFileError
+ * or DamagedRow where it is not known which filters there are.
  */
 export function loadMemory(database: Database, now: number): Memory {
   const memory = new Memory(now);
@@ -35,11 +37,13 @@ export function loadMemory(database: Database, now: number): Memory {
   for (const { key, value } of database.catalogue.getRange({})) {
     const filter = decodeFilter(value);
     const state = new FilterState(filter, allocateCells(filter.geometry), now);
-    state.lost = !decodeState(database.states.get(state.key), state) || state.lost;
+    const damaged = database.damage.concerns(filter.generation);
+    state.lost = damaged || !decodeState(database.states.get(state.key), state) || state.lost;
     memory.filters.set(key.toString(), state);
-    loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length) });
-    if (filter.kind === 'visited-set') countLeases(database, state);
+    loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length), lastRecord: 0 });
+    if (filter.kind === 'visited-set' && !state.lost) countLeases(database, state);
   }
+  database.damage.assertKnown(new Set(loading.keys()));
   for (const { key, value } of database.credentials.getRange({})) {
     memory.credentials.set(key.toString(), value.toString());
   }
@@ -50,52 +54,50 @@ export function loadMemory(database: Database, now: number): Memory {
 }
 
 function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): void {
-  for (const { key, value } of database.blocks.getRange({})) {
+  for (const { key, value } of database.blocks.all()) {
     const filter = loading.get(key.toString('hex', 0, GENERATION_BYTES));
-    if (!filter) continue;
+    if (!filter || key.length !== GENERATION_BYTES + 4) continue;
     const { state, includes } = filter;
     const index = key.readUInt32BE(GENERATION_BYTES);
-    const cells = value.subarray(BLOCK_HEADER);
-    const header = readBlockHeader(value);
-    if (
-      index >= includes.length ||
-      cells.length !== state.block(index).length ||
-      crc32(cells) !== header.crc
-    ) {
+    const block =
+      value && index < includes.length ? decodeBlock(value, state.block(index).length) : undefined;
+    if (!block) {
       state.lost = true;
       continue;
     }
-    state.block(index).set(cells);
+    state.block(index).set(block.cells);
     state.written[index] = 1;
-    includes[index] = header.sequence;
+    includes[index] = block.sequence;
   }
   for (const { state } of loading.values()) {
+    if (state.lost) continue;
     const count = database.blockCounts.get(state.key);
     const found = state.written.reduce((sum, one) => sum + one, 0);
     if (found !== (count ? readNumber(count) : 0)) state.lost = true;
   }
 }
 
-/** Records are numbered without gaps; a filter that changed at or after a missing or broken one is lost. */
+/** A filter is lost if its chain of records is broken, or does not end with its last change: others are not concerned. */
 function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<string, Loading>): void {
   const first = database.meta.get(JOURNAL_FIRST);
   const last = database.meta.get(JOURNAL_LAST);
   memory.journalFirst = first ? readNumber(first) : 1;
   memory.sequence = last ? readNumber(last) : 0;
   const decoder = new JournalDecoder();
-  let missing = Infinity;
-  let next = memory.journalFirst;
-  for (const { key, value } of database.journal.getRange({})) {
-    const record = decoder.decode(value);
-    if (!record || readNumber(key) !== next) missing = Math.min(missing, next);
-    memory.journalBytes += value.length;
+  for (const { key, value } of database.journal.all()) {
+    const sequence = key.length === SEQUENCE_BYTES ? readNumber(key) : 0;
+    if (sequence < memory.journalFirst || sequence > memory.sequence)
+      memory.strayRecords.push(Buffer.from(key));
+    const record = value && decoder.decode(value);
+    memory.journalBytes += value?.length ?? 0;
     const filter = record && loading.get(record.generation);
-    if (filter && !filter.state.lost && missing === Infinity) replay(record, next, filter);
-    next = readNumber(key) + 1;
+    if (!filter || filter.state.lost) continue;
+    const { state, lastRecord } = filter;
+    if (record.previous >= memory.journalFirst && record.previous !== lastRecord) state.lost = true;
+    else replay(record, (filter.lastRecord = sequence), filter);
   }
-  if (next <= memory.sequence) missing = Math.min(missing, next);
-  for (const { state } of loading.values()) {
-    if (state.lastChange >= missing) state.lost = true;
+  for (const { state, lastRecord } of loading.values()) {
+    if (lastRecord !== (state.lastChange < memory.journalFirst ? 0 : state.lastChange)) state.lost = true;
   }
 }
 

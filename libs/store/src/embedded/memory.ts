@@ -18,9 +18,11 @@ export class Memory {
   journalFirst = 1;
   /** Bytes of the journal records kept. */
   journalBytes = 0;
+  /** Keys in the journal that are no record's: damaged ones. */
+  readonly strayRecords: Buffer[] = [];
 
   constructor(now: number) {
-    this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, windows: freshWindows(now) };
+    this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows: freshWindows(now) };
   }
 
   /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */

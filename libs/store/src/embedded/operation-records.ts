@@ -1,6 +1,7 @@
 import { keyExpired, keyReused } from '../refusals.js';
 import type { Operation } from '../store.js';
 import type { Database } from './database.js';
+import { DamagedRow } from './table.js';
 import type { KeyRange } from './keys.js';
 import type { RecordScope, RecordWindow } from './record-window.js';
 import type { Verb } from './verbs.js';
@@ -20,7 +21,7 @@ const NUMBER_OF_ORIGIN = { caller: 0, made: 1 } as const;
 /**
  * Fingerprint and answer of an operation in `window` or the one before. Undefined if there is none; throws
  * IDEMPOTENCY_KEY_REUSED if the id was used for something else, IDEMPOTENCY_KEY_EXPIRED if it may have been executed
- * and its record be gone since.
+ * and its record be gone since, STORE_DATA_LOST if the record is damaged: it was executed, its answer is not known.
  */
 export function findRecord<T>(
   database: Database,
@@ -29,8 +30,8 @@ export function findRecord<T>(
 ): { answer: T } | undefined {
   const { operation, scope, verb } = identity;
   const bytes =
-    database.records.get(recordKey(identity, window.number)) ??
-    database.records.get(recordKey(identity, window.number - 1));
+    readRecord(database, recordKey(identity, window.number)) ??
+    readRecord(database, recordKey(identity, window.number - 1));
   if (bytes) {
     const end = 2 + bytes.readUInt16LE(0);
     if (bytes.toString('utf8', 2, end) !== operation.fingerprint) {
@@ -43,6 +44,15 @@ export function findRecord<T>(
     throw keyExpired(operation);
   }
   return undefined;
+}
+
+function readRecord(database: Database, key: Buffer): Buffer | undefined {
+  try {
+    return database.records.get(key);
+  } catch (error) {
+    if (!(error instanceof DamagedRow)) throw error;
+    throw new StoreError('STORE_DATA_LOST', 'the record of this operation is damaged', { cause: error });
+  }
 }
 
 /** Records an answer in `window`; returns the bytes that took. */

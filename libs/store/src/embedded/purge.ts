@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Commits } from './commits.js';
-import type { Database, Table } from './database.js';
+import type { Database } from './database.js';
+import type { Table } from './table.js';
 import { GENERATION_BYTES, prefixRange, type KeyRange } from './keys.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';

@@ -1,5 +1,6 @@
 import type { Database } from './database.js';
 import type { FilterState } from './filter-state.js';
+import { DamagedRow, RowState } from './table.js';
 import { GENERATION_BYTES, numberKey, prefixRange, readNumber, writeNumber } from './keys.js';
 import {
   decodeEntry,
@@ -52,8 +53,9 @@ export class QueueRows {
 
   /** What stands at a place that an item has. */
   entryAt(place: Place): Entry {
-    const value = this.database.order.get(this.orderKey(place));
-    if (!value) throw new Error('a queue entry is missing from the order');
+    const key = this.orderKey(place);
+    const value = this.database.order.get(key);
+    if (!value) throw new DamagedRow(this.database.order.name, Buffer.from(key), RowState.ValueDamaged);
     return decodeEntry(value);
   }
 

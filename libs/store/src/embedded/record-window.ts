@@ -24,6 +24,8 @@ export interface RecordScope {
   readonly key: Buffer;
   /** Milliseconds since the epoch: records of operations made before, if there were any, went with an earlier scope. */
   readonly since: number;
+  /** Sequence number of its last journal record; 0 if there was none. */
+  lastChange: number;
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 

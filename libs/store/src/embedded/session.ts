@@ -1,7 +1,7 @@
 import { Commits } from './commits.js';
 import type { Database } from './database.js';
 import { FilterState } from './filter-state.js';
-import { JOURNAL_LAST, JournalEncoder } from './journal.js';
+import { JOURNAL_LAST, JournalEncoder, setPrevious } from './journal.js';
 import { numberKey } from './keys.js';
 import { loadMemory } from './load.js';
 import type { Memory } from './memory.js';
@@ -45,8 +45,14 @@ export class Session {
   static async load(database: Database, options: SessionOptions): Promise<Session> {
     const session = new Session(database, options);
     const lost = [...session.memory.filters.values()].filter((state) => state.lost);
-    // What shows a loss now, such as a gap in the journal, may be gone after the next checkpoint.
-    if (lost.length > 0) await session.commits.run(() => lost.forEach((state) => session.save(state)));
+    const { strayRecords } = session.memory;
+    if (lost.length + strayRecords.length > 0) {
+      await session.commits.run(() => {
+        // What shows a loss now, such as a gap in the journal, may be gone after the next checkpoint.
+        for (const state of lost) session.save(state);
+        for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
+      });
+    }
     session.purger.leftovers(session.memory);
     return session;
   }
@@ -67,7 +73,7 @@ export class Session {
     const before = scope.windows[origin];
     const window = this.windowOf(scope, origin);
     const { answer, record } = change();
-    this.append(record ?? this.journal.encodeNone(scope.key));
+    this.append(scope, record ?? this.journal.encodeNone(scope.key));
     const bytes = window.bytes + putRecord(this.database, identity, window, answer);
     scope.windows = { ...scope.windows, [origin]: { ...window, bytes } };
     this.save(scope);
@@ -84,12 +90,8 @@ export class Session {
 
   /** Inside a transaction: writes the small state of a scope. */
   save(scope: RecordScope): void {
-    if (scope instanceof FilterState) {
-      scope.lastChange = this.memory.sequence;
-      this.database.states.putSync(scope.key, encodeState(scope));
-    } else {
-      this.database.states.putSync(scope.key, encodeScope(scope));
-    }
+    const state = scope instanceof FilterState ? encodeState(scope) : encodeScope(scope);
+    this.database.states.putSync(scope.key, state);
   }
 
   /** The window that a record of now goes into. */
@@ -97,8 +99,9 @@ export class Session {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }
 
-  private append(record: Buffer): void {
-    this.memory.sequence++;
+  private append(scope: RecordScope, record: Buffer): void {
+    setPrevious(record, scope.lastChange);
+    scope.lastChange = ++this.memory.sequence;
     this.memory.journalBytes += record.length;
     const key = numberKey(this.memory.sequence);
     this.database.journal.putSync(key, record);

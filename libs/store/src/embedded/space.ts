@@ -27,7 +27,7 @@ export class Space {
   /** To be called when a commit has failed: whether there is no room for the data to grow. */
   async isLacking(): Promise<boolean> {
     this.checkedAt = performance.now();
-    this.lacking = (await this.freeBytes()) < MIN_FREE_BYTES || (await this.probeFails());
+    this.lacking = (await this.isLow()) || (await this.probeFails());
     return this.lacking;
   }
 
@@ -37,6 +37,11 @@ export class Space {
     const recent = performance.now() - this.checkedAt < RECHECK_MS;
     if (recent || (await this.isLacking()))
       throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
+  }
+
+  /** There is so little room that a write that fails now would fail for lack of it. */
+  async isLow(): Promise<boolean> {
+    return (await this.freeBytes()) < MIN_FREE_BYTES;
   }
 
   private async freeBytes(): Promise<number> {

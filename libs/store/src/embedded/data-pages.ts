@@ -1,0 +1,82 @@
+import { fstatSync, readSync } from 'node:fs';
+import { DataFileError, PAGE_HEADER, readPageNumber, type Meta } from './data-file.js';
+
+export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
+export type PageKind = (typeof PageKind)[keyof typeof PageKind];
+
+/** LMDB leaves free pages at the end unwritten; a file that lacks more of them than this many times what it has was cut. */
+const MOST_PAGES_FEWER = 64;
+
+/** Pages of a data file as a commit has them, each of which may be had once. Throws DataFileError. */
+export class DataPages {
+  readonly pageSize: number;
+  private readonly taken: Uint8Array;
+  private readonly filePages: number;
+
+  constructor(
+    private readonly fd: number,
+    private readonly meta: Meta,
+  ) {
+    this.pageSize = meta.pageSize;
+    this.filePages = Math.floor(fstatSync(fd).size / meta.pageSize);
+    if (meta.lastPage > MOST_PAGES_FEWER * this.filePages + MOST_PAGES_FEWER) {
+      throw new DataFileError('it was cut short');
+    }
+    this.taken = new Uint8Array(meta.lastPage + 1);
+  }
+
+  /** The commit that wrote a page, which may be had all the same. */
+  commitOf(page: number): number {
+    const header = Buffer.alloc(PAGE_HEADER);
+    if (page < this.filePages) readSync(this.fd, header, 0, PAGE_HEADER, page * this.pageSize);
+    if (page === 0 || readPageNumber(header, 0) !== page)
+      throw new DataFileError(`page ${page} is another one`);
+    return readPageNumber(header, 8);
+  }
+
+  /** Reads a page of one of two kinds into `buffer`. */
+  read(page: number, buffer: Buffer): PageKind {
+    this.load(page, 1, buffer);
+    const kind = buffer.readUInt16LE(18);
+    if (kind !== PageKind.Branch && kind !== PageKind.Leaf)
+      throw new DataFileError(`page ${page} is of no kind`);
+    return kind;
+  }
+
+  /** Reads `count` pages that hold one long value into `buffer`. */
+  readOverflow(page: number, count: number, buffer: Buffer): void {
+    this.load(page, count, buffer);
+    if (buffer.readUInt16LE(18) !== PageKind.Overflow || buffer.readUInt32LE(20) !== count) {
+      throw new DataFileError(`page ${page} does not begin a long value`);
+    }
+  }
+
+  /** Takes pages that are free: nothing is known of what is in them, nor are they all in the file. */
+  takeFree(page: number, count: number): void {
+    if (!(page > 1 && count > 0 && page + count - 1 <= this.meta.lastPage)) {
+      throw new DataFileError(`page ${page} is free, but is none`);
+    }
+    for (let at = page; at < page + count; at++) this.take(at);
+  }
+
+  private load(page: number, count: number, buffer: Buffer): void {
+    if (!(page > 1 && count > 0 && page + count <= Math.min(this.filePages, this.taken.length))) {
+      throw new DataFileError(`page ${page} is not in the file`);
+    }
+    for (let at = page; at < page + count; at++) this.take(at);
+    const bytes = count * this.pageSize;
+    if (readSync(this.fd, buffer, 0, bytes, page * this.pageSize) < bytes) {
+      throw new DataFileError(`page ${page} is not readable`);
+    }
+    const commit = readPageNumber(buffer, 8);
+    // LMDB takes a page of a later commit for one of its own copies, and writes to it.
+    if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
+      throw new DataFileError(`page ${page} is another one`);
+    }
+  }
+
+  private take(page: number): void {
+    if (this.taken[page] === 1) throw new DataFileError(`page ${page} is in use twice`);
+    this.taken[page] = 1;
+  }
+}

@@ -1,0 +1,78 @@
+import { closeSync, openSync } from 'node:fs';
+import { DataFileError, readMetas, readTree, TREE_BYTES, type Meta, type Tree } from './data-file.js';
+import { DataPages } from './data-pages.js';
+import { DataTree } from './data-tree.js';
+
+/** Flags of a table: LMDB compares its keys byte by byte. */
+const PLAIN = 0;
+
+/**
+ * Visits every row of a data file's tables, table by table in order of their keys, after a look at everything that LMDB
+ * goes by. Key and value are valid until the next row. Nothing is visited of a file that is new. Throws
+ * DataFileError for what LMDB would not survive, or would read otherwise than it was written.
+ */
+export function walkDataFile(path: string, visit: (table: string, key: Buffer, value: Buffer) => void): void {
+  const fd = openSync(path, 'r');
+  try {
+    const found = readMetas(fd);
+    if (!found) return;
+    const { chosen, metas } = found;
+    const pages = new DataPages(fd, chosen);
+    for (const meta of metas) assertOfItsCommit(pages, meta);
+    new DataTree(pages, compareNumbers, (_, value) => takeFreePages(pages, value)).walk(chosen.free);
+    for (const [name, tree] of tablesOf(pages, chosen.main)) {
+      new DataTree(pages, compareBytes, (key, value) => visit(name, key, value)).walk(tree);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Every commit writes the root of the main tree: a meta page that says an earlier one is not as it was. */
+function assertOfItsCommit(pages: DataPages, { main, commit }: Meta): void {
+  if (main.root !== undefined && pages.commitOf(main.root) > commit) {
+    throw new DataFileError('a meta page is older than its root');
+  }
+}
+
+function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
+  const tables = new Map<string, Tree>();
+  const visit = (key: Buffer, value: Buffer, isTree: boolean): void => {
+    if (!isTree || value.length !== TREE_BYTES) throw new DataFileError('a table is not readable');
+    const tree = readTree(value, 0);
+    if (tree.flags !== PLAIN) throw new DataFileError('a table is not readable');
+    // The library ends names with a zero.
+    tables.set(key.toString('latin1').replace(/\0$/, ''), tree);
+  };
+  new DataTree(pages, compareBytes, visit).walk(main);
+  return tables;
+}
+
+/**
+ * A row of the free tree: how many numbers follow; of each page its number, of pages in a row their count, negative,
+ * before the first, and zeros in between.
+ */
+function takeFreePages(pages: DataPages, value: Buffer): void {
+  const broken = new DataFileError('the list of free pages is not readable');
+  if (value.length < 8 || value.length % 8 !== 0) throw broken;
+  const count = Number(value.readBigInt64LE(0));
+  if (count < 0 || count > value.length / 8 - 1) throw broken;
+  for (let i = 1; i <= count; i++) {
+    const entry = Number(value.readBigInt64LE(8 * i));
+    if (entry > 0) pages.takeFree(entry, 1);
+    else if (entry < 0) {
+      if (++i > value.length / 8 - 1) throw broken;
+      pages.takeFree(Number(value.readBigInt64LE(8 * i)), -entry);
+    }
+  }
+}
+
+function compareBytes(a: Buffer, b: Buffer): number {
+  return a.compare(b);
+}
+
+function compareNumbers(a: Buffer, b: Buffer): number {
+  if (a.length !== 8 || b.length !== 8) throw new DataFileError('the list of free pages is not readable');
+  const difference = a.readBigUInt64LE() - b.readBigUInt64LE();
+  return difference < 0n ? -1 : Number(difference > 0n);
+}

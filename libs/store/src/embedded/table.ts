@@ -1,0 +1,120 @@
+import { checksum } from './checksum.js';
+
+export interface RangeOptions {
+  readonly start?: Buffer;
+  /** Exclusive. */
+  readonly end?: Buffer;
+  readonly limit?: number;
+}
+
+/** What is used of a table of LMDB's. Keys and values are copied. */
+export interface Rows {
+  get(key: Buffer): Buffer | undefined;
+  /** False if `noOverwrite` and the key was there. */
+  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
+  removeSync(key: Buffer): boolean;
+  getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
+  getKeys(options: RangeOptions): Iterable<Buffer>;
+}
+
+/** A value is followed by a checksum of table and key (4 bytes) and one of these and the value (4 bytes). */
+const SEAL_BYTES = 8;
+
+/** `KeyDamaged`: whose row it was is unknown. */
+export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
+export type RowState = (typeof RowState)[keyof typeof RowState];
+
+/** A row that is not as it was written. */
+export class DamagedRow extends Error {
+  constructor(
+    readonly table: string,
+    readonly key: Buffer,
+    readonly state: RowState,
+  ) {
+    super(`a row of the table ${table} is damaged`);
+    this.name = 'DamagedRow';
+  }
+}
+
+/** Begins the checksums of a table's rows, so that a row of another table is damaged. */
+export function sealSeed(table: string): number {
+  return checksum(Buffer.from(table), 0);
+}
+
+/** What a row as it is in the database says of itself. */
+export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowState {
+  const end = sealed.length - SEAL_BYTES;
+  if (end < 0) return RowState.KeyDamaged;
+  const ofKey = checksum(key, seed);
+  if (sealed.readUInt32LE(end + 4) === checksum(sealed.subarray(0, end), ofKey)) return RowState.Whole;
+  return sealed.readUInt32LE(end) === ofKey ? RowState.ValueDamaged : RowState.KeyDamaged;
+}
+
+/** The value in a sealed one. */
+export function unsealed(sealed: Buffer): Buffer {
+  return sealed.subarray(0, sealed.length - SEAL_BYTES);
+}
+
+/** Of a value that is being sealed; the database copies it. */
+let scratch = Buffer.alloc(0x10000);
+
+function seal(seed: number, key: Uint8Array, value: Uint8Array): Buffer {
+  const { length } = value;
+  if (scratch.length < length + SEAL_BYTES) scratch = Buffer.alloc(2 * (length + SEAL_BYTES));
+  scratch.set(value);
+  const ofKey = checksum(key, seed);
+  scratch.writeUInt32LE(ofKey, length);
+  scratch.writeUInt32LE(checksum(value, ofKey), length + 4);
+  return scratch.subarray(0, length + SEAL_BYTES);
+}
+
+/**
+ * A table whose rows carry checksums: the one place where these are put on and looked at. Reads throw DamagedRow. Puts
+ * and removals only inside a transaction.
+ */
+export class Table {
+  private readonly seed: number;
+
+  constructor(
+    readonly name: string,
+    private readonly rows: Rows,
+  ) {
+    this.seed = sealSeed(name);
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    const sealed = this.rows.get(key);
+    return sealed && this.open(key, sealed);
+  }
+
+  /** False if `noOverwrite` and the key was there. */
+  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean {
+    return this.rows.putSync(key, seal(this.seed, key, value), options);
+  }
+
+  removeSync(key: Buffer): boolean {
+    return this.rows.removeSync(key);
+  }
+
+  *getRange(options: RangeOptions): Generator<{ key: Buffer; value: Buffer }, void, undefined> {
+    for (const { key, value } of this.rows.getRange(options)) yield { key, value: this.open(key, value) };
+  }
+
+  /** Every row; of a damaged one the value is undefined. */
+  *all(): Generator<{ key: Buffer; value: Buffer | undefined }, void, undefined> {
+    for (const { key, value } of this.rows.getRange({})) {
+      const whole = rowState(this.seed, key, value) === RowState.Whole;
+      yield { key, value: whole ? unsealed(value) : undefined };
+    }
+  }
+
+  getKeys(options: RangeOptions): Iterable<Buffer> {
+    return this.rows.getKeys(options);
+  }
+
+  private open(key: Buffer, sealed: Buffer): Buffer {
+    const state = rowState(this.seed, key, sealed);
+    if (state !== RowState.Whole) throw new DamagedRow(this.name, Buffer.from(key), state);
+    return unsealed(sealed);
+  }
+}

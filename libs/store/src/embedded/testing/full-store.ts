@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Positions } from '#bloom';
+import { StoreError } from '../../errors.js';
+import type { Filter, FilterSpec, Operation } from '../../store.js';
+import { EmbeddedStore } from '../embedded-store.js';
+import { filterSpec, keys, operation, positions } from './fixtures.js';
+
+/** What a full store was told and answered, as JSON. */
+export interface Model {
+  readonly facts: readonly Fact[];
+}
+
+interface Fact {
+  readonly of: string;
+  readonly expected: unknown;
+}
+
+const ITEMS = 1_500;
+const FILTERS: readonly Partial<FilterSpec>[] = [
+  { name: 'bits', type: 'standard' },
+  { name: 'counted', semantics: 'multiset' },
+  { name: 'late', semantics: 'multiset' },
+  { name: 'visited', kind: 'visited-set' },
+];
+/** All leases of the store end long after the test. */
+const LEASE_MS = 80_000_000;
+const CREDENTIALS = Array.from({ length: 40 }, (_, i) => ({ id: `key-${i + 10}`, value: `{"secret":${i}}` }));
+
+const LEASE = 'repeat of lease';
+
+const keyed = (id: string): Operation => operation({ id, origin: 'caller', repeat: true });
+const batch = (filter: Filter, from: number, count = ITEMS / 10): Positions =>
+  positions(filter, keys(count, from));
+
+/** Puts something of every kind into an empty store. */
+export async function fill(store: EmbeddedStore): Promise<void> {
+  for (const credential of CREDENTIALS) await store.credentials.put(credential);
+  for (const changes of [{ name: 'dropped', kind: 'visited-set' } as const, ...FILTERS]) {
+    const { filter } = await store.create(filterSpec(store, changes), keyed(`create-${changes.name}`));
+    for (let from = 0; from < ITEMS; from += ITEMS / 10) await add(store, filter, from);
+  }
+  await store.drop('dropped', 'visited-set', keyed('drop'));
+  const visited = await store.open('visited', 'visited-set');
+  const leased = await store.queue.lease(visited, 300, LEASE_MS, keyed('lease'));
+  await store.queue.ack(
+    visited,
+    leased.slice(0, 100).map(({ id }) => id),
+    keyed('ack'),
+  );
+}
+
+function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8Array> {
+  const payloads = filter.kind === 'visited-set' ? keys(ITEMS / 10, from) : undefined;
+  return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), payloads);
+}
+
+/**
+ * Asks everything there is to ask of a store that was filled; the last questions change it. `known`: what it answered
+ * when it was whole, for ids that it answers no more.
+ */
+export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
+  const found: Fact[] = [];
+  const ask = async (of: string, call: () => Promise<unknown>): Promise<void> => {
+    found.push({ of, expected: plain(await call().catch(refusal)) });
+  };
+  await ask('names', async () => [
+    await names(store, 'filter'),
+    await names(store, 'visited-set'),
+    await store.open('dropped', 'visited-set').catch(refusal),
+  ]);
+  await ask('credentials', () => store.credentials.list());
+  for (const { name, kind = 'filter', semantics } of FILTERS as readonly FilterSpec[]) {
+    const filter = await store.open(name, kind);
+    const all = batch(filter, 0, 2 * ITEMS);
+    await ask(`${name}: counts`, async () => ({ ...(await store.describe(filter)), recordWindowSeconds: 0 }));
+    await ask(`${name}: items`, () => store.counters.check(filter, all, Infinity));
+    if (semantics === 'multiset')
+      await ask(`${name}: counters`, () => store.counters.count(filter, all, Infinity));
+    for (let from = 0; from < ITEMS; from += ITEMS / 10) {
+      await ask(`${name}: repeat of add-${from}`, () => add(store, filter, from));
+    }
+    await ask(`${name}: repeat of create`, async () => {
+      const { filter: made } = await store.create(filterSpec(store, filter), keyed(`create-${name}`));
+      return made.generation;
+    });
+    await ask(`${name}: counts after repeats`, async () => ({
+      ...(await store.describe(filter)),
+      recordWindowSeconds: 0,
+    }));
+  }
+  await ask('repeat of drop', () => store.drop('dropped', 'visited-set', keyed('drop')));
+  const visited = await store.open('visited', 'visited-set');
+  await ask(LEASE, () => store.queue.lease(visited, 300, LEASE_MS, keyed('lease')));
+  const leased = (known?.facts ?? found).find(({ of }) => of === LEASE)?.expected as { id: string }[];
+  const ids = leased.map(({ id }) => id);
+  await ask('repeat of ack', () => store.queue.ack(visited, ids.slice(0, 100), keyed('ack')));
+  await ask('release', () => store.queue.release(visited, ids.slice(0, 200), operation()));
+  for (let turn = 0; turn < 3; turn++) {
+    await ask(`queue, portion ${turn}`, async () =>
+      (await store.queue.lease(visited, 1_000, LEASE_MS, operation())).map(({ payload, attempt }) => [
+        payload,
+        attempt,
+      ]),
+    );
+  }
+  return found;
+}
+
+async function names(store: EmbeddedStore, kind: Filter['kind']): Promise<unknown> {
+  const { filters } = await store.list(kind, 100);
+  return filters.map(({ name, seed, geometry }) => [name, [...seed], geometry]);
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return value === undefined ? 'done' : (JSON.parse(JSON.stringify(value)) as unknown);
+}
+
+function refusal(error: unknown): { refused: string } {
+  if (error instanceof StoreError) return { refused: error.code };
+  throw error;
+}
+
+/** The facts that are neither as they were nor refused for lost data, and how many were refused. */
+export function compare(model: Model, now: readonly Fact[]): { wrong: string[]; refused: number } {
+  const known = new Map(model.facts.map(({ of, expected }) => [of, expected]));
+  let refused = 0;
+  const wrong = now.filter(({ of, expected }) => {
+    if (isDeepStrictEqual(expected, known.get(of))) return false;
+    if (!isDeepStrictEqual(expected, { refused: 'STORE_DATA_LOST' })) return true;
+    refused++;
+    return false;
+  });
+  return {
+    wrong: wrong.map(({ of, expected }) => `${of}: ${JSON.stringify(expected)}`.slice(0, 300)),
+    refused,
+  };
+}
