@@ -8,15 +8,26 @@ import { compare, facts, fill, type Model } from './full-store.js';
  *
  *   fill DIRECTORY killed|closed    makes a full store in it, and dies or closes it
  *   ask DIRECTORY                   prints the facts of a copy of it
- *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON: [offset, mask]): alters that byte in a copy, starts on it,
- *                                   asks everything, starts again; prints a line before and one after
+ *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON) alters that byte in a copy, starts on it, starts again and
+ *                                   asks everything; prints a line of both verdicts
  */
+/** Offset of a byte, and the bits of it that are turned. */
+export type Flip = readonly [number, number];
+
+export interface Verdict {
+  /** Why the start was refused. */
+  readonly refusal?: string;
+  readonly wrong?: readonly string[];
+  /** Questions that were answered STORE_DATA_LOST. */
+  readonly refused?: number;
+}
+
 const [verb, directory = '', ...rest] = process.argv.slice(2);
 const say = (line: unknown): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 /** One portion of the journal is checkpointed while the store is filled, and one is not. */
 const CHECKPOINT_BYTES = 40_000;
 
-function copyOf(flip?: readonly [number, number]): string {
+function copyOf(flip?: Flip): string {
   const copy = `${directory}-copy-${process.pid}`;
   rmSync(copy, { recursive: true, force: true });
   mkdirSync(copy);
@@ -32,21 +43,18 @@ function copyOf(flip?: readonly [number, number]): string {
   return copy;
 }
 
-async function tryFlip(model: Model, flip: readonly [number, number]): Promise<unknown> {
+async function tryFlip(model: Model, flip: Flip): Promise<Verdict[]> {
   const dataDir = copyOf(flip);
-  const verdicts: unknown[] = [];
-  for (let start = 0; start < 2; start++) {
-    let store: EmbeddedStore;
+  const verdicts: Verdict[] = [];
+  for (const asked of [false, true]) {
     try {
-      store = await EmbeddedStore.open({ dataDir });
+      const store = await EmbeddedStore.open({ dataDir });
+      // The questions change the store: they are put at the second start.
+      verdicts.push(asked ? compare(model, await facts(store, model)) : {});
+      await store.close();
     } catch (error) {
-      verdicts.push({ start: (error as Error).message });
-      continue;
+      verdicts.push({ refusal: (error as Error).message });
     }
-    // The questions change the store: asked at the second start, of a store that only started before.
-    if (start === 1) verdicts.push(compare(model, await facts(store, model)));
-    else verdicts.push({ lost: (await store.readiness()).warnings.length });
-    await store.close();
   }
   return verdicts;
 }
@@ -65,9 +73,6 @@ if (verb === 'fill') {
 } else {
   const [model = '', flips = ''] = rest;
   const known = JSON.parse(readFileSync(model, 'utf8')) as Model;
-  for (const flip of JSON.parse(flips) as [number, number][]) {
-    say({ begin: flip });
-    say({ end: await tryFlip(known, flip) });
-  }
+  for (const flip of JSON.parse(flips) as Flip[]) say(await tryFlip(known, flip));
   rmSync(`${directory}-copy-${process.pid}`, { recursive: true, force: true });
 }

@@ -16,20 +16,24 @@ interface Fact {
 }
 
 const ITEMS = 1_500;
-const FILTERS: readonly Partial<FilterSpec>[] = [
+const BATCH = 300;
+const FILTERS = [
   { name: 'bits', type: 'standard' },
   { name: 'counted', semantics: 'multiset' },
   { name: 'late', semantics: 'multiset' },
   { name: 'visited', kind: 'visited-set' },
-];
+] as const satisfies readonly Partial<FilterSpec>[];
 /** All leases of the store end long after the test. */
 const LEASE_MS = 80_000_000;
 const CREDENTIALS = Array.from({ length: 40 }, (_, i) => ({ id: `key-${i + 10}`, value: `{"secret":${i}}` }));
 
 const LEASE = 'repeat of lease';
+/** Of the visited set's items; of these the first are acknowledged. */
+const LEASED = 300;
+const ACKED = 100;
 
 const keyed = (id: string): Operation => operation({ id, origin: 'caller', repeat: true });
-const batch = (filter: Filter, from: number, count = ITEMS / 10): Positions =>
+const batch = (filter: Filter, from: number, count = BATCH): Positions =>
   positions(filter, keys(count, from));
 
 /** Puts something of every kind into an empty store. */
@@ -37,20 +41,20 @@ export async function fill(store: EmbeddedStore): Promise<void> {
   for (const credential of CREDENTIALS) await store.credentials.put(credential);
   for (const changes of [{ name: 'dropped', kind: 'visited-set' } as const, ...FILTERS]) {
     const { filter } = await store.create(filterSpec(store, changes), keyed(`create-${changes.name}`));
-    for (let from = 0; from < ITEMS; from += ITEMS / 10) await add(store, filter, from);
+    for (let from = 0; from < ITEMS; from += BATCH) await add(store, filter, from);
   }
   await store.drop('dropped', 'visited-set', keyed('drop'));
   const visited = await store.open('visited', 'visited-set');
-  const leased = await store.queue.lease(visited, 300, LEASE_MS, keyed('lease'));
+  const leased = await store.queue.lease(visited, LEASED, LEASE_MS, keyed('lease'));
   await store.queue.ack(
     visited,
-    leased.slice(0, 100).map(({ id }) => id),
+    leased.slice(0, ACKED).map(({ id }) => id),
     keyed('ack'),
   );
 }
 
 function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8Array> {
-  const payloads = filter.kind === 'visited-set' ? keys(ITEMS / 10, from) : undefined;
+  const payloads = filter.kind === 'visited-set' ? keys(BATCH, from) : undefined;
   return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), payloads);
 }
 
@@ -60,7 +64,7 @@ function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8A
  */
 export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
   const found: Fact[] = [];
-  const ask = async (of: string, call: () => Promise<unknown>): Promise<void> => {
+  const ask: Ask = async (of, call) => {
     found.push({ of, expected: plain(await call().catch(refusal)) });
   };
   await ask('names', async () => [
@@ -69,33 +73,15 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
     await store.open('dropped', 'visited-set').catch(refusal),
   ]);
   await ask('credentials', () => store.credentials.list());
-  for (const { name, kind = 'filter', semantics } of FILTERS as readonly FilterSpec[]) {
-    const filter = await store.open(name, kind);
-    const all = batch(filter, 0, 2 * ITEMS);
-    await ask(`${name}: counts`, async () => ({ ...(await store.describe(filter)), recordWindowSeconds: 0 }));
-    await ask(`${name}: items`, () => store.counters.check(filter, all, Infinity));
-    if (semantics === 'multiset')
-      await ask(`${name}: counters`, () => store.counters.count(filter, all, Infinity));
-    for (let from = 0; from < ITEMS; from += ITEMS / 10) {
-      await ask(`${name}: repeat of add-${from}`, () => add(store, filter, from));
-    }
-    await ask(`${name}: repeat of create`, async () => {
-      const { filter: made } = await store.create(filterSpec(store, filter), keyed(`create-${name}`));
-      return made.generation;
-    });
-    await ask(`${name}: counts after repeats`, async () => ({
-      ...(await store.describe(filter)),
-      recordWindowSeconds: 0,
-    }));
-  }
+  await Promise.all(FILTERS.map((filter) => askFilter(store, filter, ask)));
   await ask('repeat of drop', () => store.drop('dropped', 'visited-set', keyed('drop')));
   const visited = await store.open('visited', 'visited-set');
-  await ask(LEASE, () => store.queue.lease(visited, 300, LEASE_MS, keyed('lease')));
+  await ask(LEASE, () => store.queue.lease(visited, LEASED, LEASE_MS, keyed('lease')));
   const leased = (known?.facts ?? found).find(({ of }) => of === LEASE)?.expected as { id: string }[];
   const ids = leased.map(({ id }) => id);
-  await ask('repeat of ack', () => store.queue.ack(visited, ids.slice(0, 100), keyed('ack')));
-  await ask('release', () => store.queue.release(visited, ids.slice(0, 200), operation()));
-  for (let turn = 0; turn < 3; turn++) {
+  await ask('repeat of ack', () => store.queue.ack(visited, ids.slice(0, ACKED), keyed('ack')));
+  await ask('release', () => store.queue.release(visited, ids, operation()));
+  for (let turn = 0; turn < 2; turn++) {
     await ask(`queue, portion ${turn}`, async () =>
       (await store.queue.lease(visited, 1_000, LEASE_MS, operation())).map(({ payload, attempt }) => [
         payload,
@@ -104,6 +90,32 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
     );
   }
   return found;
+}
+
+type Ask = (of: string, call: () => Promise<unknown>) => Promise<void>;
+
+async function askFilter(
+  store: EmbeddedStore,
+  { name, kind = 'filter', semantics }: Partial<FilterSpec> & { name: string },
+  ask: Ask,
+): Promise<void> {
+  const filter = await store.open(name, kind);
+  const all = batch(filter, 0, 2 * ITEMS);
+  const counts = async () => ({ ...(await store.describe(filter)), recordWindowSeconds: 0 });
+  await ask(`${name}: counts`, counts);
+  await ask(`${name}: items`, () => store.counters.check(filter, all, Infinity));
+  if (semantics === 'multiset') {
+    await ask(`${name}: counters`, () => store.counters.count(filter, all, Infinity));
+  }
+  const batches = Array.from({ length: ITEMS / BATCH }, (_, i) => i * BATCH);
+  await Promise.all([
+    ...batches.map((from) => ask(`${name}: repeat of add-${from}`, () => add(store, filter, from))),
+    ask(`${name}: repeat of create`, async () => {
+      const { filter: made } = await store.create(filterSpec(store, filter), keyed(`create-${name}`));
+      return made.generation;
+    }),
+  ]);
+  await ask(`${name}: counts after repeats`, counts);
 }
 
 async function names(store: EmbeddedStore, kind: Filter['kind']): Promise<unknown> {
