@@ -17,7 +17,7 @@ describe('settings', () => {
       oidc: undefined,
       maxBatchItems: 10_000,
       maxItemBytes: 8_192,
-      maxBodyBytes: 16 * 1024 ** 2,
+      maxBodyBytes: 4 * 1024 ** 2,
       maxStreamBytes: 16 * 1024 ** 3,
       streamIdleMs: 30_000,
       streamMinBytesPerSecond: 100,

@@ -56,7 +56,7 @@ export function readConfig(env: Environment): Config {
   const store = read.oneOf('STORE', ['embedded', 'redis'], redis ? 'redis' : 'embedded');
   const embeddedFsync = read.oneOf('EMBEDDED_FSYNC', ['true', 'false'], 'false') === 'true';
   if (store !== 'embedded') read.refuseWithout('EMBEDDED_FSYNC', 'STORE=embedded', 'false');
-  const maxBodyBytes = read.whole('MAX_BODY_BYTES', 16 * MIB, 1_024, 1_024 * MIB);
+  const maxBodyBytes = read.whole('MAX_BODY_BYTES', 4 * MIB, 1_024, 1_024 * MIB);
   return {
     host,
     port: read.whole('PORT', 3000, 0, 65_535),

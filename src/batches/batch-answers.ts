@@ -63,6 +63,7 @@ export class BatchAnswers {
         // Text is decoded from valid UTF-8, which has no lone surrogates.
         wellFormed: input.format === 'text',
         maxLineBytes: maxLineBytes(input.format, maxItemBytes),
+        cutTo: task.rule === 'url' ? maxItemBytes : undefined,
         ...streamLimits(this.config),
       },
       onProblem: (problem) => this.reporter.report(problem, stream.requestId),

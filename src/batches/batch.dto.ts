@@ -41,35 +41,41 @@ export class StreamQueryDto {
 
 /** `@Body(ItemsPipe) batch: ItemBatch`: the checked items of a JSON body; a stream as it is. */
 @Injectable()
-export class ItemsPipe implements PipeTransform<unknown, ItemBatch> {
+export class ItemsPipe implements PipeTransform<unknown, ItemBatch | Promise<ItemBatch>> {
   private readonly limits: BatchLimits;
 
   constructor(@Inject(Config) config: Config) {
     this.limits = batchLimits(config);
   }
 
-  transform(body: unknown): ItemBatch {
+  transform(body: unknown): ItemBatch | Promise<ItemBatch> {
     if (body instanceof LineInput) return body;
+    if (!(body instanceof PackedItems)) return this.items(body);
     // What is beyond a limit is parsed after all: the error is to say what it is.
-    if (body instanceof PackedItems && body.isWithin(this.limits)) return body.keys;
-    return validateShallow(ItemsDto, parsed(body), this.limits).items;
+    return body.isWithin(this.limits) ? body.keys : body.parse().then((parsed) => this.items(parsed));
+  }
+
+  private items(body: unknown): readonly string[] {
+    return validateShallow(ItemsDto, body, this.limits).items;
   }
 }
 
 /** The same for `{"urls": […]}`. */
 @Injectable()
-export class UrlsPipe implements PipeTransform<unknown, UrlBatch> {
+export class UrlsPipe implements PipeTransform<unknown, UrlBatch | Promise<UrlBatch>> {
   private readonly limits: BatchLimits;
 
   constructor(@Inject(Config) config: Config) {
     this.limits = batchLimits(config);
   }
 
-  transform(body: unknown): UrlBatch {
-    return body instanceof LineInput ? body : validateShallow(UrlsDto, parsed(body), this.limits).urls;
+  transform(body: unknown): UrlBatch | Promise<UrlBatch> {
+    if (body instanceof LineInput) return body;
+    // It has `items` where `urls` belong.
+    return body instanceof PackedItems ? body.parse().then((parsed) => this.urls(parsed)) : this.urls(body);
   }
-}
 
-function parsed(body: unknown): unknown {
-  return body instanceof PackedItems ? body.parse() : body;
+  private urls(body: unknown): readonly string[] {
+    return validateShallow(UrlsDto, body, this.limits).urls;
+  }
 }

@@ -16,6 +16,12 @@ export function batchLimits(config: Config): BatchLimits {
 /** Which strings a batch takes: items are kept by their bytes; a URL that is none is answered "invalid" later. */
 export type ItemRule = 'item' | 'url';
 
+/** Whether an item has more bytes in UTF-8 than so many. */
+export function isLonger(item: string, bytes: number): boolean {
+  // UTF-8 takes one to three bytes a UTF-16 unit: counting is for the few that are near the limit.
+  return item.length > bytes || (item.length * 3 > bytes && Buffer.byteLength(item) > bytes);
+}
+
 /**
  * What is wrong with one entry of a batch, naming the limit; undefined if nothing is. A lone surrogate is refused, since
  * encoding to UTF-8 would merge it with other ones.
@@ -26,11 +32,10 @@ export function itemFault(
   { maxItemBytes, wellFormed = false }: Omit<BatchLimits, 'maxItems'>,
 ): string | undefined {
   if (typeof item !== 'string') return 'must be a string';
-  // UTF-8 takes at most three bytes a UTF-16 unit: counting is for the few that are near the limit.
-  if (item.length * 3 > maxItemBytes && Buffer.byteLength(item) > maxItemBytes) {
+  if (rule === 'url') return undefined;
+  if (isLonger(item, maxItemBytes)) {
     return `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(item)}`;
   }
-  if (rule === 'url') return undefined;
   if (item.length === 0) return 'must not be empty';
   return wellFormed || item.isWellFormed()
     ? undefined

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { lineBlocks, type LineBlock } from './line-blocks.js';
+import { lineBlocks, maxLineBytes, type ItemLimits, type LineBlock } from './line-blocks.js';
 import { LineInput, type LineFormat } from './line-input.js';
 
 const LIMITS = {
@@ -13,10 +13,14 @@ const LIMITS = {
   minBytesPerSecond: 1,
 } as const;
 
-async function blocksOf(format: LineFormat, chunks: Iterable<Buffer>): Promise<LineBlock[]> {
+async function blocksOf(
+  format: LineFormat,
+  chunks: Iterable<Buffer>,
+  limits: ItemLimits = LIMITS,
+): Promise<LineBlock[]> {
   const input = new LineInput(Readable.from(chunks) as IncomingMessage, format);
   const blocks: LineBlock[] = [];
-  for await (const block of lineBlocks(input, LIMITS)) blocks.push(block);
+  for await (const block of lineBlocks(input, limits)) blocks.push(block);
   return blocks;
 }
 
@@ -92,5 +96,67 @@ describe('lineBlocks', () => {
     // Joined by commas alone, these would be as many strings as lines.
     const blocks = await blocksOf('ndjson', [Buffer.from('"a\nb"\n"c","d"\n')]);
     expect(blocks).toMatchObject([{ from: 1, items: [], fault: { line: 1 } }]);
+  });
+
+  describe('of URLs, a line that is too long', () => {
+    const urlLimits = (format: LineFormat): ItemLimits => ({
+      ...LIMITS,
+      rule: 'url',
+      maxLineBytes: maxLineBytes(format, LIMITS.maxItemBytes),
+      cutTo: LIMITS.maxItemBytes,
+    });
+    const wire = (format: LineFormat, line: string): string =>
+      format === 'ndjson' ? JSON.stringify(line) : line;
+    const encoded = (format: LineFormat, lines: readonly string[]): Buffer =>
+      Buffer.from(lines.map((line) => `${wire(format, line)}\n`).join(''));
+
+    it.each([1, 64, 1_000, 1e6])('is one item, whatever the chunks: %i bytes', async (size) => {
+      for (const format of ['text', 'ndjson'] as const) {
+        for (const long of ['x'.repeat(110), 'x'.repeat(700), `${'é'.repeat(500)}\r`, 'x'.repeat(3_000)]) {
+          const lines = [...Array<string>(999).fill('a'), long, 'b', long];
+          const blocks = await blocksOf(format, cut(encoded(format, lines), size), urlLimits(format));
+          const shape = blocks.map(({ from, items, fault }) => [from, items.length, fault]);
+          expect([format, shape]).toEqual([
+            format,
+            [
+              [1, 1_000, undefined],
+              [1_001, 2, undefined],
+            ],
+          ]);
+          const items = blocks.flatMap((block) => block.items);
+          expect([items[998], items[1_000]]).toEqual(['a', 'b']);
+          expect(items[999]).toBe(items[1_001]);
+          expect(Buffer.byteLength(items[999]!)).toBeGreaterThan(LIMITS.maxItemBytes);
+        }
+      }
+    });
+
+    it('is the same item in any chunks, and another one if a byte of it differs', async () => {
+      for (const format of ['text', 'ndjson'] as const) {
+        const item = async (line: string, size: number): Promise<string> => {
+          const blocks = await blocksOf(format, cut(encoded(format, [line]), size), urlLimits(format));
+          return blocks[0]!.items[0]!;
+        };
+        const long = 'x'.repeat(1_000);
+        const items = await Promise.all([1, 13, 999, 1e6].map((size) => item(long, size)));
+        expect(new Set(items).size).toBe(1);
+        for (const other of [`${long}x`, `${long.slice(1)}y`, `y${long.slice(1)}`]) {
+          expect(await item(other, 1e6)).not.toBe(items[0]);
+        }
+      }
+    });
+
+    it('keeps no more of it than of others, and hides no fault of a line after it', async () => {
+      const limits = urlLimits('ndjson');
+      const long = Buffer.from(`"${'x'.repeat(10_000)}"\n`);
+      const notUtf8 = Buffer.concat([Buffer.alloc(700, 0xff), Buffer.from('\n')]);
+      for (const size of [7, 1_000, 1e6]) {
+        const chunks = cut(Buffer.concat([long, notUtf8, Buffer.from('{}\n')]), size);
+        const [block] = await blocksOf('ndjson', chunks, limits);
+        expect(block).toMatchObject({ from: 1, fault: { line: 3 } });
+        expect(block!.items).toHaveLength(2);
+        for (const item of block!.items) expect(item.length).toBeLessThan(LIMITS.maxItemBytes + 100);
+      }
+    });
   });
 });

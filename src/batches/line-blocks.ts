@@ -1,10 +1,14 @@
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
+import { PORTION, turn } from '../event-loop/turn.js';
 import { itemFault, type BatchLimits, type ItemRule } from './limits.js';
 import type { LineFormat, LineInput, LineLimits } from './line-input.js';
 
 /** Lines of the input that go to the store in one call. Fixed, because operation ids go by the first line's number. */
 export const BLOCK_LINES = 1_000;
+
+/** Characters of lines that are read without asking for another turn of the event loop. */
+const PORTION_LENGTH = 16 * PORTION;
 
 /** The items of up to BLOCK_LINES lines. `fault`: what is wrong with the line after them; it is the last block. */
 export interface LineBlock {
@@ -47,7 +51,7 @@ export async function* lineBlocks(
     input.holds(lengthOf(lines));
     let taken = 0;
     while (lines.length - taken >= BLOCK_LINES) {
-      const block = readBlock(input.format, from, lines.slice(taken, taken + BLOCK_LINES), limits);
+      const block = await readBlock(input.format, from, lines.slice(taken, taken + BLOCK_LINES), limits);
       yield block;
       if (block.fault) return;
       taken += BLOCK_LINES;
@@ -58,12 +62,12 @@ export async function* lineBlocks(
       input.holds(lengthOf(lines));
     }
     if (run.fault) {
-      const block = readBlock(input.format, from, lines, limits);
+      const block = await readBlock(input.format, from, lines, limits);
       yield block.fault ? block : { ...block, fault: atLine(from + lines.length, run.fault) };
       return;
     }
   }
-  if (lines.length > 0) yield readBlock(input.format, from, lines, limits);
+  if (lines.length > 0) yield await readBlock(input.format, from, lines, limits);
 }
 
 /** About the bytes that lines hold; the rest of a chunk that is no line yet is as little as one line. */
@@ -73,21 +77,52 @@ function lengthOf(lines: readonly string[]): number {
   return length;
 }
 
-/** Lines to items, up to the first bad one. */
-function readBlock(format: LineFormat, from: number, lines: string[], limits: ItemLimits): LineBlock {
-  const values = format === 'text' ? textLines(lines, from) : parseLines(lines);
+/** Lines to items, up to the first bad one, some lines at a time. */
+async function readBlock(
+  format: LineFormat,
+  from: number,
+  lines: string[],
+  limits: ItemLimits,
+): Promise<LineBlock> {
   const items: string[] = [];
+  for (let start = 0; start < lines.length;) {
+    if (turn.isSpent()) await turn.next();
+    const end = portionEnd(lines, start);
+    const fault = readLines(format, from + start, lines.slice(start, end), limits, items);
+    if (fault) return { from, items, fault };
+    start = end;
+  }
+  return { from, items };
+}
+
+/** Where a portion of the lines ends that begins at `start`: a block of ordinary lines is one. */
+function portionEnd(lines: readonly string[], start: number): number {
+  let end = start;
+  for (let length = 0; end < lines.length && length < PORTION_LENGTH; end++)
+    length += lines[end]?.length ?? 0;
+  return end;
+}
+
+/** Puts the items of some lines, of which the first one has the number `from`, to `items`; returns what is wrong. */
+function readLines(
+  format: LineFormat,
+  from: number,
+  lines: string[],
+  limits: ItemLimits,
+  items: string[],
+): LineFault | undefined {
+  const values = format === 'text' ? textLines(lines, from) : parseLines(lines);
   for (let i = 0; i < lines.length; i++) {
     const value = values[i];
     if (format === 'text' && value === '') continue;
     const fault = value === undefined ? 'must be a JSON string' : itemFault(value, limits.rule, limits);
     if (fault !== undefined) {
       const problem = new ProblemError('VALIDATION_FAILED', `${fault}; it is ${show(lines[i])}`);
-      return { from, items, fault: atLine(from + i, problem) };
+      return atLine(from + i, problem);
     }
     items.push(value as string);
   }
-  return { from, items };
+  return undefined;
 }
 
 /** `problem` as one that names the line it was met at. */

@@ -1,22 +1,14 @@
-import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
 import { StreamedBody, type StreamLimits } from '../http/streamed-body.js';
 import type { Slot } from '../overload/in-flight.js';
+import { decodeLines, tooLong, type LengthLimits, type Lines } from './lines.js';
+import { LongLine } from './long-line.js';
 
 /** `ndjson`: a JSON string a line. `text`: a line an item, LF or CRLF. */
 export type LineFormat = 'ndjson' | 'text';
 
-export interface LineLimits extends StreamLimits {
-  /** Bytes of one line on the wire. */
-  readonly maxLineBytes: number;
-}
-
-/** A run of decoded lines. `fault`: what is wrong with the line after them; no more lines follow. */
-export interface Lines {
-  readonly lines: string[];
-  readonly fault?: ProblemError;
-}
+export type LineLimits = StreamLimits & LengthLimits;
 
 /** A streamed body that has not been read yet. Memory: one chunk and one line. */
 export class LineInput extends StreamedBody {
@@ -32,23 +24,37 @@ export class LineInput extends StreamedBody {
   async *lines(limits: LineLimits): AsyncGenerator<Lines, void, undefined> {
     let rest: Buffer[] = [];
     let restBytes = 0;
+    let long: LongLine | undefined;
     try {
       for await (const chunk of this.chunks(limits)) {
+        let from = 0;
+        if (long) {
+          const end = chunk.indexOf(LF);
+          long.skip(end < 0 ? chunk : chunk.subarray(0, end));
+          if (end < 0) continue;
+          yield { lines: [long.text()] };
+          long = undefined;
+          from = end + 1;
+        }
         const cut = chunk.lastIndexOf(LF) + 1;
-        if (cut > 0) {
-          const run = decodeLines(
-            rest.length === 0 ? chunk.subarray(0, cut) : Buffer.concat([...rest, chunk.subarray(0, cut)]),
-          );
+        if (cut > from) {
+          const run = decodeLines(joined(rest, chunk.subarray(from, cut)), this.format, limits);
           yield run;
           if (run.fault) return;
           rest = [];
           restBytes = 0;
+          from = cut;
         }
-        if (cut < chunk.length) rest.push(chunk.subarray(cut));
-        restBytes += chunk.length - cut;
-        if (restBytes > limits.maxLineBytes) throw tooLong(limits.maxLineBytes);
+        if (from < chunk.length) rest.push(chunk.subarray(from));
+        restBytes += chunk.length - from;
+        if (restBytes <= limits.maxLineBytes) continue;
+        if (limits.cutTo === undefined) throw tooLong(limits.maxLineBytes);
+        long = new LongLine(this.format, limits.cutTo);
+        for (const part of rest.splice(0)) long.skip(part);
+        restBytes = 0;
       }
-      if (restBytes > 0) yield decodeLines(Buffer.concat(rest));
+      if (long) yield { lines: [long.text()] };
+      else if (restBytes > 0) yield decodeLines(Buffer.concat(rest), this.format, limits);
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       yield { lines: [], fault: error };
@@ -58,30 +64,6 @@ export class LineInput extends StreamedBody {
 
 const LF = 0x0a;
 
-function tooLong(maxLineBytes: number): ProblemError {
-  return new ProblemError('VALIDATION_FAILED', `a line has at most ${maxLineBytes} bytes`);
-}
-
-/** Bytes that hold whole lines, decoded; only the very last line may lack its end. */
-function decodeLines(bytes: Buffer): Lines {
-  if (isAscii(bytes)) return { lines: splitLines(bytes.toString('latin1')) };
-  if (isUtf8(bytes)) return { lines: splitLines(bytes.toString('utf8')) };
-  // Somewhere in here a line is broken: those before it count.
-  let start = 0;
-  for (;;) {
-    const end = bytes.indexOf(LF, start);
-    const line = bytes.subarray(start, end < 0 ? bytes.length : end);
-    if (!isUtf8(line)) break;
-    start = end + 1;
-  }
-  return {
-    lines: splitLines(bytes.subarray(0, start).toString('utf8')),
-    fault: new ProblemError('VALIDATION_FAILED', 'the line is not valid UTF-8'),
-  };
-}
-
-function splitLines(text: string): string[] {
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
+function joined(rest: readonly Buffer[], last: Buffer): Buffer {
+  return rest.length === 0 ? last : Buffer.concat([...rest, last]);
 }

@@ -8,7 +8,7 @@ const LIMITS = { maxItems: 3, maxItemBytes: 6 };
 const RUNS = 20_000;
 
 function pack(json: string): PackedItems | undefined {
-  return PackedItems.of(Buffer.from(json), () => JSON.parse(json) as unknown);
+  return PackedItems.of(Buffer.from(json), async () => JSON.parse(json) as unknown);
 }
 
 function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): string[] {
@@ -18,9 +18,9 @@ function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): st
 }
 
 /** The items that a body stands for, or the words in which it is refused. */
-function outcome(pipe: ItemsPipe, body: unknown): readonly string[] | string {
+async function outcome(pipe: ItemsPipe, body: unknown): Promise<readonly string[] | string> {
   try {
-    const batch = pipe.transform(body);
+    const batch = await pipe.transform(body);
     if (Array.isArray(batch)) return batch as string[];
     return 'span' in batch ? texts({ keys: batch }) : 'a stream';
   } catch (error) {
@@ -70,10 +70,10 @@ describe('PackedItems', () => {
     ' \t\r\n{ "items" : [ "a" , "b" ] } \n',
     '{"items":["日本","😀"]}',
     `{"items":["${'x'.repeat(100_000)}"]}`,
-  ])('takes what has plain items only', (json) => {
+  ])('takes what has plain items only', async (json) => {
     const packed = pack(json)!;
     expect({ items: texts(packed) }).toEqual(JSON.parse(json));
-    expect(packed.parse()).toEqual(JSON.parse(json));
+    expect(await packed.parse()).toEqual(JSON.parse(json));
   });
 
   it.each([
@@ -112,23 +112,23 @@ describe('PackedItems', () => {
     expect(pack(json)?.isWithin(LIMITS)).toBe(within);
   });
 
-  it(`is answered as the parsed body is, whatever its bytes (${RUNS} bodies)`, () => {
+  it(`is answered as the parsed body is, whatever its bytes (${RUNS} bodies)`, async () => {
     const pipe = new ItemsPipe({
       maxBatchItems: LIMITS.maxItems,
       maxItemBytes: LIMITS.maxItemBytes,
     } as Config);
     let packed = 0;
     let taken = 0;
-    const holds = (json: string): void => {
+    const holds = async (json: string): Promise<void> => {
       const fast = pack(json);
       if (fast === undefined) return;
       packed++;
       // JSON.parse throws for what is no JSON, so that such a body must not be packed.
-      const slow = outcome(pipe, JSON.parse(json));
-      expect(outcome(pipe, fast)).toEqual(slow);
+      const slow = await outcome(pipe, JSON.parse(json));
+      expect(await outcome(pipe, fast)).toEqual(slow);
       if (Array.isArray(slow)) taken++;
     };
-    fc.assert(fc.property(bodies(), holds), { numRuns: RUNS });
+    await fc.assert(fc.asyncProperty(bodies(), holds), { numRuns: RUNS });
     expect(packed).toBeGreaterThan(RUNS / 10);
     expect(packed - taken).toBeGreaterThan(RUNS / 100);
     expect(taken).toBeGreaterThan(RUNS / 100);

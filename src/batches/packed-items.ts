@@ -16,11 +16,11 @@ export class PackedItems {
   private constructor(
     readonly keys: PackedKeys,
     /** The body as JSON.parse has it. */
-    readonly parse: () => unknown,
+    readonly parse: () => Promise<unknown>,
   ) {}
 
   /** Undefined if `raw`, which is valid UTF-8, is another kind of body. */
-  static of(raw: Buffer, parse: () => unknown): PackedItems | undefined {
+  static of(raw: Buffer, parse: () => Promise<unknown>): PackedItems | undefined {
     if (raw.length > MAX_BYTES) return undefined;
     const head = HEAD.exec(raw.toString('latin1', 0, MAX_HEAD_BYTES))?.[0];
     if (head === undefined) return undefined;

@@ -1,5 +1,6 @@
 import type { ProblemError } from '../errors/problem.js';
 import { toProblem } from '../errors/to-problem.js';
+import { turn } from '../event-loop/turn.js';
 import { discard } from '../http/discard.js';
 import type { Calls } from '../idempotency/operations.js';
 import type { BatchResult, BatchTask, Counts, StreamAnswer } from './batch.js';
@@ -40,6 +41,7 @@ export async function* streamEvents<C>(
   };
   for await (const block of lineBlocks(input, options.limits)) {
     if (block.items.length > 0) {
+      if (turn.isSpent()) await turn.next();
       let result: BatchResult;
       try {
         result = await task.run(block.items, calls.block(block.from, block.items));

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { foldDuplicates, positionsOf, type Keys } from '#bloom';
+import { foldDuplicates, positionsByBlock, type Keys, type Positions } from '#bloom';
 import { Added, type Filter, type Operation } from '#store';
+import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
 /** Keys of items in, a byte per item out: joins positions and counters. Bytes as in the port. */
@@ -18,7 +19,7 @@ export class Membership {
     operation: Operation,
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
-    const positions = positionsOf(keys, filter.seed, filter.geometry);
+    const positions = await positionsIn(filter, keys);
     const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
     if (folded === undefined) return this.store.counters.add(filter, positions, operation, payloads);
     const { original } = folded;
@@ -29,15 +30,25 @@ export class Membership {
     return bytes;
   }
 
-  check(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
-    return this.store.counters.check(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
+  async check(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
+    return this.store.counters.check(filter, await positionsIn(filter, keys), deadline);
   }
 
-  remove(filter: Filter, keys: Keys, operation: Operation): Promise<Uint8Array> {
-    return this.store.counters.remove(filter, positionsOf(keys, filter.seed, filter.geometry), operation);
+  async remove(filter: Filter, keys: Keys, operation: Operation): Promise<Uint8Array> {
+    return this.store.counters.remove(filter, await positionsIn(filter, keys), operation);
   }
 
-  count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
-    return this.store.counters.count(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
+  async count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
+    return this.store.counters.count(filter, await positionsIn(filter, keys), deadline);
+  }
+}
+
+/** Where keys lie in a filter; many of them, or long ones, in several turns of the event loop. */
+async function positionsIn({ seed, geometry }: Filter, keys: Keys): Promise<Positions> {
+  const blocks = positionsByBlock(keys, seed, geometry);
+  for (;;) {
+    const { done, value } = blocks.next();
+    if (done) return value;
+    if (turn.isSpent()) await turn.next();
   }
 }

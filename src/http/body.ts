@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { LineInput, type LineFormat } from '../batches/line-input.js';
@@ -6,13 +6,13 @@ import { PackedItems } from '../batches/packed-items.js';
 import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
+import { PORTION, turn } from '../event-loop/turn.js';
 import { slotOf } from '../overload/slots.js';
-import { noteWellFormed } from './well-formed.js';
 import { discard } from './discard.js';
-import { jsonErrorAt } from './json-error.js';
-import { hasTooManyParts } from './json-parts.js';
+import { parseJson } from './json.js';
 import type { Request } from './request.js';
 import { StreamedBody } from './streamed-body.js';
+import { utf8ErrorAt } from './utf8-error.js';
 import { readWhole } from './whole-body.js';
 
 const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
@@ -34,6 +34,7 @@ export function useBodyParsers(server: FastifyInstance, config: Config): void {
     });
     request.rawBody = raw;
     if (raw.length === 0) return undefined;
+    if (raw.length > PORTION && turn.isSpent()) await turn.next();
     assertUtf8(raw);
     const parse = () => parseJson(raw, mostParts);
     return (request.routeOptions.config.streams && PackedItems.of(raw, parse)) || parse();
@@ -91,40 +92,4 @@ function unsupported(payload: IncomingMessage, detail: string): ProblemError {
 function assertUtf8(raw: Buffer): void {
   if (isUtf8(raw)) return;
   throw new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);
-}
-
-/** Of valid UTF-8. */
-function parseJson(raw: Buffer, mostParts: number): unknown {
-  if (hasTooManyParts(raw, mostParts)) {
-    throw new ProblemError(
-      'VALIDATION_FAILED',
-      `the body has more than ${mostParts} arrays, objects, members and elements in all`,
-    );
-  }
-  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new ProblemError(
-      'VALIDATION_FAILED',
-      `the body is not valid JSON at character ${jsonErrorAt(text)}`,
-    );
-  }
-  if (typeof body === 'object' && body !== null && !text.includes('\\u')) noteWellFormed(body);
-  return body;
-}
-
-const REPLACEMENT = Buffer.from('\ufffd');
-
-/** The first byte that belongs to no character: where decoding put a replacement character that was not there before. */
-function utf8ErrorAt(raw: Buffer): number {
-  const text = raw.toString('utf8');
-  let at = 0;
-  for (let from = 0, next = 0; (next = text.indexOf('\ufffd', from)) >= 0; from = next + 1) {
-    at += Buffer.byteLength(text.slice(from, next));
-    if (!raw.subarray(at, at + REPLACEMENT.length).equals(REPLACEMENT)) break;
-    at += REPLACEMENT.length;
-  }
-  return at;
 }

@@ -4,7 +4,10 @@ type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma o
 type Token = '[' | ']' | '{' | '}' | ':' | ',' | 'string' | 'scalar';
 
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const HEX = /[0-9a-fA-F]{4}/y;
+/** What may follow a backslash. */
+const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
+const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 
 /**
  * Where a text stops being JSON, in characters from 0; its length if it merely ends too early. Run only on texts that
@@ -82,13 +85,20 @@ function stringEnd(text: string, from: number): End {
   let at = from + 1;
   while (at < text.length) {
     const c = text.charCodeAt(at);
-    if (c === 34) return { at: at + 1, whole: true };
+    if (c === QUOTE) return { at: at + 1, whole: true };
     if (c < 32) break;
-    const next = c === 92 ? matchEnd(ESCAPE, text, at) : at + 1;
+    const next = c === BACKSLASH ? escapeEnd(text, at) : at + 1;
     if (next === undefined) break;
     at = next;
   }
   return { at, whole: false };
+}
+
+/** Where the escape at `at` ends; undefined if it is none. An expression would take ten times as long. */
+function escapeEnd(text: string, at: number): number | undefined {
+  const c = text.charCodeAt(at + 1);
+  if (ESCAPED.has(c)) return at + 2;
+  return c === LETTER_U ? matchEnd(HEX, text, at + 2) : undefined;
 }
 
 function matchEnd(pattern: RegExp, text: string, at: number): number | undefined {

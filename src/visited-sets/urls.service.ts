@@ -66,7 +66,7 @@ export class UrlsService {
       admit: () => this.filters.open(name, 'visited-set'),
       run: (urls, call) =>
         this.filters.on(name, 'visited-set', async (filter) => {
-          const batch = this.identity.identify(filter, urls);
+          const batch = await this.identity.identify(filter, urls);
           return results(urls.length, batch, await act(filter, batch, call), table);
         }),
       json: (result) => result,

@@ -68,10 +68,24 @@ function blockEnd(keys: Keys, from: number): number {
  * merge lone surrogates. libs/bloom/kernel/positions.ts says how they are computed.
  */
 export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): Positions {
+  const blocks = positionsByBlock(keys, seed, geometry);
+  for (;;) {
+    const { done, value } = blocks.next();
+    if (done) return value;
+  }
+}
+
+/** The same in steps of a millisecond or less, for callers with something else to do in between; returns the positions. */
+export function* positionsByBlock(
+  keys: Keys,
+  seed: Uint8Array,
+  geometry: Geometry,
+): Generator<undefined, Positions, undefined> {
   if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   assertKnown(geometry.hashScheme);
   const positions = blankPositions(keys.length, geometry.hashes);
   for (let from = 0; from < keys.length;) {
+    if (from > 0) yield undefined;
     const to = blockEnd(keys, from);
     locate(to - from === keys.length ? keys : sliceKeys(keys, from, to), seed, geometry, positions, from);
     from = to;

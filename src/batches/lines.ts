@@ -1,0 +1,59 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { ProblemError } from '../errors/problem.js';
+import { isLonger } from './limits.js';
+import type { LineFormat } from './line-input.js';
+import { LongLine } from './long-line.js';
+
+export interface LengthLimits {
+  /** Bytes of one line on the wire. */
+  readonly maxLineBytes: number;
+  /** A longer line stands as an item of more bytes than this (see LongLine); undefined: it is a fault. */
+  readonly cutTo?: number | undefined;
+}
+
+/** A run of decoded lines. `fault`: what is wrong with the line after them; no more lines follow. */
+export interface Lines {
+  readonly lines: string[];
+  readonly fault?: ProblemError;
+}
+
+export function tooLong(maxLineBytes: number): ProblemError {
+  return new ProblemError('VALIDATION_FAILED', `a line has at most ${maxLineBytes} bytes`);
+}
+
+/**
+ * Bytes that hold whole lines, decoded; only the very last line may lack its end. What becomes of a line does not depend on
+ * the run it is in.
+ */
+export function decodeLines(bytes: Buffer, format: LineFormat, limits: LengthLimits): Lines {
+  const ascii = isAscii(bytes);
+  if (!ascii && !isUtf8(bytes)) return decodeOneByOne(bytes, format, limits);
+  const lines = bytes.toString(ascii ? 'latin1' : 'utf8').split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const { maxLineBytes } = limits;
+  const short = bytes.length <= maxLineBytes || !lines.some((line) => isLonger(line, maxLineBytes));
+  return short ? { lines } : decodeOneByOne(bytes, format, limits);
+}
+
+const LF = 0x0a;
+
+/** For lines one of which is too long, or no UTF-8: those before it count. */
+function decodeOneByOne(bytes: Buffer, format: LineFormat, { maxLineBytes, cutTo }: LengthLimits): Lines {
+  const lines: string[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const end = bytes.indexOf(LF, start);
+    const line = bytes.subarray(start, end < 0 ? bytes.length : end);
+    start += line.length + 1;
+    if (line.length > maxLineBytes) {
+      if (cutTo === undefined) return { lines, fault: tooLong(maxLineBytes) };
+      const long = new LongLine(format, cutTo);
+      long.skip(line);
+      lines.push(long.text());
+    } else if (isUtf8(line)) {
+      lines.push(line.toString('utf8'));
+    } else {
+      return { lines, fault: new ProblemError('VALIDATION_FAILED', 'the line is not valid UTF-8') };
+    }
+  }
+  return { lines };
+}

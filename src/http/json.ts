@@ -1,0 +1,48 @@
+import { isAscii } from 'node:buffer';
+import { ProblemError } from '../errors/problem.js';
+import { PORTION, turn } from '../event-loop/turn.js';
+import { jsonErrorAt } from './json-error.js';
+import { hasTooManyParts } from './json-parts.js';
+import { noteWellFormed } from './well-formed.js';
+
+/**
+ * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. What works on
+ * all of a text cannot be cut, but the steps need not be in one turn.
+ */
+export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown> {
+  const large = raw.length > PORTION;
+  if (large && turn.isSpent()) await turn.next();
+  if (hasTooManyParts(raw, mostParts)) {
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `the body has more than ${mostParts} arrays, objects, members and elements in all`,
+    );
+  }
+  if (large && turn.isSpent()) await turn.next();
+  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
+  if (large && turn.isSpent()) await turn.next();
+  const body = valueOf(text);
+  if (body === undefined) {
+    if (large && turn.isSpent()) await turn.next();
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `the body is not valid JSON at character ${jsonErrorAt(text)}`,
+    );
+  }
+  if (typeof body === 'object' && body !== null && !hasUnicodeEscape(text)) noteWellFormed(body);
+  return body;
+}
+
+/** Undefined if the text is no JSON. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** In texts without a backslash, as most are, looking for one is much faster; in texts of backslashes the expression is. */
+function hasUnicodeEscape(text: string): boolean {
+  return text.includes('\\') && /\\u/.test(text);
+}
