@@ -20,9 +20,12 @@ import { createLogger, NestLogger } from './logging/logger.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveDocsPage } from './openapi/docs-page.js';
 import { serveDocument } from './openapi/document.js';
+import { boundsOf } from './overload/bounds.js';
+import { countByCaller } from './overload/caller-hook.js';
+import { Callers } from './overload/callers.js';
 import { Gate } from './overload/gate.js';
-import { InFlight, boundsOf } from './overload/in-flight.js';
-import { useStreamShares } from './overload/share-hook.js';
+import { InFlight } from './overload/in-flight.js';
+import { RouteConfigs } from './overload/route-configs.js';
 import { keepSlotsWhileWorking } from './overload/work-hook.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { useRateLimit } from './rate-limit/rate-limit-hook.js';
@@ -32,7 +35,11 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const logger = createLogger(config);
   const headers = securityHeaders();
   const inFlight = new InFlight(boundsOf(config));
-  const gate = new Gate(inFlight, { headers, logger, maxBodyBytes: config.maxBodyBytes });
+  let isOpen = (): boolean => false;
+  const callers = new Callers(() => isOpen());
+  const routes = new RouteConfigs();
+  const { maxBodyBytes } = config;
+  const gate = new Gate(inFlight, { headers, logger, maxBodyBytes, callers, routes });
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, (error, request, reply) =>
       app.get(ProblemFilter).answer(error, request, reply),
@@ -55,10 +62,13 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers ask without credentials whether they may send them.
   await useCors(server, config.corsOrigins);
-  useAuthentication(server, app.get(Authenticator), app.get(AuditLog));
-  useStreamShares(server);
+  const authenticator = app.get(Authenticator);
+  isOpen = () => authenticator.isOpen;
+  useAuthentication(server, authenticator, app.get(AuditLog));
+  countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
+  routes.watch(server);
   // After CORS, whose own route is for paths of all kinds.
   const refuseOtherMethods = watchMethods(server);
   serveDocument(app);

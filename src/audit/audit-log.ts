@@ -5,12 +5,15 @@ import { show } from '../errors/show.js';
 import { routePattern, type Request } from '../http/request.js';
 import type { KeyView } from '../keys/key.view.js';
 import { LineBudget } from '../logging/line-budget.js';
+import { LineBudgets } from '../logging/line-budgets.js';
 import { RootLogger } from '../logging/logger.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 
 /** Failed authentications that get a line of their own in a minute: who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
+/** Refused admin calls of one principal that do: it may not make another one's calls hard to find. */
+const REFUSED_CALLS_A_MINUTE = 60;
 
 /**
  * Who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They hold ids and
@@ -20,15 +23,26 @@ const FAILURES_A_MINUTE = 60;
 export class AuditLog {
   private readonly logger: Logger;
   private readonly failures = new LineBudget(FAILURES_A_MINUTE, 60_000);
+  private readonly refusedCalls = new LineBudgets(REFUSED_CALLS_A_MINUTE, 60_000);
 
   constructor(@Inject(RootLogger) root: Logger) {
     this.logger = root.child({ audit: true }, { level: root.level === 'silent' ? 'silent' : 'info' });
   }
 
-  /** A call of a route for administrators, allowed or refused; no `status`: its client left before the answer was out. */
+  /**
+   * A call of a route for administrators by one who may call it, whatever came of it; every one has its line. No
+   * `status`: its client left before the answer was out.
+   */
   adminCall(principal: Principal, request: Request, status: number | undefined): void {
-    const call = { ...calledBy(principal), ...called(request), target: targetOf(request) };
-    this.logger.info({ ...call, status }, 'admin call');
+    this.logger.info({ ...adminCall(principal, request), status }, 'admin call');
+  }
+
+  /** One by a principal who may not; `unreported` counts those of that principal that have no line since its last one. */
+  refusedAdminCall(principal: Principal, request: Request, status: number | undefined): void {
+    const unreported = this.refusedCalls.take(principal.id);
+    if (unreported === undefined) return;
+    const call = { ...adminCall(principal, request), status, ...(unreported > 0 && { unreported }) };
+    this.logger.info(call, 'admin call');
   }
 
   /** Credentials that were missing or not taken. `reason` is for operators; the caller is not told it. */
@@ -53,6 +67,10 @@ export class AuditLog {
 
 function calledBy({ id, name }: Actor): object {
   return { principal: { id, name } };
+}
+
+function adminCall(principal: Principal, request: Request): object {
+  return { ...calledBy(principal), ...called(request), target: targetOf(request) };
 }
 
 function called(request: Request): object {

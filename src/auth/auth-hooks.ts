@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditLog } from '../audit/audit-log.js';
 import { discard } from '../http/discard.js';
-import { whenOver } from '../http/exchange-end.js';
-import type { Request } from '../http/request.js';
+import { connectionOf } from '../http/connection.js';
+import type { Reply, Request } from '../http/request.js';
 import type { Authenticator } from './authenticator.js';
 import { authorise } from './authorise.js';
+import type { Principal } from './principal.js';
 import { Unauthenticated } from './unauthenticated.js';
 
 /**
@@ -22,6 +23,14 @@ export function useAuthentication(
     if (error instanceof Unauthenticated) audit.failedAuthentication(request, error.reason);
     return error;
   };
+  const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {
+    // Not on response: Fastify says nothing of an answer whose client left before it was out.
+    connectionOf(request.raw.socket).whenOver(request.raw, (answered) => {
+      const status = answered ? reply.statusCode : undefined;
+      if (allowed) audit.adminCall(principal, request, status);
+      else audit.refusedAdminCall(principal, request, status);
+    });
+  };
   server.decorate('confirmCaller', async (request) => {
     if (!request.principal) return;
     await authenticator.confirm(request.principal).catch((error: unknown) => {
@@ -38,13 +47,13 @@ export function useAuthentication(
     try {
       const principal = await authenticator.authenticate(request.raw.headersDistinct['authorization'] ?? []);
       request.principal = principal;
-      // Not on response: Fastify says nothing of an answer whose client left before it was out.
-      if (access === 'admin') {
-        whenOver(request.raw, reply.raw, (answered) => {
-          audit.adminCall(principal, request, answered ? reply.statusCode : undefined);
-        });
+      let allowed = false;
+      try {
+        authorise(principal, request);
+        allowed = true;
+      } finally {
+        if (access === 'admin') auditCall(principal, request, reply, allowed);
       }
-      authorise(principal, request);
     } catch (error) {
       discard(request.raw);
       throw audited(request, error);

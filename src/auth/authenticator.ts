@@ -19,9 +19,14 @@ export class Authenticator {
     private readonly tokens: TokenVerifier | undefined,
   ) {}
 
+  /** Whether nobody has to say who they are, as far as is known without asking the store. */
+  get isOpen(): boolean {
+    return this.mode === 'none' || (this.mode === 'open' && this.seen === 'no keys');
+  }
+
   /** Throws Unauthenticated, or what the store or the issuer of tokens throws while it cannot be asked. */
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
-    if (this.mode === 'none' || (this.mode === 'open' && (await this.isOpen()))) return ANONYMOUS;
+    if (this.mode === 'none' || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
     // Of two, a proxy before the service may have read the other one.
     if (others.length > 0) throw new Unauthenticated('several Authorization headers');
@@ -59,7 +64,7 @@ export class Authenticator {
    * Whoever makes a key wants it to be asked for: from the first key seen on, the service is open no more, also if that
    * key is revoked. Before the store has said once that there is none, nobody is let in.
    */
-  private async isOpen(): Promise<boolean> {
+  private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;
     try {
       this.note((await this.keys.any()) ? 'keys' : 'no keys');

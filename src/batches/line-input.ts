@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
 import { StreamedBody, type StreamLimits } from '../http/streamed-body.js';
-import type { Slot } from '../overload/in-flight.js';
+import type { Slot } from '../overload/slot.js';
 import { decodeLines, tooLong, type LengthLimits, type Lines } from './lines.js';
 import { LongLine } from './long-line.js';
 

@@ -15,14 +15,14 @@ export class HealthController {
   ) {}
 
   @Get('healthz')
-  @Documented({ access: 'public', summary: 'Is the process alive?' })
+  @Documented({ access: 'public', summary: 'Is the process alive?' }, { probe: true })
   @ApiOkResponse({ type: HealthView })
   health(): HealthView {
     return { status: 'ok' };
   }
 
   @Get('readyz')
-  @Documented({ access: 'public', summary: 'Can requests be served?' })
+  @Documented({ access: 'public', summary: 'Can requests be served?' }, { probe: true })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: UnreadyView, description: 'Not now' })
   async ready(@Res({ passthrough: true }) reply: Reply): Promise<ReadyView | UnreadyView> {

@@ -1,37 +1,27 @@
-import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { toProblem } from '../errors/to-problem.js';
-import { onEveryRequest } from './every-request.js';
+import { connectionOf } from './connection.js';
+import { LINGER_MS } from './discard.js';
 import { nextRequestId } from './request-id.js';
 import type { Headers } from './security-headers.js';
 
-const newest = new WeakMap<Socket, ServerResponse>();
-
-/** Remembers the newest answer of each connection, for `answerClientError`. */
-export function rememberAnswers(server: Server): void {
-  onEveryRequest(server, ({ socket }, response) => newest.set(socket, response));
-}
-
-/**
- * Whether bytes on the bare socket would be taken for a part of an answer that has begun, or for the answer to a request
- * that has come whole: it may have been executed, which an error would deny.
- */
-function isAnswering(socket: Socket): boolean {
-  const response = newest.get(socket);
-  return (
-    response !== undefined && !response.writableFinished && (response.headersSent || response.req.complete)
-  );
-}
-
 /**
  * Answers what is no HTTP request (broken syntax, headers too large or too slow) on the bare socket: Fastify has no
- * request to reply to.
+ * request to reply to. Requests before it that came whole are answered first, since they may have been executed, which an
+ * error in the place of their answers would deny.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
-    socket.destroy();
-    return;
-  }
+  const answer = (): void => {
+    socket.end(problemAnswer(error, headers));
+    // A client may go on sending, or keep its half open.
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+  const isGone = error.code === 'ECONNRESET' || !socket.writable;
+  if (isGone || !connectionOf(socket).endWith(answer)) socket.destroy();
+}
+
+function problemAnswer(error: Error & { code?: string }, headers: Headers): string {
   // The parser's own codes (HPE_…) all mean that the client's bytes are at fault.
   const fault = error.code?.startsWith('HPE_') || error.code?.startsWith('ERR_HTTP_');
   const problem = toProblem(Object.assign(error, fault && { statusCode: 400 }));
@@ -45,5 +35,5 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     'connection: close',
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 
-const LINGER_MS = 5_000;
+/** How long a client may go on sending what nobody reads. */
+export const LINGER_MS = 5_000;
 
 /**
  * Lets a client finish sending a body that nobody reads, because a connection closed at once would be reset before the

@@ -5,8 +5,8 @@ import type { Reply, Request } from './request.js';
 import { nextRequestId } from './request-id.js';
 import type { Headers } from './security-headers.js';
 
-/** Longer than any name, so that a long one is refused as a name and not as a route. */
-const MAX_PARAM_LENGTH = 1_024;
+/** Parameters may be longer than any name, so that a long one is refused as a name and not as a route. */
+export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
 
 type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 
@@ -20,7 +20,7 @@ export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerE
     // Request lines are ours, at debug: see use-request-hooks.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: nextRequestId,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    routerOptions: ROUTER_OPTIONS,
     // Bodies are timed by their readers; streams may take as long as they move.
     requestTimeout: 0,
     // Refused in the hooks, as a problem.

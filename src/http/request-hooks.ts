@@ -5,7 +5,6 @@ import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Lifecycle } from '../health/lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
-import { isProbe } from './probes.js';
 import { requireOneHost } from './one-host.js';
 import { routePattern } from './request.js';
 import type { Headers } from './security-headers.js';
@@ -31,7 +30,7 @@ export function useRequestHooks(
     rules.check(request.headers);
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
-      if (!isProbe(routePattern(request)))
+      if (!request.routeOptions.config.probe)
         throw new ProblemError('OVERLOADED', 'the service is shutting down');
     }
     done();

@@ -32,6 +32,12 @@ declare module 'fastify' {
     streams?: boolean;
     /** The route takes an export file. */
     takesExports?: boolean;
+    /** The route answers an export file. */
+    exports?: boolean;
+    /** The route tells an orchestrator about the service: answered however busy it is, or on its way out. */
+    probe?: boolean;
+    /** The answer is the same for everyone, and one buffer is shared by all that wait for it to be read. */
+    sharedAnswer?: boolean;
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Config } from '../config.js';
 import type { Gate } from '../overload/gate.js';
-import { rememberAnswers } from './client-error.js';
+import { ConnectionLimit } from './connection-limit.js';
 import { discard } from './discard.js';
 import { onEveryRequest } from './every-request.js';
 
@@ -26,10 +26,10 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
     // Asked for in the hooks, and answered with a problem.
     requireHostHeader: false,
   });
-  server.maxConnections = config.maxConnections;
-  rememberAnswers(server);
+  const limit = new ConnectionLimit(config.maxConnections);
+  server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
-  gate.guard(server, handle);
+  gate.guard(server, handle, (socket, busy) => limit.note(socket, busy));
   return server;
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as startTimer } from 'node:timers';
 import type { Config } from '../config.js';
 import { ProblemError } from '../errors/problem.js';
-import type { Slot } from '../overload/in-flight.js';
+import type { Slot } from '../overload/slot.js';
 
 export interface StreamLimits {
   readonly maxStreamBytes: number;
@@ -25,6 +25,8 @@ type StreamSettings = Pick<Config, 'maxStreamBytes' | 'streamIdleMs' | 'streamMi
 
 /** A body that is read while it arrives, by the route that takes it. */
 export class StreamedBody {
+  private excess: ProblemError | undefined;
+
   constructor(
     readonly payload: IncomingMessage,
     private readonly slot?: Slot,
@@ -37,12 +39,13 @@ export class StreamedBody {
 
   /** Says how many bytes of the body are in memory, for the bytes in flight. */
   holds(bytes: number): void {
-    this.slot?.hold(bytes);
+    this.excess = this.slot?.hold(bytes);
   }
 
   /**
    * Chunks as they come, bounded in time and total. Leaves the connection open whatever happens. Throws ProblemError:
-   * REQUEST_TIMEOUT, also when the connection is closed in mid-body, BODY_TOO_LARGE. Read it once.
+   * REQUEST_TIMEOUT, also when the connection is closed in mid-body, BODY_TOO_LARGE, OVERLOADED once its caller's streams
+   * hold too much. Read it once.
    */
   async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {
     const source = this.payload.iterator({ destroyOnReturn: false });
@@ -52,6 +55,7 @@ export class StreamedBody {
       for (;;) {
         const next = await pace.keep(total, within(source.next(), limits.idleMs));
         if (next.done) return;
+        if (this.excess) throw this.excess;
         const chunk = next.value as Buffer;
         const room = limits.maxStreamBytes - total;
         if (chunk.length > room) {

@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
-import { overloaded } from '../overload/refusal.js';
-import type { Slot } from '../overload/in-flight.js';
+import type { Slot } from '../overload/slot.js';
 import { discard } from './discard.js';
 
 export interface WholeBodyOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** Where the bytes are counted that were not reserved by the head, whatever it said. */
+  /** Where the bytes are counted as they come. */
   readonly slot: Slot | undefined;
 }
+
+/** For how long a body is waited for with the request's place held: bodies come within milliseconds of their heads. */
+const PROMPT_MS = 250;
 
 /**
  * All bytes of a body. Throws ProblemError: BODY_TOO_LARGE, REQUEST_TIMEOUT, OVERLOADED. Fastify's own reader knows no
@@ -22,6 +24,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     let bytes = 0;
     const stop = (): void => {
       clearTimeout(timer);
+      clearTimeout(prompt);
       payload.off('data', onData).off('end', onEnd).off('close', onClose);
     };
     const refuse = (problem: ProblemError): void => {
@@ -31,12 +34,16 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > maxBytes) refuse(tooLarge(maxBytes));
-      else if (slot?.cover(bytes) === false) {
-        refuse(overloaded('bytes', slot.bounds.bytes));
-      } else chunks.push(chunk);
+      const problem = bytes > maxBytes ? tooLarge(maxBytes) : slot?.cover(bytes);
+      if (problem) refuse(problem);
+      else chunks.push(chunk);
     };
     const onEnd = (): void => {
+      const problem = slot?.unpark();
+      if (problem) {
+        refuse(problem);
+        return;
+      }
       stop();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
     };
@@ -44,6 +51,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     const timer = setTimeout(() => {
       refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
     }, timeoutMs);
+    const prompt = payload.complete ? undefined : setTimeout(() => slot?.park(), PROMPT_MS);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
     payload.on('error', () => undefined);
     if (Number(payload.headers['content-length']) > maxBytes) refuse(tooLarge(maxBytes));

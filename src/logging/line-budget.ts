@@ -9,6 +9,11 @@ export class LineBudget {
     private readonly spanMs: number,
   ) {}
 
+  /** Whether it is as good as new: its span is over, and no line was left out that would have to be told of. */
+  isUnused(now = performance.now()): boolean {
+    return this.leftOut === 0 && now - this.began >= this.spanMs;
+  }
+
   /** How many were left out since the last line, if there is room for one now; else undefined. */
   take(now = performance.now()): number | undefined {
     if (now - this.began >= this.spanMs) {

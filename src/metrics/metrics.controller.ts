@@ -10,7 +10,7 @@ export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
   @Get()
-  @Documented({ access: 'read', allNames: true, summary: 'Metrics for Prometheus' })
+  @Documented({ access: 'read', allNames: true, summary: 'Metrics for Prometheus' }, { probe: true })
   @ApiProduces('text/plain')
   @ApiOkResponse({ schema: { type: 'string' } })
   scrape(@Res({ passthrough: true }) reply: Reply): Promise<string> {

@@ -21,12 +21,12 @@ interface RouteDoc {
 }
 
 /** Every route of the API: who may use it, what it does and how it fails. */
-export function Documented(doc: RouteDoc): MethodDecorator {
-  return route(doc, {});
+export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator {
+  return route(doc, kind);
 }
 
 /** What a route takes and does, as the server has to know before its handler runs. */
-type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'streams' | 'takesExports'>;
+type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'streams' | 'takesExports' | 'exports' | 'probe'>;
 
 /** The only place that sets a route's configuration, because a second RouteConfig takes the place of the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -37,15 +38,41 @@ const POLICY =
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   // The API's description holds nothing of anyone's, and is looked at before there is a key.
-  const open = { config: { access: 'public' } } as const;
+  const open = { config: { access: 'public', sharedAnswer: true } } as const;
   server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),
   );
   server.get('/docs/', open, (_, reply) => reply.redirect('../docs'));
   server.get('/docs/start.js', open, (_, reply) => reply.type('text/javascript').send(START));
   for (const [name, type] of ASSETS) {
-    server.get(`/docs/${name}`, open, async (_, reply) =>
-      reply.type(type).send(await readFile(join(folder, name))),
-    );
+    const asset = new Asset(join(folder, name));
+    server.get(`/docs/${name}`, open, async (request, reply) => {
+      const { bytes, tag } = await asset.read();
+      void reply.header('etag', tag).header('cache-control', 'no-cache');
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+      return reply.type(type).send(bytes);
+    });
+  }
+}
+
+/** A file, read when it is first asked for, and kept: however many clients take their time over it, there is one copy. */
+class Asset {
+  private content: Promise<{ readonly bytes: Buffer; readonly tag: string }> | undefined;
+
+  constructor(private readonly path: string) {}
+
+  read(): Promise<{ readonly bytes: Buffer; readonly tag: string }> {
+    this.content ??= this.load();
+    return this.content;
+  }
+
+  private async load(): Promise<{ readonly bytes: Buffer; readonly tag: string }> {
+    try {
+      const bytes = await readFile(this.path);
+      return { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+    } catch (error) {
+      this.content = undefined;
+      throw error;
+    }
   }
 }

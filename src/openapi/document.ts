@@ -14,12 +14,12 @@ export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
 
 /** `/openapi.json`, built when first asked for. */
 export function serveDocument(app: NestFastifyApplication): void {
-  let document: string | undefined;
+  let document: Buffer | undefined;
   app
     .getHttpAdapter()
     .getInstance()
-    .get('/openapi.json', { config: { access: 'public' } }, (_, reply) => {
-      document ??= JSON.stringify(buildDocument(app), undefined, 2);
+    .get('/openapi.json', { config: { access: 'public', sharedAnswer: true } }, (_, reply) => {
+      document ??= Buffer.from(JSON.stringify(buildDocument(app), undefined, 2));
       return reply.type('application/json').send(document);
     });
 }

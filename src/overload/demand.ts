@@ -1,36 +1,34 @@
 import type { IncomingMessage } from 'node:http';
-import { isProbe } from '../http/probes.js';
-import type { RequestKind } from './in-flight.js';
+import type { FastifyContextConfig } from 'fastify';
+import type { RequestKind } from './bounds.js';
 
-/** What a request asks for, as far as its head says. */
+/** What a request asks for, as far as its head and its route say. */
 export interface Demand {
   readonly kind: RequestKind;
-  /** Of the body, as announced; the rest is counted as it arrives. */
+  /** Of a JSON body, as announced. */
   readonly bytes: number;
 }
 
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
 
 /**
- * A body that is not JSON is a stream, read in blocks, and counted by what of it is held at a time; so is an export, the
- * other way round. A JSON body above `maxBodyBytes` is refused unread.
+ * A body that is not JSON is a stream where the route takes any, read in blocks, and counted by what of it is held at a
+ * time; so is an export, the other way round. A JSON body above `maxBodyBytes` is refused unread.
  */
-export function demandOf({ url = '', headers }: IncomingMessage, maxBodyBytes: number): Demand {
-  const path = pathOf(url);
-  if (isProbe(path)) return { kind: 'probes', bytes: 0 };
-  if (path.endsWith('/export')) return { kind: 'streams', bytes: 0 };
+export function demandOf(
+  { headers }: IncomingMessage,
+  { probe, exports, streams, takesExports }: FastifyContextConfig,
+  maxBodyBytes: number,
+): Demand {
+  if (probe) return { kind: 'probes', bytes: 0 };
+  if (exports) return { kind: 'streams', bytes: 0 };
   const announced = headers['content-length'];
-  if (announced === undefined && headers['transfer-encoding'] === undefined) {
+  if (announced === '0' || (announced === undefined && headers['transfer-encoding'] === undefined)) {
     return { kind: 'requests', bytes: 0 };
   }
-  const bytes = Number(announced ?? 0);
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-    return { kind: announced === '0' ? 'requests' : 'streams', bytes: 0 };
+    return { kind: streams || takesExports ? 'streams' : 'requests', bytes: 0 };
   }
+  const bytes = Number(announced ?? 0);
   return { kind: 'requests', bytes: bytes > maxBodyBytes ? 0 : bytes };
-}
-
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
 }

@@ -1,14 +1,18 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { CATALOGUE } from '../errors/catalogue.js';
 import type { ProblemBody } from '../errors/problem.js';
 import { discard } from '../http/discard.js';
-import { whenOver } from '../http/exchange-end.js';
+import { connectionOf } from '../http/connection.js';
 import { nextRequestId } from '../http/request-id.js';
 import type { Headers } from '../http/security-headers.js';
+import type { Callers } from './callers.js';
 import { demandOf } from './demand.js';
-import type { Bounded, InFlight } from './in-flight.js';
-import { overloaded } from './refusal.js';
+import type { InFlight } from './in-flight.js';
+import { overloaded, REFUSALS, type Refusal } from './refusal.js';
+import type { RouteConfigs } from './route-configs.js';
+import { Slot } from './slot.js';
 import { assignSlot } from './slots.js';
 import { Turns } from './turns.js';
 
@@ -21,7 +25,12 @@ export interface GateOptions {
   readonly logger: Logger;
   /** Bytes of a JSON body. */
   readonly maxBodyBytes: number;
+  readonly callers: Callers;
+  readonly routes: RouteConfigs;
 }
+
+/** Told whether something is done for a connection. */
+type OnBusy = (socket: Socket, busy: boolean) => void;
 
 /**
  * Stands before the HTTP framework and answers OVERLOADED to what finds no room, by the head alone. Before the
@@ -29,58 +38,68 @@ export interface GateOptions {
  */
 export class Gate {
   private readonly turns = new Turns();
-  private readonly problems: Readonly<Record<Bounded, ProblemBody>>;
+  private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
   private loggedAt = -Infinity;
 
   constructor(
     private readonly inFlight: InFlight,
     private readonly options: GateOptions,
   ) {
-    const problem = (bound: Bounded): ProblemBody => overloaded(bound, inFlight.bounds[bound]).body('');
-    this.problems = {
-      requests: problem('requests'),
-      streams: problem('streams'),
-      probes: problem('probes'),
-      bytes: problem('bytes'),
-    };
+    const refusals = Object.values(REFUSALS).flatMap(({ all, caller }) => [all, caller]);
+    this.problems = new Map(
+      refusals.map((refusal) => [refusal, overloaded(refusal, inFlight.bounds).body('')]),
+    );
   }
 
   /** Lets requests of `server` through to `handle` as there is room. */
-  guard(server: Server, handle: RequestListener): void {
-    const take: RequestListener = (request, response) => this.take(request, response, handle);
+  guard(server: Server, handle: RequestListener, onBusy: OnBusy): void {
+    const take = (request: IncomingMessage, response: ServerResponse, start: () => void): void =>
+      connectionOf(request.socket).begin(request, response, () =>
+        this.take(request, response, start, onBusy),
+      );
+    const plain: RequestListener = (request, response) => {
+      take(request, response, () => handle(request, response));
+    };
     // Other expectations than 100-continue may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
-    server.on('request', take).on('checkExpectation', take);
+    server.on('request', plain).on('checkExpectation', plain);
     // What a client asks before it sends its body: refused, it never does.
     server.on('checkContinue', (request, response) => {
       response.shouldKeepAlive = false;
-      this.take(request, response, () => {
+      take(request, response, () => {
         response.writeContinue();
         handle(request, response);
       });
     });
   }
 
-  private take(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
-    const { kind, bytes } = demandOf(request, this.options.maxBodyBytes);
-    const slot = this.inFlight.admit(kind, bytes);
-    if (typeof slot === 'string') {
+  private take(request: IncomingMessage, response: ServerResponse, start: () => void, onBusy: OnBusy): void {
+    const { socket } = request;
+    const { callers, routes, maxBodyBytes } = this.options;
+    const caller = callers.of(request);
+    const route = routes.of(request);
+    const { kind, bytes } = demandOf(request, route, maxBodyBytes);
+    const onPlace = (held: boolean): void => onBusy(socket, held);
+    const slot = this.inFlight.admit({ kind, bytes, caller, onPlace });
+    if (!(slot instanceof Slot)) {
       this.refuse(request, response, slot);
       return;
     }
     assignSlot(request, slot);
-    whenOver(request, response, () => slot.release());
-    if (kind === 'probes') handle(request, response);
+    // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
+    response.once('prefinish', () => slot.answered(route.sharedAnswer ? 0 : socket.writableLength));
+    connectionOf(socket).whenOver(request, () => slot.over());
+    if (kind === 'probes') start();
     else {
-      this.turns.begin(bytes, () => {
-        if (!request.socket.destroyed) handle(request, response);
+      this.turns.begin(caller, bytes, () => {
+        if (!socket.destroyed) start();
       });
     }
   }
 
-  private refuse(request: IncomingMessage, response: ServerResponse, bound: Bounded): void {
+  private refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
     const requestId = nextRequestId();
     const { status, retryAfter } = CATALOGUE.OVERLOADED;
-    const body = JSON.stringify({ ...this.problems[bound], requestId });
+    const body = JSON.stringify({ ...this.problems.get(refusal), requestId });
     response.writeHead(status, {
       ...this.options.headers,
       'content-type': 'application/problem+json',
@@ -90,10 +109,10 @@ export class Gate {
     });
     response.end(body);
     discard(request);
-    this.log(bound);
+    this.log(refusal);
   }
 
-  private log(bound: Bounded): void {
+  private log({ bound, ofCaller }: Refusal): void {
     const now = performance.now();
     if (now - this.loggedAt < LOG_EVERY_MS) return;
     this.loggedAt = now;
@@ -101,6 +120,7 @@ export class Gate {
       {
         code: 'OVERLOADED',
         bound,
+        ofCaller,
         limit: this.inFlight.bounds[bound],
         refused: this.inFlight.refused(bound),
       },

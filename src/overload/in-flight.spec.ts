@@ -1,111 +1,141 @@
 import { describe, expect, it } from '@jest/globals';
-import { InFlight, Slot, type Bounded, type RequestKind } from './in-flight.js';
+import { BOUNDED, type RequestKind } from './bounds.js';
+import { InFlight } from './in-flight.js';
+import { REFUSALS } from './refusal.js';
+import { Slot } from './slot.js';
 
-const BOUNDS = { requests: 2, streams: 1, probes: 1, bytes: 100 };
+const BOUNDS = { requests: 2, streams: 1, probes: 1, bytes: 100, answers: 100 };
 
-function admitted(inFlight: InFlight, kind: RequestKind, bytes: number): Slot {
-  const slot = inFlight.admit(kind, bytes);
-  if (!(slot instanceof Slot)) throw new Error(`refused by ${slot}`);
+function admit(inFlight: InFlight, kind: RequestKind, caller?: string, bytes = 0) {
+  return inFlight.admit({ kind, bytes, caller });
+}
+
+function admitted(inFlight: InFlight, kind: RequestKind, caller?: string): Slot {
+  const slot = admit(inFlight, kind, caller);
+  if (!(slot instanceof Slot)) throw new Error(`refused by ${slot.bound}`);
   return slot;
 }
 
-const counts = (inFlight: InFlight) =>
-  (['requests', 'streams', 'probes', 'bytes'] satisfies Bounded[]).map((of) => inFlight.count(of));
+const counts = (inFlight: InFlight) => BOUNDED.map((of) => inFlight.count(of));
+const NOTHING = [0, 0, 0, 0, 0];
 
 describe('InFlight', () => {
   it('admits up to each bound, says which one is reached, and counts what it refuses', () => {
     const inFlight = new InFlight(BOUNDS);
-    admitted(inFlight, 'requests', 60);
-    expect(inFlight.admit('requests', 41)).toBe('bytes');
-    admitted(inFlight, 'requests', 40);
-    expect(inFlight.admit('requests', 0)).toBe('requests');
-    admitted(inFlight, 'streams', 0);
-    expect(inFlight.admit('streams', 0)).toBe('streams');
-    admitted(inFlight, 'probes', 0);
-    expect(inFlight.admit('probes', 0)).toBe('probes');
-    expect(counts(inFlight)).toEqual([2, 1, 1, 100]);
-    expect((['requests', 'streams', 'probes', 'bytes'] as const).map((by) => inFlight.refused(by))).toEqual([
-      1, 1, 1, 1,
-    ]);
+    admitted(inFlight, 'requests').cover(60);
+    expect(admit(inFlight, 'requests', undefined, 41)).toBe(REFUSALS.bytes.all);
+    admitted(inFlight, 'requests').cover(40);
+    expect(admit(inFlight, 'requests')).toBe(REFUSALS.requests.all);
+    admitted(inFlight, 'streams');
+    expect(admit(inFlight, 'streams')).toBe(REFUSALS.streams.all);
+    admitted(inFlight, 'probes');
+    expect(admit(inFlight, 'probes')).toBe(REFUSALS.probes.all);
+    expect(counts(inFlight)).toEqual([2, 1, 1, 100, 0]);
+    expect(BOUNDED.map((by) => inFlight.refused(by))).toEqual([1, 1, 1, 1, 0]);
   });
 
   it('takes what has no body while all bytes are taken', () => {
     const inFlight = new InFlight(BOUNDS);
-    admitted(inFlight, 'streams', 0).hold(1_000);
-    expect(inFlight.admit('requests', 1)).toBe('bytes');
-    admitted(inFlight, 'requests', 0);
+    admitted(inFlight, 'streams').hold(1_000);
+    expect(admit(inFlight, 'requests', undefined, 1)).toBe(REFUSALS.bytes.all);
+    admitted(inFlight, 'requests');
+  });
+
+  it('takes no bytes that are only announced', () => {
+    const inFlight = new InFlight(BOUNDS);
+    expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(Slot);
+    expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(Slot);
   });
 });
 
-describe('a slot', () => {
-  it('grows while there is room, and gives all back', () => {
-    const inFlight = new InFlight(BOUNDS);
-    const slot = admitted(inFlight, 'requests', 0);
-    expect(slot.cover(70)).toBe(true);
-    expect(slot.cover(30)).toBe(true);
-    expect(slot.cover(101)).toBe(false);
-    expect(inFlight.refused('bytes')).toBe(1);
-    expect(inFlight.count('bytes')).toBe(70);
-    slot.release();
-    expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
-  });
+describe('one caller’s part', () => {
+  const BOUND = 64;
+  const wide = () => new InFlight({ ...BOUNDS, requests: BOUND, streams: 5 });
 
-  it('counts what a stream holds, as it grows and shrinks', () => {
-    const inFlight = new InFlight(BOUNDS);
-    const slot = admitted(inFlight, 'streams', 0);
-    slot.hold(500);
-    expect(inFlight.count('bytes')).toBe(500);
-    slot.hold(20);
-    expect(inFlight.count('bytes')).toBe(20);
-    slot.release();
-    expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
-  });
-
-  it('is kept until the exchange is over and all work has ended, failed work too', async () => {
-    const inFlight = new InFlight(BOUNDS);
-    const slot = admitted(inFlight, 'requests', 10);
-    let fail: (error: Error) => void = () => undefined;
-    const work = slot.during(() => new Promise((_, reject) => (fail = reject)));
-    slot.release();
-    expect(counts(inFlight)).toEqual([1, 0, 0, 10]);
-    fail(new Error('the store is away'));
-    await expect(work).rejects.toThrow('the store is away');
-    expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
-  });
-
-  it('is taken again by work that begins when the exchange is over, and given back once each time', async () => {
-    const inFlight = new InFlight(BOUNDS);
-    const slot = admitted(inFlight, 'streams', 0);
-    slot.hold(30);
-    slot.release();
-    slot.hold(40);
-    expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
-    await slot.during(async () => expect(counts(inFlight)).toEqual([0, 1, 0, 40]));
-    expect(counts(inFlight)).toEqual([0, 0, 0, 0]);
-  });
-});
-
-describe('a caller’s share of the streams', () => {
-  it('is half of them, rounded up, and given back with each', () => {
-    const inFlight = new InFlight({ ...BOUNDS, streams: 5 });
-    const streams = [0, 1, 2, 3].map(() => admitted(inFlight, 'streams', 0));
-    expect(streams.map((slot) => slot.claim('a'))).toEqual([true, true, true, false]);
-    expect(streams[3]?.claim('b')).toBe(true);
-    expect(inFlight.refused('streams')).toBe(1);
-    streams[0]?.release();
-    const next = admitted(inFlight, 'streams', 0);
-    expect(next.claim('a')).toBe(true);
-    // Work that outlives its sender takes the place again, in the same share.
-    streams[1]?.release();
-    streams[1]?.retain();
-    expect(admitted(inFlight, 'streams', 0).claim('a')).toBe(false);
-  });
-
-  it('is not for requests', () => {
-    const inFlight = new InFlight({ ...BOUNDS, streams: 2 });
-    for (let i = 0; i < BOUNDS.requests; i++) {
-      expect(admitted(inFlight, 'requests', 0).claim('a')).toBe(true);
+  /** Takes requests of each caller in turn until all are refused; how many each has. */
+  function fill(inFlight: InFlight, ...callers: string[]): number[] {
+    const taken = callers.map(() => 0);
+    for (let round = 0; round < BOUND; round++) {
+      callers.forEach((caller, i) => {
+        if (admit(inFlight, 'requests', caller) instanceof Slot) taken[i] = (taken[i] ?? 0) + 1;
+      });
     }
-    expect(admitted(inFlight, 'streams', 0).claim('a')).toBe(true);
+    return taken;
+  }
+
+  it('is half of all places if it is alone, and equal parts leave as much for one more', () => {
+    expect(fill(wide(), 'a')).toEqual([32]);
+    expect(fill(wide(), 'a', 'b')).toEqual([22, 21]);
+    expect(fill(wide(), 'a', 'b', 'c')).toEqual([16, 16, 16]);
+    const inFlight = wide();
+    fill(inFlight, 'a');
+    expect(admit(inFlight, 'requests', 'a')).toBe(REFUSALS.requests.caller);
+    expect(fill(inFlight, 'b')).toEqual([16]);
+  });
+
+  it('is rounded up, so that one place is for whoever comes', () => {
+    const inFlight = wide();
+    for (let i = 0; i < 3; i++) admitted(inFlight, 'streams', 'a');
+    expect(admit(inFlight, 'streams', 'a')).toBe(REFUSALS.streams.caller);
+    expect(admit(new InFlight({ ...BOUNDS, requests: 1 }), 'requests', 'a')).toBeInstanceOf(Slot);
+  });
+
+  it('is nobody’s where nobody is told apart', () => {
+    const inFlight = wide();
+    for (let i = 0; i < BOUND; i++) admitted(inFlight, 'requests');
+  });
+
+  it('is of bytes, too; the largest body finds room for one that holds nothing', () => {
+    const inFlight = new InFlight({ ...BOUNDS, requests: 9, bytes: 64 });
+    const bodies = [0, 1, 2, 3].map(() => admitted(inFlight, 'requests', 'a'));
+    expect(bodies.map((slot) => slot.cover(16)?.message ?? 'covered')).toEqual([
+      'covered',
+      'covered',
+      expect.stringContaining('for one caller no more than are left for others'),
+      expect.stringContaining('64 bytes of bodies'),
+    ]);
+    expect(admitted(inFlight, 'requests', 'b').cover(16)).toBeUndefined();
+    const empty = new InFlight({ ...BOUNDS, bytes: 16 });
+    expect(admitted(empty, 'requests', 'a').cover(16)).toBeUndefined();
+  });
+
+  it('moves with the slot to whose it turns out to be', () => {
+    const inFlight = wide();
+    const slot = admitted(inFlight, 'requests', 'address:192.0.2.1');
+    expect(slot.claim('key:a')).toBeUndefined();
+    expect(slot.caller).toBe('key:a');
+    fill(inFlight, 'key:a');
+    const late = admitted(inFlight, 'requests', 'address:192.0.2.1');
+    expect(late.claim('key:a')?.message).toContain('for one caller');
+    late.release();
+    slot.release();
+    expect(inFlight.count('requests')).toBe(31);
+  });
+
+  it('of answers that nobody reads is half; beyond, its next request is refused, and nobody else’s', () => {
+    const inFlight = new InFlight({ ...BOUNDS, requests: 9 });
+    const first = admitted(inFlight, 'requests', 'a');
+    first.answered(50);
+    const second = admitted(inFlight, 'requests', 'a');
+    second.answered(500);
+    expect(inFlight.count('requests')).toBe(0);
+    expect(admit(inFlight, 'requests', 'a')).toBe(REFUSALS.answers.caller);
+    admitted(inFlight, 'requests', 'b').release();
+    expect(admit(inFlight, 'requests', undefined)).toBe(REFUSALS.answers.all);
+    second.over();
+    expect(inFlight.count('answers')).toBe(50);
+    admitted(inFlight, 'requests', 'a').release();
+    first.over();
+    expect(counts(inFlight)).toEqual(NOTHING);
+  });
+
+  it('is remembered no longer than it holds anything', () => {
+    const inFlight = wide();
+    const slot = admitted(inFlight, 'requests', 'a');
+    slot.cover(10);
+    slot.answered(7);
+    expect(inFlight.callerCount).toBe(1);
+    slot.over();
+    expect(inFlight.callerCount).toBe(0);
   });
 });

@@ -1,7 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Bounded, InFlight } from './in-flight.js';
+import { BOUNDED, type RequestKind } from './bounds.js';
+import type { InFlight } from './in-flight.js';
 
-const REQUEST_KINDS: readonly Bounded[] = ['requests', 'streams', 'probes'];
+const REQUEST_KINDS: readonly RequestKind[] = ['requests', 'streams', 'probes'];
 
 /** What is in flight, the bounds it is held to, and what they have refused, as of each scrape. */
 export function registerOverloadGauges(inFlight: InFlight, registry: Registry): void {
@@ -17,10 +18,18 @@ export function registerOverloadGauges(inFlight: InFlight, registry: Registry): 
   });
   new Gauge({
     name: 'unseen_in_flight_bytes',
-    help: 'Bytes of bodies that requests in flight hold or have announced',
+    help: 'Bytes of bodies that requests in flight hold',
     registers,
     collect() {
       this.set(inFlight.count('bytes'));
+    },
+  });
+  new Gauge({
+    name: 'unseen_unread_answer_bytes',
+    help: 'Bytes of answers that wait in memory for their clients to take them',
+    registers,
+    collect() {
+      this.set(inFlight.count('answers'));
     },
   });
   new Counter({
@@ -30,7 +39,7 @@ export function registerOverloadGauges(inFlight: InFlight, registry: Registry): 
     registers,
     collect() {
       this.reset();
-      for (const bound of [...REQUEST_KINDS, 'bytes' as const]) this.inc({ bound }, inFlight.refused(bound));
+      for (const bound of BOUNDED) this.inc({ bound }, inFlight.refused(bound));
     },
   });
 }

@@ -1,22 +1,48 @@
 import { ProblemError } from '../errors/problem.js';
-import type { Bounded } from './in-flight.js';
+import type { Bounded, Bounds } from './bounds.js';
+
+/** Why there is no room: the bound that is reached, by all together or by one caller's part of it. */
+export interface Refusal {
+  readonly bound: Bounded;
+  readonly ofCaller: boolean;
+}
+
+const refusal = (bound: Bounded) => ({
+  all: { bound, ofCaller: false } satisfies Refusal,
+  caller: { bound, ofCaller: true } satisfies Refusal,
+});
+
+/** All that there are. */
+export const REFUSALS = {
+  requests: refusal('requests'),
+  streams: refusal('streams'),
+  probes: refusal('probes'),
+  bytes: refusal('bytes'),
+  answers: refusal('answers'),
+} satisfies Record<Bounded, Record<'all' | 'caller', Refusal>>;
 
 const WORDS: Readonly<Record<Bounded, string>> = {
-  requests: 'requests are taken at a time (MAX_REQUESTS_IN_FLIGHT)',
-  streams: 'streamed bodies are taken at a time (MAX_STREAMS)',
-  bytes: 'bytes of bodies are taken at a time (MAX_BYTES_IN_FLIGHT)',
+  requests: 'requests are worked on at a time (MAX_REQUESTS_IN_FLIGHT)',
+  streams: 'streamed bodies and exports are taken at a time (MAX_STREAMS)',
   probes: 'probes are taken at a time',
+  bytes: 'bytes of bodies are taken at a time (MAX_BYTES_IN_FLIGHT)',
+  answers: 'bytes of answers wait to be read at a time (MAX_BYTES_IN_FLIGHT)',
 };
 
-/** What a request is told that a bound leaves no room for. It has not been executed. */
-export function overloaded(bound: Bounded, limit: number): ProblemError {
-  return new ProblemError('OVERLOADED', `no more than ${limit} ${WORDS[bound]}`);
+/** What a request is told that finds no room. It has not been executed. */
+export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): ProblemError {
+  const words = `no more than ${bounds[bound]} ${WORDS[bound]}`;
+  return new ProblemError('OVERLOADED', ofCaller ? `${words}${PARTS[bound]}` : words);
 }
 
-/** What a stream is told whose caller has so many already, all that one may have. */
-export function overloadedByCaller(share: number): ProblemError {
-  return new ProblemError(
-    'OVERLOADED',
-    `no more than ${share} streamed bodies and exports of one caller are taken at a time, half of MAX_STREAMS`,
-  );
-}
+const LEFT = ', and for one caller no more than are left for others';
+const HALF = ', and for one caller no more than half of that';
+
+/** What one caller may have of it. */
+const PARTS: Readonly<Record<Bounded, string>> = {
+  requests: LEFT,
+  streams: LEFT,
+  probes: LEFT,
+  bytes: LEFT,
+  answers: HALF,
+};

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Slot } from './in-flight.js';
+import type { Slot } from './slot.js';
 
 const slots = new WeakMap<IncomingMessage, Slot>();
 

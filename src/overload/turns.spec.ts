@@ -7,7 +7,7 @@ const KIB = 1024;
 /** Begins requests with so many bytes of body; a list of those that have been started. */
 function begin(turns: Turns, ...bodies: number[]): number[] {
   const started: number[] = [];
-  bodies.forEach((bytes, i) => turns.begin(bytes, () => started.push(i)));
+  bodies.forEach((bytes, i) => turns.begin(undefined, bytes, () => started.push(i)));
   return started;
 }
 
@@ -37,13 +37,34 @@ describe('Turns', () => {
   it('lets nobody in before those that wait', async () => {
     const turns = new Turns();
     const order: string[] = [];
-    turns.begin(900 * KIB, () => order.push('large'));
-    turns.begin(0, () => order.push('first'));
+    turns.begin('a', 900 * KIB, () => order.push('large'));
+    turns.begin('a', 0, () => order.push('first'));
     await setImmediate();
-    turns.begin(0, () => order.push('second'));
+    turns.begin('a', 0, () => order.push('second'));
     expect(order).toEqual(['large', 'first', 'second']);
     await setImmediate();
-    turns.begin(0, () => order.push('third'));
+    turns.begin('a', 0, () => order.push('third'));
     expect(order).toEqual(['large', 'first', 'second', 'third']);
+  });
+
+  it('shares the bytes of work between callers: who sends little waits for one piece of others’ work', async () => {
+    const turns = new Turns();
+    const order: string[] = [];
+    for (let i = 0; i < 20; i++) turns.begin('greedy', 900 * KIB, () => order.push('greedy'));
+    for (let i = 0; i < 4; i++) turns.begin('modest', KIB, () => order.push('modest'));
+    turns.begin('other', KIB, () => order.push('other'));
+    for (let turn = 0; turn < 3; turn++) await setImmediate();
+    expect(order.slice(0, 6).sort()).toEqual(['greedy', 'modest', 'modest', 'modest', 'modest', 'other']);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    expect(order).toHaveLength(25);
+  });
+
+  it('gives callers who send alike as much each, however many requests they make of it', async () => {
+    const turns = new Turns();
+    const done = { large: 0, small: 0 };
+    for (let i = 0; i < 20; i++) turns.begin('large', 248 * KIB, () => (done.large += 256));
+    for (let i = 0; i < 640; i++) turns.begin('small', 0, () => (done.small += 8));
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    expect(Math.abs(done.large - done.small)).toBeLessThanOrEqual(2 * 256);
   });
 });

@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { callerOf } from '../auth/caller.js';
 import { discard } from '../http/discard.js';
-import { isProbe } from '../http/probes.js';
-import { routePattern, type Request } from '../http/request.js';
+import type { Request } from '../http/request.js';
 import { slotOf } from '../overload/slots.js';
 import type { RateLimit } from './rate-limit.js';
 
 /** Holds callers to the limit, before a body is read; a streamed one counts as one request. After authentication. */
 export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): void {
   server.addHook('onRequest', async (request) => {
-    if (isProbe(routePattern(request))) return;
+    if (request.routeOptions.config.probe) return;
     try {
       await counted(rateLimit, request);
     } catch (error) {

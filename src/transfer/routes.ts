@@ -19,7 +19,10 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
       schema: BINARY,
       description: 'docs/export-format.md. Whole if it has its end; if anything fails, the connection is cut',
     }),
-    Documented({ access: 'admin', summary, codes: ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes] }),
+    Documented(
+      { access: 'admin', summary, codes: ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes] },
+      { exports: true },
+    ),
   );
 }
 

@@ -16,11 +16,11 @@ export async function createFilter(app: TestApp): Promise<string> {
 /** What the service counts as in flight. */
 export function inFlight(app: TestApp): Record<string, number> {
   const counts = app.app.get(InFlight);
-  const kinds = ['requests', 'streams', 'probes', 'bytes'] as const;
+  const kinds = ['requests', 'streams', 'probes', 'bytes', 'answers'] as const;
   return Object.fromEntries(kinds.map((of) => [of, counts.count(of)]));
 }
 
-export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0 };
+export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 0 };
 
 /** Waits for everything to have been given back. */
 export async function untilIdle(app: TestApp): Promise<void> {

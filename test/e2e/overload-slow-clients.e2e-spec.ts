@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MOST_WAITING } from '../../src/http/connection.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';
@@ -106,7 +107,7 @@ describe('a slow or endless client is cut off', () => {
     const call = jsonPost(`${items}/check`, { items: Array.from({ length: 10_000 }, (_, i) => `${i}`) });
     for (const request of [page, call]) {
       const deaf = await client(false);
-      for (let i = 0; i < 200; i++) deaf.send(request);
+      for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
       // Who does not read does not see the end either: it is the service that has to be without the connection.
       await until('the connection to be cut', GONE_MS, async () => {
         return (await connections(app)) === 0;
@@ -153,7 +154,7 @@ it('a client that sips its answers, never pausing for long, is cut off, too', as
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const sipping = await RawClient.connect(app.port, false);
   try {
-    sipping.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(200));
+    sipping.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING));
     let sipped = 0;
     await until('the connection to be cut', GONE_MS, async () => {
       sipped += (sipping.socket.read(16 * KIB) as string | null)?.length ?? 0;

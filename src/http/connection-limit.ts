@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net';
+
+/** The connections of one address. */
+interface Peer {
+  count: number;
+  /** Those that nothing is done for, the longest first. */
+  readonly waiting: Set<Socket>;
+}
+
+/**
+ * How many connections there may be. One more takes the place of another: of the address that has most, that which has
+ * waited longest without anything being done for it, be it for a request, for the rest of one, or for its answer to be
+ * read. If something is done for each of them, the new one is closed.
+ */
+export class ConnectionLimit {
+  private readonly peers = new Map<string, Peer>();
+  private count = 0;
+
+  constructor(private readonly most: number) {}
+
+  add(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    let peer = this.peers.get(address);
+    if (!peer) this.peers.set(address, (peer = { count: 0, waiting: new Set() }));
+    peer.count++;
+    peer.waiting.add(socket);
+    this.count++;
+    socket.once('close', () => this.remove(socket, address));
+    if (this.count > this.most) this.longestWaiting()?.destroy();
+  }
+
+  /** Says whether something is done for a connection. */
+  note(socket: Socket, busy: boolean): void {
+    const waiting = this.peers.get(socket.remoteAddress ?? '')?.waiting;
+    if (busy) waiting?.delete(socket);
+    else if (!socket.destroyed) waiting?.add(socket);
+  }
+
+  private longestWaiting(): Socket | undefined {
+    let largest: Peer | undefined;
+    for (const peer of this.peers.values()) {
+      if (peer.waiting.size > 0 && peer.count > (largest?.count ?? 0)) largest = peer;
+    }
+    const [longest] = largest?.waiting ?? [];
+    // It counts until it is closed, but is no candidate for the next one.
+    if (longest) largest?.waiting.delete(longest);
+    return longest;
+  }
+
+  private remove(socket: Socket, address: string): void {
+    this.count--;
+    const peer = this.peers.get(address);
+    if (!peer) return;
+    peer.waiting.delete(socket);
+    if (--peer.count === 0) this.peers.delete(address);
+  }
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests that may wait on one connection behind the one that is worked on. */
+export const MOST_WAITING = 100;
+
+/** `answered`: whether all of the answer is out; if not, it never can be. */
+type Over = (answered: boolean) => void;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly start: () => void;
+  readonly ends: Over[];
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+export function connectionOf(socket: Socket): Connection {
+  let connection = connections.get(socket);
+  if (!connection) connections.set(socket, (connection = new Connection(socket)));
+  return connection;
+}
+
+/**
+ * A connection's exchanges, in the order of its requests, which are begun one at a time: what is pipelined behind a request that
+ * changes something must wait for its answer (RFC 9112, 9.3.2), and a client that reads no answers has no more than one
+ * made for it.
+ */
+export class Connection {
+  private readonly exchanges: Exchange[] = [];
+  private last: (() => void) | undefined;
+
+  constructor(private readonly socket: Socket) {
+    socket.once('close', () => {
+      for (const exchange of this.exchanges.splice(0)) end(exchange);
+    });
+  }
+
+  /** Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. */
+  begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    if (this.last || this.socket.destroyed) return;
+    if (this.exchanges.length > MOST_WAITING) {
+      this.socket.destroy();
+      return;
+    }
+    const exchange = { request, response, start, ends: [] };
+    this.exchanges.push(exchange);
+    response.once('close', () => this.over(exchange));
+    if (this.exchanges.length === 1) start();
+  }
+
+  /**
+   * Calls `over` once, when an exchange has ended. A response's own `close` is not enough: of requests pipelined on one
+   * connection, only the first has it when the connection breaks.
+   */
+  whenOver(request: IncomingMessage, over: Over): void {
+    const exchange = this.exchanges.find((one) => one.request === request);
+    if (exchange) exchange.ends.push(over);
+    else over(false);
+  }
+
+  /**
+   * Begins nothing more, and calls `last` when what has come whole is answered: at once, if nothing is. False if that
+   * cannot be, because of an answer that has begun to a request that will never be whole.
+   */
+  endWith(last: () => void): boolean {
+    if (this.last) return true;
+    const [first] = this.exchanges;
+    if (first && !first.request.complete && first.response.headersSent) return false;
+    this.last = last;
+    if (!first?.request.complete) last();
+    return true;
+  }
+
+  private over(exchange: Exchange): void {
+    if (this.exchanges[0] !== exchange) return;
+    this.exchanges.shift();
+    end(exchange);
+    // An answer may have been the connection's last: then nothing can be answered any more.
+    if (!this.socket.writable) return;
+    const next = this.exchanges.at(0);
+    if (this.last && !next?.request.complete) this.last();
+    else next?.start();
+  }
+}
+
+function end({ ends, response }: Exchange): void {
+  for (const over of ends) over(response.writableFinished);
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../http/loopback.js';
+
+/** Credentials that are remembered at most; those learnt first are forgotten first. */
+const MOST_KNOWN = 10_000;
+
+/**
+ * Who is counted for a request, known by its head alone: the principal, if its credentials have been taken before, else the
+ * address. Only for counting; whether the credentials are taken is asked again every time.
+ */
+export class Callers {
+  private readonly known = new Map<string, string>();
+
+  /** `isOpen`: whether nobody has to say who they are. */
+  constructor(private readonly isOpen: () => boolean) {}
+
+  /** Undefined without credentials on this machine, where all have one address. */
+  of({ headers, socket }: IncomingMessage): string | undefined {
+    const address = socket.remoteAddress ?? '';
+    if (this.isOpen()) return isLoopback(address) ? undefined : `address:${address}`;
+    const { authorization } = headers;
+    const known = authorization === undefined ? undefined : this.known.get(digest(authorization));
+    return known ?? `address:${address}`;
+  }
+
+  /** Says whose credentials these are. */
+  learn(authorization: string, caller: string): void {
+    const key = digest(authorization);
+    if (this.known.has(key)) return;
+    if (this.known.size >= MOST_KNOWN) {
+      const [oldest] = this.known.keys();
+      if (oldest !== undefined) this.known.delete(oldest);
+    }
+    this.known.set(key, caller);
+  }
+}
+
+/** So that no credentials are kept. */
+function digest(authorization: string): string {
+  return hash('sha256', authorization, 'base64');
+}
