@@ -1,0 +1,101 @@
+/**
+ * Changes the sources one mutation at a time, in a copy of them, and runs the tests that must fail then. `--help` says how.
+ */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { faultsOf, readLists } from '../test/mutations/read-lists.mjs';
+import { ScratchCopy } from '../test/mutations/scratch-copy.mjs';
+
+/** Commands that have passed on the sources as they are. */
+const sound = new Set();
+
+const HELP = `npm run mutate -- [options] [list …]
+
+Applies the mutations of test/mutations/*.diff one at a time to a copy of the sources, and runs the tests that must fail
+then. Ends with 1 if one survives. Without a list: all of them, which takes an hour or two.
+
+  --only TEXT    those whose name or path has the text in it
+  --limit S      seconds that the tests of a mutation may take (default 240): what takes longer counts as killed
+  --check        only that the text of each is once in the sources
+  --lists DIR    a folder with other lists
+  --help         this
+`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: '' },
+    limit: { type: 'string', default: '240' },
+    check: { type: 'boolean', default: false },
+    lists: { type: 'string', default: 'test/mutations' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (values.help) process.stdout.write(HELP);
+else process.exitCode = await main();
+
+async function main() {
+  const root = process.cwd();
+  const all = readLists(resolve(values.lists));
+  const unknown = positionals.filter((list) => !all.some((mutation) => mutation.list === list));
+  const chosen = all.filter(
+    ({ list, name, path }) =>
+      (positionals.length === 0 || positionals.includes(list)) && `${name} ${path}`.includes(values.only),
+  );
+  const faults = [...unknown.map((list) => `there is no list ${list}`), ...faultsOf(chosen, root)];
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) return 1;
+  const live = chosen.filter(({ equivalent }) => equivalent === undefined);
+  console.log(`${live.length} mutations, and ${chosen.length - live.length} that are equivalent`);
+  return values.check ? 0 : tryAll(live, root);
+}
+
+async function tryAll(mutations, root) {
+  const copy = new ScratchCopy(root);
+  process.once('exit', () => copy.remove());
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  const counts = {};
+  for (const mutation of mutations) {
+    const began = performance.now();
+    const { verdict, note } = await tryOne(mutation, copy);
+    counts[verdict] = (counts[verdict] ?? 0) + 1;
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    console.log(`${verdict.padEnd(9)} ${seconds.padStart(6)} s  ${mutation.list}: ${mutation.name}${note}`);
+  }
+  console.log(
+    Object.entries(counts)
+      .map(([verdict, count]) => `${count} ${verdict}`)
+      .join(', '),
+  );
+  return Object.keys(counts).every((verdict) => verdict === 'killed' || verdict === 'timed out') ? 0 : 1;
+}
+
+async function tryOne(mutation, copy) {
+  const limitMs = Number(values.limit) * 1000;
+  for (const command of mutation.killedBy) {
+    const words = wordsOf(command);
+    if (!sound.has(command)) {
+      const outcome = await copy.test(words, limitMs);
+      if (!(outcome?.passed > 0) || outcome.failed) {
+        return {
+          verdict: 'unsound',
+          note: `\n  without a mutation: jest ${command}: ${JSON.stringify(outcome)}`,
+        };
+      }
+      sound.add(command);
+    }
+    const outcome = await copy.mutated(mutation, () => copy.test(words, limitMs));
+    if (!outcome) return { verdict: 'timed out', note: '' };
+    if (outcome.loading || /Error compiling script|SyntaxError/.test(outcome.why ?? '')) {
+      return { verdict: 'unsound', note: `\n  does not load: ${outcome.why}` };
+    }
+    if (outcome.failed) return { verdict: 'killed', note: `\n${' '.repeat(21)}by ${outcome.failed}` };
+  }
+  return { verdict: 'survived', note: `\n${' '.repeat(21)}${mutation.path}: ${mutation.breaks}` };
+}
+
+/** The words of a command; of several in quotation marks, one. */
+function wordsOf(command) {
+  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
+}

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/**
+ * A list is a text of mutations, each as
+ *
+ *   # what the code does then
+ *   breaks: the sentence of the port that it breaks
+ *   killed by: arguments for jest
+ *   @@ path of the source
+ *    lines as in a diff: what begins with a blank or with `-` is there once, what begins with a blank or with `+`
+ *    takes its place
+ *
+ * `killed by` may come more than once, to be run in that order until one fails; one before the first mutation is for those
+ * that have none. `equivalent: why` in the place of `breaks` marks what no caller can see: it is not run.
+ *
+ * @typedef {object} Mutation
+ * @property {string} list
+ * @property {string} name
+ * @property {string} breaks
+ * @property {string[]} killedBy
+ * @property {string | undefined} equivalent
+ * @property {string} path
+ * @property {string} before
+ * @property {string} after
+ */
+
+/** The mutations of a folder's lists, in order. Throws at the first line that says nothing. */
+export function readLists(folder) {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.diff'));
+  return names
+    .sort()
+    .flatMap((name) => readList(basename(name, '.diff'), readFileSync(join(folder, name), 'utf8')));
+}
+
+/** @returns {Mutation[]} */
+function readList(list, text) {
+  const [head, ...blocks] = text.split(/^# /m);
+  const usual = valuesOf(head.split('\n'), 'killed by');
+  return blocks.map((block) => {
+    const [name, ...lines] = block.replace(/\n+$/, '').split('\n');
+    const start = lines.findIndex((line) => line.startsWith('@@ '));
+    const notes = lines.slice(0, start);
+    const changed = lines.slice(start + 1);
+    const own = valuesOf(notes, 'killed by');
+    const [breaks = ''] = valuesOf(notes, 'breaks');
+    const [equivalent] = valuesOf(notes, 'equivalent');
+    if (start < 0 || (breaks === '') === (equivalent === undefined)) {
+      throw new Error(`${list}, “${name}”: wants a path, and what it breaks or why it is equivalent`);
+    }
+    const strange = changed.find((line) => !/^[-+ ]/.test(line) && line !== '');
+    if (strange !== undefined) throw new Error(`${list}, “${name}”: not a line of a diff: ${strange}`);
+    return {
+      ...{ list, name, breaks, equivalent },
+      killedBy: own.length > 0 ? own : usual,
+      path: lines[start].slice(3),
+      before: side(changed, '-'),
+      after: side(changed, '+'),
+    };
+  });
+}
+
+function valuesOf(lines, name) {
+  return lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
+}
+
+/** The lines of a diff with one sign, or none. */
+function side(lines, sign) {
+  return lines
+    .filter((line) => line === '' || line[0] === ' ' || line[0] === sign)
+    .map((line) => `${line.slice(1)}\n`)
+    .join('');
+}
+
+/** What is wrong with mutations, of the sources as they are in `root`: a line each. */
+export function faultsOf(mutations, root) {
+  const seen = new Set();
+  return mutations.flatMap(({ list, name, killedBy, equivalent, path, before, after }) => {
+    const faults = [];
+    const source = readFileSync(join(root, path), 'utf8');
+    const found = source.split(before).length - 1;
+    if (before === '' || found !== 1) faults.push(`its text is in ${path} ${found} times, not once`);
+    if (before === after) faults.push('it changes nothing');
+    if (equivalent === undefined && killedBy.length === 0) faults.push('no test is named that kills it');
+    if (seen.has(`${list}: ${name}`)) faults.push('another of the list has this name');
+    seen.add(`${list}: ${name}`);
+    return faults.map((fault) => `${list}, “${name}”: ${fault}`);
+  });
+}
