@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 
 const COMPILE_MS = 120_000;
 const NOT_COPIED = new Set(['node_modules', 'dist', 'data', 'coverage', '.git']);
@@ -31,10 +31,11 @@ export class ScratchCopy {
     this.folder = mkdtempSync(join(tmpdir(), 'unseen-mutate-'));
     cpSync(root, this.folder, {
       recursive: true,
-      filter: (path) => path === root || !NOT_COPIED.has(basename(path)),
+      filter: (path) => !NOT_COPIED.has(relative(root, path)),
     });
     symlinkSync(resolve(root, 'node_modules'), join(this.folder, 'node_modules'));
     this.temporary = join(this.folder, 'tmp');
+    this.cache = join(this.folder, 'cache');
   }
 
   /** Applies a mutation for as long as `work` takes. The kernel is compiled anew with it. */
@@ -64,7 +65,13 @@ export class ScratchCopy {
     mkdirSync(this.temporary);
     const outcome = join(this.temporary, 'outcome.json');
     // A list of reporters ends at the next option.
-    const options = ['--reporters', join(this.folder, REPORTER), '--runInBand'];
+    const options = [
+      '--reporters',
+      join(this.folder, REPORTER),
+      '--runInBand',
+      '--cacheDirectory',
+      this.cache,
+    ];
     const code = await this.run([...JEST, ...options, ...words], limitMs, {
       OUTCOME: outcome,
       TMPDIR: this.temporary,

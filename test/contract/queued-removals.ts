@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import { Removed, type Filter } from '#store';
+import { discover, items, made, makeFilter, remove } from './calls.js';
+import type { Subject } from './subject.js';
+
+/** More than the cells of a page: two of them share one. */
+const MANY = 1_000;
+
+export function queuedRemovalsContract(subject: Subject): void {
+  const waiting = async (filter: Filter) =>
+    (await subject.store.queue.lease(filter, 10, 60_000, made())).map(({ payload }) => payload);
+
+  describe('a removal that changes nothing', () => {
+    it('leaves an item in the queue that is saturated', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set', semantics: 'multiset' });
+      await discover(
+        store,
+        filter,
+        items(20).map(() => 'a'),
+      );
+      expect(await remove(store, filter, ['a'])).toEqual([Removed.Saturated]);
+      expect(await waiting(filter)).toEqual(['a']);
+    });
+
+    it('leaves an item in the queue whose counters another removal took', async () => {
+      const { store } = subject;
+      // One counter an item, so that the removal of one can take all of another's.
+      const filter = await makeFilter(store, { kind: 'visited-set', errorRate: 0.5, capacity: 10 });
+      expect(filter.geometry.hashes).toBe(1);
+      const other = sharer(filter, 'a');
+      expect(await discover(store, filter, ['a'])).toEqual([1]);
+      expect(await remove(store, filter, [other, 'a'])).toEqual([Removed.Removed, Removed.Absent]);
+      expect(await waiting(filter)).toEqual(['a']);
+    });
+  });
+}
+
+/** Another item with the one counter of `item`. */
+function sharer({ seed, geometry }: Filter, item: string): string {
+  const placeOf = (key: string) => {
+    const { segment, page, cell } = positionsOf([key], seed, geometry);
+    return [segment[0], page[0], cell[0]].join();
+  };
+  const found = items(MANY, 'other').find((key) => placeOf(key) === placeOf(item));
+  if (found === undefined) throw new Error(`none of ${MANY} items shares the counter of ${item}`);
+  return found;
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Operation } from '#store';
+import { CLOCKED_STORES, type Clocked } from '../support/clocked-stores.js';
+import { add, expectRefusal, filterSpec, items, keyed, makeFilter, SEGMENTED } from './calls.js';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+
+/** So long that a record has few other bytes. */
+const FINGERPRINT = 'f'.repeat(1_000);
+const RECORDS_IN_BOUND = 20;
+
+describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kept', ({ open }) => {
+  let clocked: Clocked | undefined;
+  const opened = async (options = {}) => (clocked = await open(options));
+  afterEach(() => clocked?.close());
+
+  /** A made id as it is sent again, made so long ago by the store's clock. */
+  const repeatOf = (id: string, agoMs: number, now: number): Operation => ({
+    ...{ id, origin: 'made', fingerprint: 'request', repeat: true },
+    ...{ madeAt: now - agoMs, deadline: Date.now() + 20_000 },
+  });
+
+  it('a caller’s key: a day and what is left of the next, and no longer', async () => {
+    const { store, jump } = await opened();
+    const filter = await makeFilter(store, { semantics: 'multiset' });
+    const operation = keyed();
+    expect(await add(store, filter, ['a'], operation)).toEqual([1]);
+    for (const hours of [23, 2, 22]) {
+      await jump(hours * HOUR_MS);
+      expect(await add(store, filter, ['a'], operation)).toEqual([1]);
+      await add(store, filter, ['other'], keyed());
+    }
+    await jump(25 * HOUR_MS);
+    await add(store, filter, ['other'], keyed());
+    expect(await add(store, filter, ['a'], operation)).toEqual([0]);
+  });
+
+  it('a made id: a minute, then it is refused; one that was never executed is not refused before', async () => {
+    const { store, jump, now } = await opened();
+    const filter = await makeFilter(store, { semantics: 'multiset' });
+    const id = randomUUID();
+    await jump(SECOND_MS);
+    expect(await add(store, filter, ['a'], { ...repeatOf(id, 0, now()), repeat: false })).toEqual([1]);
+    await jump(59 * SECOND_MS);
+    expect(await add(store, filter, ['a'], repeatOf(id, 59 * SECOND_MS, now()))).toEqual([1]);
+    await jump(2 * SECOND_MS);
+    // Begins a window.
+    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, now()));
+    expect(await add(store, filter, ['a'], repeatOf(id, 61 * SECOND_MS, now()))).toEqual([1]);
+    expect(await add(store, filter, ['b'], repeatOf(randomUUID(), 50 * SECOND_MS, now()))).toEqual([1]);
+    await jump(61 * SECOND_MS);
+    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, now()));
+    await expectRefusal(
+      add(store, filter, ['a'], repeatOf(id, 122 * SECOND_MS, now())),
+      'IDEMPOTENCY_KEY_EXPIRED',
+    );
+  });
+
+  it('records keep to their bound on bytes, the latest of them; a description says for how long', async () => {
+    const { store, jump } = await opened({ maxRecordBytes: RECORDS_IN_BOUND * FINGERPRINT.length });
+    const filter = await makeFilter(store, { semantics: 'multiset' });
+    const operations = items(60).map((id) => ({ ...keyed(id), fingerprint: FINGERPRINT }));
+    /** 1 from its record, 0 if it was executed again. */
+    const again = async (n: number) => (await add(store, filter, [`item ${n}`], operations[n]!))[0];
+    for (const n of operations.keys()) {
+      expect([n, await again(n)]).toEqual([n, 1]);
+      await jump(SECOND_MS);
+      if (n < RECORDS_IN_BOUND) continue;
+      expect([n, await again(n - 3)]).toEqual([n, 1]);
+      expect([n, await again(n - RECORDS_IN_BOUND)]).toEqual([n, 0]);
+    }
+    const { caller, made } = (await store.describe(filter)).recordWindowSeconds;
+    expect(caller).toBeGreaterThanOrEqual(3);
+    expect(caller).toBeLessThan(RECORDS_IN_BOUND);
+    expect(made).toBeGreaterThanOrEqual(60);
+  });
+
+  it('the shortest time that any part of a filter keeps them is told', async () => {
+    const { store, jump } = await opened({ maxRecordBytes: 2 * FINGERPRINT.length });
+    const filter = await makeFilter(store, { segmentation: SEGMENTED });
+    await jump(HOUR_MS);
+    for (const id of items(10)) await add(store, filter, ['a'], { ...keyed(id), fingerprint: FINGERPRINT });
+    expect((await store.describe(filter)).recordWindowSeconds.caller).toBeLessThan(HOUR_MS / 1_000);
+  });
+
+  it('a creation: as long, whatever is made in between', async () => {
+    const { store, jump } = await opened();
+    const [spec, operation] = [filterSpec(), keyed()];
+    const { filter } = await store.create(spec, operation);
+    const generationOf = async () => {
+      const again = await store.create(spec, operation);
+      return [again.created, again.filter.generation];
+    };
+    for (const hours of [0, 0, 25]) {
+      await jump(hours * HOUR_MS);
+      for (let n = 0; n < 3; n++) await store.create(filterSpec(), keyed());
+      expect(await generationOf()).toEqual([true, filter.generation]);
+    }
+    for (const hours of [25, 25]) {
+      await jump(hours * HOUR_MS);
+      await store.create(filterSpec(), keyed());
+    }
+    expect(await generationOf()).toEqual([false, filter.generation]);
+  });
+
+  it('a made id that is older than the records of creations is refused, and makes nothing', async () => {
+    const { store, jump, now } = await opened();
+    await jump(HOUR_MS);
+    const spec = filterSpec();
+    const late: Operation = repeatOf(randomUUID(), HOUR_MS, now());
+    await expectRefusal(store.create(spec, late), 'IDEMPOTENCY_KEY_EXPIRED');
+    await expectRefusal(store.open(spec.name, spec.kind, { fresh: true }), 'FILTER_NOT_FOUND');
+  });
+});

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import { add, check, deadline, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
+import type { Subject } from './subject.js';
+
+const ROOMY = { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED } as const;
+
+export function roomContract(subject: Subject): void {
+  describe('FILTER_FULL, counted', () => {
+    it.each(['set', 'multiset'] as const)(
+      'each item once, however often it is in a batch: %s',
+      async (semantics) => {
+        const { store } = subject;
+        const filter = await makeFilter(store, { ...ROOMY, semantics });
+        const crowd = items(200).flatMap((key) => [key, key]);
+        expect(await add(store, filter, crowd)).toEqual(crowd.map((_, i) => (i % 2 === 0 ? 1 : 0)));
+        await expectRefusal(add(store, filter, ['one more', 'one more']), 'FILTER_FULL');
+        expect(await check(store, filter, ['one more'])).toEqual([0]);
+      },
+    );
+
+    it('with what another store has added, a moment ago at the latest', async () => {
+      const { name } = await makeFilter(subject.store, ROOMY);
+      const other = await subject.harness.open();
+      const [own, theirs] = [await subject.store.open(name, 'filter'), await other.open(name, 'filter')];
+      await add(subject.store, own, ['seen']);
+      await add(other, theirs, items(190));
+      await sleep(1_100);
+      await expectRefusal(add(subject.store, own, items(20, 'more')), 'FILTER_FULL');
+    });
+  });
+
+  describe('a standard filter', () => {
+    it('has no counters to take from, and says so', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { type: 'standard' });
+      await add(store, filter, ['a']);
+      const positions = positionsOf(['a'], filter.seed, filter.geometry);
+      await expect(store.counters.remove(filter, positions, made())).rejects.toThrow(TypeError);
+      await expect(store.counters.count(filter, positions, deadline())).rejects.toThrow(TypeError);
+      expect(await check(store, filter, ['a'])).toEqual([1]);
+    });
+  });
+}
