@@ -8,6 +8,7 @@ import { errorRateContract } from './error-rate.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
+import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { queueContract } from './queue.js';
 import { recordWindowContract } from './record-window.js';
@@ -34,6 +35,7 @@ export function storeContract<H extends StoreHarness>(
     afterAll(() => subject.tearDown());
 
     lifeCycleContract(subject);
+    listsContract(subject);
     cellsContract(subject);
     noFalseNegativesContract(subject);
     errorRateContract(subject);

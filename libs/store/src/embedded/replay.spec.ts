@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { open } from 'lmdb';
+import type { Filter } from '../store.js';
+import type { EmbeddedStore } from './embedded-store.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+/** The library has it, its types do not. */
+interface Environment {
+  backup(path: string, compact: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A copy of the directory of an open store: nothing in it was checkpointed at the end. */
+async function copyLive(name: string): Promise<string> {
+  const dataDir = await bench.dataDir();
+  const environment = open({ path: join(dataDir, 'data.mdb'), noSubdir: true }) as unknown as Environment;
+  const directory = join(dataDir, name);
+  await environment.backup(join(directory, 'data.mdb'), false);
+  await environment.close();
+  return directory;
+}
+
+/** All that is to be the same in a copy. */
+async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> {
+  const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
+  const segments = [...Array(filter.geometry.segments).keys()];
+  const cells = await Promise.all(segments.map((segment) => store.segmentBytes(filter, segment)));
+  return { stats, cells: cells.map((bytes) => Buffer.from(bytes).toString('base64')) };
+}
+
+describe('a start after a crash', () => {
+  it.each([
+    { name: 'with nothing but a journal', checkpointBytes: 2 ** 30 },
+    { name: 'with blocks, and a journal that goes on from them', checkpointBytes: 10_000 },
+  ])('makes adds and removals again, each once: $name', async ({ checkpointBytes }) => {
+    const store = await bench.open({ checkpointBytes });
+    const filter = await createFilter(store, { semantics: 'multiset' });
+    for (let round = 0; round < 6; round++) {
+      for (let batch = 0; batch < 10; batch++) {
+        const from = (round * 10 + batch) * 50;
+        await store.counters.add(filter, positions(filter, keys(100, from)), operation());
+        await store.counters.remove(filter, positions(filter, keys(60, from)), operation());
+      }
+      const wanted = await contents(store, filter);
+      const dataDir = await copyLive(`copy-${round}`);
+      // Opened twice: what was made again at the first start must be there at the second.
+      for (let start = 0; start < 2; start++) {
+        const copy = await bench.open({ dataDir });
+        expect(await contents(copy, await copy.open(filter.name, filter.kind))).toEqual(wanted);
+        await copy.close();
+      }
+    }
+  });
+});
