@@ -1,9 +1,10 @@
+import { StoreError } from '../errors.js';
 import { keyExpired, keyReused } from '../refusals.js';
 import type { Operation } from '../store.js';
 import type { Database } from './database.js';
-import { DamagedRow } from './table.js';
 import type { KeyRange } from './keys.js';
 import type { RecordScope, RecordWindow } from './record-window.js';
+import { DamagedRow } from './table.js';
 import type { Verb } from './verbs.js';
 
 /** An operation inside its scope. `subject` is part of its identity where the scope is the names: the name. */

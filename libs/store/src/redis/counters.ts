@@ -168,10 +168,6 @@ export class RedisCounters implements Counters {
   }
 }
 
-function assertCounting(filter: RedisFilter): void {
-  if (filter.type !== 'counting') throw new TypeError(`filter ${filter.name} has no counters`);
-}
-
 const shapeOf = (geometry: Geometry) => ({ hashes: geometry.hashes, wide: isWide(geometry) });
 
 const addField = (operation: Operation, chunk: number) => `add:${operation.id}:${chunk}`;
