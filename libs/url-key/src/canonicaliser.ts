@@ -21,14 +21,19 @@ export interface UrlCanonicaliser {
 
 /** Compiles a profile, as normaliseProfile gives it, to a function. Done once per visited set, not per URL. */
 export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser {
-  return compileWith(profile, (url, base) => scanCanonical(url) ?? parseCanonical(url, base));
+  const { keepFragments } = profile;
+  return compileWith(
+    profile,
+    (url, base) => scanCanonical(url, keepFragments) ?? parseCanonical(url, base, keepFragments),
+  );
 }
 
 /** The same without the fast path, for the tests that compare the two. */
 export function compileWithoutScan(profile: NormalisedUrlProfile): UrlCanonicaliser {
-  return compileWith(profile, parseCanonical);
+  return compileWith(profile, (url, base) => parseCanonical(url, base, profile.keepFragments));
 }
 
+/** `strictKey` gives keys of the base profile `strict`, with the fragments that the profile keeps. */
 function compileWith(
   profile: NormalisedUrlProfile,
   strictKey: (url: string, base?: string) => string | InvalidUrl,

@@ -13,35 +13,43 @@ const ESCAPE_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) 
   return UNRESERVED.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** An escape, a stray `%`, or a character that no URI may contain (S8). The apostrophe may: it is a sub-delimiter. */
-const NEEDS_WORK = /%(?:[0-9A-Fa-f]{2})?|["<>[\]\\^`{|}]|[^!-~]/gu;
-
 /** Nothing to do, as for most components. Much cheaper to find out than a replacement that replaces nothing. */
 const NEEDS_NONE = /^[\w\-.~!$&'()*+,;=:@/?#]*$/;
 
-function canonicalEscape(match: string): string {
-  if (match === '%') return '%25';
-  if (match.startsWith('%')) return ESCAPE_OF_BYTE[Number.parseInt(match.slice(1), 16)] ?? match;
-  const code = match.charCodeAt(0);
-  return code < 0x80 ? (ESCAPE_OF_BYTE[code] ?? match) : encodeURIComponent(match);
-}
+/** What `encodeURI` makes of an escape: it escapes the percent sign once more. */
+const ESCAPE_ESCAPED = /%25[0-9A-Fa-f]{2}/g;
+
+/** What it was meant to be, for both cases of each digit. */
+const CANONICAL = new Map(
+  Array.from('0123456789abcdefABCDEF').flatMap((high, _, digits) =>
+    digits.map((low) => [`%25${high}${low}`, ESCAPE_OF_BYTE[Number.parseInt(high + low, 16)] ?? '']),
+  ),
+);
 
 /**
  * The component with its escapes in canonical form. `text` is well-formed Unicode.
  *
- * One pass, so `%2541` stays `%2541`: the result is not decoded again. A second call changes nothing.
+ * `encodeURI` escapes what no URI may contain (S8) and every percent sign, the stray ones (S5) for good; it leaves the
+ * apostrophe, a sub-delimiter. What was an escape is then put back in its canonical form. Each once, so `%2541` stays
+ * `%2541`: the result is not decoded again. A second call changes nothing.
  */
 export function canonicalEscapes(text: string): string {
-  return NEEDS_NONE.test(text) ? text : text.replace(NEEDS_WORK, canonicalEscape);
+  if (NEEDS_NONE.test(text)) return text;
+  const escaped = encodeURI(text);
+  if (!text.includes('%')) return escaped;
+  return escaped.replace(ESCAPE_ESCAPED, (match) => CANONICAL.get(match) ?? match);
 }
 
 /** A reserved character written plainly, `+` apart. */
 const RESERVED = /[!$&'()*,;=:@/?]/g;
+
+const HAS_NONE = /^[^!$&'()*,;=:@/?+]*$/;
 
 /**
  * One query name or value under form encoding: `+` is a space, and an escaped reserved character is the same as the plain
  * one. Expects and gives canonical escapes; a byte is never decoded, only written one way.
  */
 export function formEscapes(text: string): string {
+  if (HAS_NONE.test(text)) return text;
   return text.replace(RESERVED, (char) => ESCAPE_OF_BYTE[char.charCodeAt(0)] ?? char).replaceAll('+', '%20');
 }

@@ -17,6 +17,7 @@ function randomProfile(): NormalisedUrlProfile {
   const base = random() < 0.5 ? 'safe' : 'strict';
   const spec: Record<string, unknown> = { base };
   for (const name of SWITCHES) spec[name] = random() < 0.35 && !(name === 'sortValues' && base === 'strict');
+  if (spec['dropFragments']) spec['keepFragments'] = false;
   for (const name of NAME_LISTS) {
     if (random() < 0.15) spec[name] = ['id', ...PARAM_NAMES.filter(() => random() < 0.4)];
   }
@@ -25,9 +26,12 @@ function randomProfile(): NormalisedUrlProfile {
 
 const safe = normaliseProfile('safe');
 const strict = normaliseProfile('strict');
-const everySwitch = normaliseProfile(Object.fromEntries(SWITCHES.map((name) => [name, true])));
+/** Every switch but one of the two that contradict each other. */
+const everySwitch = ['dropFragments', 'keepFragments'].map((without) =>
+  normaliseProfile(Object.fromEntries(SWITCHES.map((name) => [name, name !== without]))),
+);
 const profiles = [
-  ...[safe, strict, everySwitch],
+  ...[safe, strict, ...everySwitch],
   ...SWITCHES.map((name) => normaliseProfile({ [name]: true })),
   ...Array.from({ length: 60 }, randomProfile),
 ].map((profile) => ({ profile, fast: compileProfile(profile).key, slow: compileWithoutScan(profile).key }));
@@ -56,7 +60,9 @@ function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string
   if (typeof key !== 'string') return undefined;
   if (!/^https?:\/\/[!-~]+$/.test(key)) return fault('not ASCII');
   if (fast(key) !== key || slow(key) !== key) return fault('not its own key');
-  if (new URL(key).href !== key) return fault('not as the parser writes it');
+  // Of names beyond ASCII the built-in parser has views of its own, by its version.
+  if (!key.includes('xn--') && new URL(key).href !== key)
+    return fault('not as the built-in parser writes it');
   return undefined;
 }
 
@@ -65,6 +71,22 @@ function meaningOf(component: string): [bytes: string, reserved: string] {
   const escapes = /%([0-9a-f]{2})/gi;
   const bytes = component.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return [bytes, component.replace(escapes, '').replace(/[^!$&'()*+,;=:@/?#]/g, '')];
+}
+
+/** As the built-in parser reads it; undefined if it refuses. */
+function parsed(url: string): string | undefined {
+  try {
+    const { href, protocol } = new URL(url);
+    return /^https?:$/.test(protocol) ? href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function partsOf(href: string): unknown[] {
+  const { protocol, username, password, hostname, port, pathname, search } = new URL(href);
+  const meanings = [username, password, pathname, search].map(meaningOf);
+  return [protocol, hostname.replace(/(?<!\.)\.$/, ''), port, ...meanings];
 }
 
 describe(`every key, seed ${seed}`, () => {
@@ -93,60 +115,31 @@ describe(`every key, seed ${seed}`, () => {
     for (const times of Object.values(tally)) expect(times).toBeGreaterThan(count / 20);
   });
 
-  it('stands for the same bytes and the same delimiters as the URL itself', () => {
+  it('stands for what the built-in parser reads: the same host, bytes and delimiters', () => {
     const { key } = compileProfile(strict);
     const faults: unknown[] = [];
+    let compared = 0;
     for (let i = 0; i < count; i++) {
       const url = randomUrl();
       const own = key(url);
-      if (typeof own !== 'string') continue;
-      const [before, after] = [new URL(url), new URL(own)];
-      // What the parser of older Nodes leaves undone; see parse.ts.
-      if (/\/\.\.?(?:\/|$)/.test(before.pathname)) continue;
-      const given = [meaningOf(before.pathname), meaningOf(before.search)];
-      const kept = [meaningOf(after.pathname), meaningOf(after.search)];
-      if (JSON.stringify(given) !== JSON.stringify(kept)) faults.push({ url, own, given, kept });
+      const given = parsed(url);
+      if (given === undefined || typeof own !== 'string') {
+        // What else is refused: hosts of dots, long ones, lone surrogates. On names beyond ASCII versions differ.
+        const agreed =
+          typeof own === 'string'
+            ? own.includes('xn--')
+            : given === undefined || own.reason !== 'invalid host' || given.includes('xn--');
+        if (!agreed) faults.push({ url, own, given });
+        continue;
+      }
+      // What the parser of older Nodes leaves undone (ada-url/ada#935).
+      if (given.includes('xn--') || /\/\.\.?(?:\/|$)/.test(new URL(given).pathname)) continue;
+      compared++;
+      const [before, after] = [partsOf(given), partsOf(own)];
+      if (JSON.stringify(before) !== JSON.stringify(after)) faults.push({ url, own, before, after });
     }
     expect(faults.slice(0, 5)).toEqual([]);
-  });
-
-  it('takes about linear time, whatever the URL', () => {
-    const { key } = compileProfile(everySwitch);
-    const started = performance.now();
-    for (const start of [
-      '',
-      'http:',
-      'http://',
-      'http://a',
-      'http://a/',
-      'http://a/?',
-      'http://a/#!',
-      'http://u@',
-    ]) {
-      for (const part of [
-        ' ',
-        '%',
-        ':',
-        '@',
-        '/',
-        '.',
-        '-',
-        'a.',
-        'a-',
-        '[',
-        '/.',
-        '/..',
-        '%2e/',
-        '&',
-        ';',
-        '\t',
-        '(S(',
-      ]) {
-        const url = start + part.repeat(30_000);
-        for (const end of ['', '|', ' \ud800', 'index.html', ';jsessionid=1']) key(url + end);
-      }
-    }
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(compared).toBeGreaterThan(count / 3);
   });
 });
 

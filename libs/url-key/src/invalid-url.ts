@@ -1,6 +1,7 @@
 /**
  * Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code.
  *
+ * `host too long` is one of more than 253 bytes, or with a label of more than 63, after IDNA and without a trailing dot.
  * `too long` is for whoever bounds the length of a URL; `key` itself takes any.
  */
 export const INVALID_URL_REASONS = [
@@ -10,6 +11,7 @@ export const INVALID_URL_REASONS = [
   'scheme not http or https',
   'no host',
   'invalid host',
+  'host too long',
   'invalid port',
   'invalid base',
   'too long',

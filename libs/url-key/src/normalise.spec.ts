@@ -16,6 +16,10 @@ describe('a profile normalised', () => {
       { base: 'safe', version: 1 },
     ],
     [{ stripWww: true }, { base: 'safe', version: 1, stripWww: true }],
+    [
+      { keepFragments: true, dropFragments: false },
+      { base: 'safe', version: 1, keepFragments: true },
+    ],
     [{ stripTracking: true }, { base: 'safe', version: 1, stripTracking: true, trackingVersion: 1 }],
     [
       { stripTracking: true, trackingVersion: 1 },
@@ -102,6 +106,7 @@ describe('a profile refused', () => {
     [{ trackingVersion: 1 }, 'trackingVersion is 1: must be absent unless stripTracking is true'],
     [{ stripTracking: true, trackingVersion: 2 }, 'trackingVersion is 2: must be 1'],
     [{ base: 'strict', sortValues: true }, "sortValues is true: must be false with base 'strict'"],
+    [{ keepFragments: true, dropFragments: true }, 'keepFragments is true: must be false with dropFragments'],
     [{ dropParams: 'a' }, 'dropParams is "a": must be an array of at most 1000 names'],
     [{ dropParams: null }, 'dropParams is null'],
     [{ dropParams: { length: 1 } }, 'dropParams is an object'],

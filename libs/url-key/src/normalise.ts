@@ -28,11 +28,7 @@ export function normaliseProfile(input: unknown): NormalisedUrlProfile {
   const base = given.has('base') ? oneOf('base', given.get('base'), BASES) : 'safe';
   const version = given.has('version') ? oneOf('version', given.get('version'), [1] as const) : 1;
   const on = SWITCHES.filter((name) => given.has(name) && isOn(name, given.get(name)));
-  if (base === 'strict' && on.includes('sortValues')) {
-    throw new InvalidUrlProfileError(
-      "sortValues is true: must be false with base 'strict', which does not sort by name",
-    );
-  }
+  refuseContradictions(base, on);
   const switches: { [name in (typeof SWITCHES)[number]]?: true } = Object.fromEntries(
     on.map((name) => [name, true]),
   );
@@ -45,6 +41,17 @@ export function normaliseProfile(input: unknown): NormalisedUrlProfile {
     ...nameList('dropParams', given, form),
     ...nameList('keepParams', given, form),
   };
+}
+
+function refuseContradictions(base: NormalisedUrlProfile['base'], on: readonly string[]): void {
+  if (base === 'strict' && on.includes('sortValues')) {
+    throw new InvalidUrlProfileError(
+      "sortValues is true: must be false with base 'strict', which does not sort by name",
+    );
+  }
+  if (on.includes('keepFragments') && on.includes('dropFragments')) {
+    throw new InvalidUrlProfileError('keepFragments is true: must be false with dropFragments');
+  }
 }
 
 /** The object's own properties; a Map, so that no name can reach a prototype. */

@@ -1,89 +1,127 @@
 import { canonicalEscapes } from './escapes.js';
-import { InvalidUrl, type InvalidUrlReason, invalidUrl } from './invalid-url.js';
+import { canonicalHost } from './host.js';
+import { InvalidUrl, invalidUrl } from './invalid-url.js';
+
+/** A URL of http or https in its parts, each in canonical form. */
+interface Parts {
+  /** With its colon. */
+  readonly scheme: string;
+  /** Userinfo (S3), host and port. */
+  readonly authority: string;
+  /** With its leading slash. */
+  readonly path: string;
+  /** Without the question mark; empty is as good as none (S10). */
+  readonly query: string;
+  /** Without the hash. */
+  readonly fragment: string;
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * The slow path: the key under the base profile `strict`, by way of the built-in parser (S2).
+ * The slow path: the key under the base profile `strict`, read as the URL standard reads http and https (S2). Of the
+ * fragments those go that only point into a page (S12), or none with `keepFragments`.
  *
  * A relative `url` is resolved against `base`. A base that is itself unusable matters only to a URL that needs one.
  */
-export function parseCanonical(url: string, base?: string): string | InvalidUrl {
+export function parseCanonical(url: string, base?: string, keepFragments = false): string | InvalidUrl {
+  const parts = read(url, base);
+  if (parts instanceof InvalidUrl) return parts;
+  const { scheme, authority, path, query, fragment } = parts;
+  const kept = fragment !== '' && (keepFragments || /^[!/]/.test(fragment));
+  return `${scheme}//${authority}${path}${query && `?${query}`}${kept ? `#${fragment}` : ''}`;
+}
+
+function read(url: string, base: string | undefined): Parts | InvalidUrl {
   if (!url.isWellFormed()) return invalidUrl('lone surrogate');
-  const parsed = resolve(url, base);
-  if (parsed === undefined) return invalidUrl(reasonOfFailure(url, base));
-  const { href } = parsed;
-  if (!isHttp(href)) return invalidUrl('scheme not http or https');
-
-  // The first slash after the scheme and at least one character of a host; the parser has put it there if need be.
-  const pathAt = href.indexOf('/', 'http://h'.length);
-  const authority = canonicalAuthority(href.slice(0, pathAt));
-  if (authority === undefined) return invalidUrl('no host');
-  return authority + withoutDotSegments(canonicalEscapes(keptParts(href, pathAt)));
-}
-
-function resolve(url: string, base: string | undefined): URL | undefined {
-  if (base === undefined) return tryParse(url);
-  return (base.isWellFormed() ? tryParse(url, base) : undefined) ?? tryParse(url);
-}
-
-/**
- * Asks first: an exception costs some 10 µs, a hundred times as much, and callers decide how many URLs are bad. But only
- * about ASCII: once optimised, `URL.canParse` of Node 20 takes the bytes of a Latin-1 string for UTF-8 and refuses
- * `http://bücher.de/`.
- */
-function tryParse(url: string, base?: string): URL | undefined {
-  if (isAscii(url) && (base === undefined || isAscii(base))) {
-    // An explicit undefined costs as much as the parser itself.
-    if (base === undefined) return URL.canParse(url) ? new URL(url) : undefined;
-    return URL.canParse(url, base) ? new URL(url, base) : undefined;
+  const text = withoutBlanks(url);
+  const scheme = SCHEME.exec(text)?.[0].toLowerCase();
+  if (scheme !== undefined && !(scheme in DEFAULT_PORTS)) return invalidUrl('scheme not http or https');
+  const rest = text.slice(scheme?.length);
+  const from = base === undefined ? undefined : read(base, undefined);
+  if (scheme === undefined) {
+    if (from === undefined) return invalidUrl(text === '' ? 'empty' : 'not absolute');
+    return from instanceof InvalidUrl ? invalidUrl('invalid base') : readRelative(rest, from);
   }
-  try {
-    return new URL(url, base);
-  } catch {
-    return undefined;
-  }
+  // `http:a` is relative to a base of http.
+  const related = from !== undefined && !(from instanceof InvalidUrl) && from.scheme === scheme;
+  return related ? readRelative(rest, from) : readAbsolute(scheme, rest);
 }
 
-function isAscii(text: string): boolean {
-  return !/[^\0-\x7f]/.test(text);
+/** Without the blanks and controls at both ends, and without tabs and line ends wherever they are. */
+function withoutBlanks(url: string): string {
+  let start = 0;
+  let end = url.length;
+  while (start < end && url.charCodeAt(start) <= 0x20) start++;
+  while (end > start && url.charCodeAt(end - 1) <= 0x20) end--;
+  return url.slice(start, end).replace(/[\t\n\r]+/g, '');
 }
 
-function isHttp(href: string): boolean {
-  return href.startsWith('https:') || href.startsWith('http:');
+function readAbsolute(scheme: string, text: string): Parts | InvalidUrl {
+  const rest = text.replace(/^[/\\]+/, '');
+  const end = rest.search(/[/\\?#]|$/);
+  const authority = canonicalAuthority(scheme, rest.slice(0, end));
+  if (authority instanceof InvalidUrl) return authority;
+  const { path, query = '', fragment } = split(rest.slice(end));
+  return { scheme, authority, path: canonicalPath(path), query: canonicalQuery(query), fragment };
 }
 
-/**
- * Scheme, userinfo (S3), host and port as the parser wrote them, less one trailing dot of the host (S4). Of two trailing
- * dots none is removed: such a name cannot be resolved, and removing one would make a key that is not its own key.
- *
- * Undefined: a host of nothing but dots.
- */
-function canonicalAuthority(authority: string): string | undefined {
-  if (!authority.includes('@') && !authority.includes('.:') && !authority.endsWith('.')) return authority;
-  const hostAt = Math.max(authority.indexOf('//') + 2, authority.indexOf('@') + 1);
-  const host = authority.slice(hostAt);
-  if (/^\.+(?::|$)/.test(host)) return undefined;
-  return canonicalEscapes(authority.slice(0, hostAt)) + host.replace(/(?<!\.)\.(?=(?::\d+)?$)/, '');
+function readRelative(text: string, base: Parts): Parts | InvalidUrl {
+  if (/^[/\\]{2}/.test(text)) return readAbsolute(base.scheme, text);
+  const { path, query, fragment } = split(text);
+  if (path === '')
+    return { ...base, query: query === undefined ? base.query : canonicalQuery(query), fragment };
+  const directory = /^[/\\]/.test(path) ? '' : base.path.slice(0, base.path.lastIndexOf('/') + 1);
+  return { ...base, path: canonicalPath(directory + path), query: canonicalQuery(query ?? ''), fragment };
 }
 
-/** Path, query and fragment, without an empty query (S10) and without a fragment that only points into a page (S12). */
-function keptParts(href: string, pathAt: number): string {
-  const hash = href.indexOf('#', pathAt);
-  const fragmentAt = hash === -1 ? href.length : hash;
-  const emptyQuery = href.indexOf('?', pathAt) === fragmentAt - 1;
-  const pathAndQuery = href.slice(pathAt, emptyQuery ? fragmentAt - 1 : fragmentAt);
-  return /^#[!/]/.test(href.slice(fragmentAt, fragmentAt + 2))
-    ? pathAndQuery + href.slice(fragmentAt)
-    : pathAndQuery;
+/** What follows an authority. The fragment is canonical. */
+function split(text: string): { path: string; query?: string; fragment: string } {
+  const hash = text.indexOf('#');
+  const fragment = hash === -1 ? '' : canonicalEscapes(text.slice(hash + 1));
+  const rest = hash === -1 ? text : text.slice(0, hash);
+  const question = rest.indexOf('?');
+  if (question === -1) return { path: rest, fragment };
+  return { path: rest.slice(0, question), query: rest.slice(question + 1), fragment };
 }
 
-/**
- * The parser has resolved dot segments, but not all: up to Ada 3.2.2 (Node 20) it leaves those after a segment like `.a`
- * (ada-url/ada#935). Done here, so that a key does not depend on the version of Node.
- */
-function withoutDotSegments(text: string): string {
-  if (!text.includes('/.') || !DOT_SEGMENT.test(text)) return text;
-  const end = text.search(/[?#]|$/);
-  const segments = text.slice(0, end).split('/');
+function canonicalAuthority(scheme: string, text: string): string | InvalidUrl {
+  const at = text.lastIndexOf('@');
+  const hostAndPort = text.slice(at + 1);
+  const colon = hostAndPort.indexOf(':', hostAndPort.startsWith('[') ? hostAndPort.indexOf(']') : 0);
+  const host = canonicalHost(colon === -1 ? hostAndPort : hostAndPort.slice(0, colon));
+  if (host instanceof InvalidUrl) return host;
+  const port = colon === -1 ? '' : hostAndPort.slice(colon + 1);
+  if (!/^\d*$/.test(port) || Number(port) > 65_535) return invalidUrl('invalid port');
+  const shown = port === '' || Number(port) === DEFAULT_PORTS[scheme] ? '' : `:${Number(port)}`;
+  return (at === -1 ? '' : canonicalUserinfo(text.slice(0, at))) + host + shown;
+}
+
+/** With the `@`, if there is any. The first colon ends the name; an empty password is none. */
+function canonicalUserinfo(text: string): string {
+  const colon = text.indexOf(':');
+  const name = canonicalUser(colon === -1 ? text : text.slice(0, colon));
+  const password = colon === -1 ? '' : canonicalUser(text.slice(colon + 1));
+  const shown = password === '' ? name : `${name}:${password}`;
+  return shown === '' ? '' : `${shown}@`;
+}
+
+/** A name or password: beside what a path escapes, the delimiters of userinfo. */
+function canonicalUser(text: string): string {
+  const escaped = canonicalEscapes(text).replaceAll(':', '%3A').replaceAll(';', '%3B');
+  return escaped.replaceAll('=', '%3D').replaceAll('@', '%40');
+}
+
+function canonicalPath(text: string): string {
+  return withoutDotSegments(canonicalEscapes(text.replaceAll('\\', '/'))) || '/';
+}
+
+/** `path` is empty or begins with a slash. */
+function withoutDotSegments(path: string): string {
+  if (!path.includes('/.')) return path;
+  const segments = path.split('/');
   const kept: string[] = [];
   for (const [i, segment] of segments.entries()) {
     const dots = segment === '.' || segment === '..';
@@ -92,30 +130,10 @@ function withoutDotSegments(text: string): string {
     if (!dots) kept.push(segment);
     else if (i === segments.length - 1) kept.push('');
   }
-  return kept.join('/') + text.slice(end);
+  return kept.join('/');
 }
 
-const DOT_SEGMENT = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
-
-/** Why the parser refused, found out afterwards, so that good URLs do not pay for it. */
-function reasonOfFailure(url: string, base: string | undefined): InvalidUrlReason {
-  // What the parser itself removes before it looks.
-  const text = url.replace(/^[\0-\x20]+/, '').replace(/[\t\n\r]+/g, '');
-  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0].toLowerCase();
-  if (scheme === undefined) {
-    if (base === undefined) return text === '' ? 'empty' : 'not absolute';
-    if (!isUsableBase(base)) return 'invalid base';
-  } else if (scheme !== 'http:' && scheme !== 'https:') {
-    return 'scheme not http or https';
-  }
-  const rest = text.replace(/^(?:https?:)?[/\\]*/i, '');
-  if (/^(?:[^/\\?#]*@)?(?::\d*)?(?:[/\\?#]|[\0-\x20]*$)/.test(rest)) return 'no host';
-  const authority = /^[^/\\?#]*/.exec(rest)?.[0].trimEnd() ?? '';
-  const port = /:([^:@\]]*)$/.exec(authority)?.[1] ?? '';
-  return /^\d*$/.test(port) && Number(port) <= 65_535 ? 'invalid host' : 'invalid port';
-}
-
-function isUsableBase(base: string): boolean {
-  const parsed = base.isWellFormed() ? tryParse(base) : undefined;
-  return parsed !== undefined && isHttp(parsed.href);
+/** The standard escapes an apostrophe in a query, and nowhere else. */
+function canonicalQuery(text: string): string {
+  return canonicalEscapes(text).replaceAll("'", '%27');
 }

@@ -15,6 +15,7 @@ export const SWITCHES = [
   'collapseSlashes',
   'stripUserinfo',
   'dropFragments',
+  'keepFragments',
 ] as const;
 
 export const NAME_LISTS = ['dropParams', 'keepParams'] as const;
@@ -37,7 +38,10 @@ export interface UrlProfileSpec {
   dropParams?: readonly string[];
   /** Drops all others (same form, at least one name). A name on both lists is dropped. */
   keepParams?: readonly string[];
-  /** Drops session ids from path and query, where the value has a session's shape. */
+  /**
+   * Drops session ids from path and query, where the value has a session's shape: of Java servlets, PHP, ASP, ASP.NET and
+   * ColdFusion, and of `sid` and the like.
+   */
   stripSession?: boolean;
   /** Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`. On bytes, whatever the character set. */
   formQuery?: boolean;
@@ -59,6 +63,8 @@ export interface UrlProfileSpec {
   stripUserinfo?: boolean;
   /** Drops `#!…` and `#/…` as well. */
   dropFragments?: boolean;
+  /** Keeps every fragment that is not empty: `#inbox/1`, `#F!a`. Not with dropFragments. */
+  keepFragments?: boolean;
 }
 
 /**

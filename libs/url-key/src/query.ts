@@ -1,6 +1,6 @@
 import { formEscapes } from './escapes.js';
 import type { NormalisedUrlProfile } from './profile.js';
-import { isSessionParam } from './session.js';
+import { withoutSessionParams } from './session.js';
 import { isTracking, TRACKING_LISTS } from './tracking.js';
 
 /** A `&`-separated piece of a query: `name=value`, or a name alone. */
@@ -13,27 +13,54 @@ type Token = string;
 export function compileQuery(profile: NormalisedUrlProfile): ((query: string) => string) | undefined {
   const safe = profile.base === 'safe';
   const keeps = compileFilter(profile);
-  const { formQuery, sortValues } = profile;
-  if (!safe && !formQuery && keeps === undefined) return undefined;
+  const { formQuery, stripSession, sortValues } = profile;
+  if (!safe && !formQuery && !stripSession && keeps === undefined) return undefined;
 
-  const order = sortValues ? byNameThenValue : byName;
   return (query) => {
     // One token has no order to bring about, and it is not empty; most queries are of this kind.
-    if (!formQuery && keeps === undefined && !query.includes('&')) return query;
+    if (!formQuery && !stripSession && keeps === undefined && !query.includes('&')) return query;
     let tokens: Token[] = query.split('&');
     if (formQuery) tokens = tokens.map(formToken);
     // Before sorting, as dropping the last `=` of a query leaves one whose order means something.
+    if (stripSession) tokens = withoutSessionParams(tokens);
     if (keeps !== undefined) tokens = tokens.filter(keeps);
-    if (safe) tokens = inOrder(tokens, order);
+    if (safe) tokens = inOrder(tokens, sortValues === true);
     return tokens.join('&');
   };
 }
 
-/** S10 and S11: without empty tokens, and sorted if any has a `=`. */
-function inOrder(tokens: Token[], order: (a: Token, b: Token) => number): Token[] {
+/** S10 and S11: without empty tokens, and sorted by name if any has a `=`; repeated names keep their order. */
+function inOrder(tokens: Token[], sortValues: boolean): Token[] {
   const filled = tokens.includes('') ? tokens.filter((token) => token !== '') : tokens;
-  const sorted = filled.every((token, i) => i === 0 || order(filled[i - 1] ?? '', token) <= 0);
-  return sorted || !filled.some((token) => token.includes('=')) ? filled : filled.sort(order);
+  if (!filled.some((token) => token.includes('='))) return filled;
+  const names = filled.map(sortName);
+  // By bytes: canonical text is ASCII.
+  if (!sortValues && names.every((name, i) => i === 0 || (names[i - 1] ?? '') <= name)) return filled;
+
+  const groups = new Map<string, Token[]>();
+  for (const [i, token] of filled.entries()) {
+    const name = names[i] ?? '';
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [token]);
+    else group.push(token);
+  }
+  return [...groups.keys()].sort().flatMap((name) => {
+    const group = groups.get(name) ?? [];
+    return sortValues && group.every((token) => nameOf(token) === name) ? group.sort() : group;
+  });
+}
+
+/** Empty brackets, in canonical escapes. */
+const BRACKETS = '%5B%5D';
+
+/**
+ * The name to sort by: up to the first empty brackets. Rack, Rails and PHP begin an element of a list wherever it is due
+ * by the order of `a[][b]` and `a[][c]`, so all names that begin with `a[]` keep the order they have among themselves.
+ */
+function sortName(token: Token): string {
+  const name = nameOf(token);
+  const brackets = name.indexOf(BRACKETS);
+  return brackets === -1 ? name : name.slice(0, brackets + BRACKETS.length);
 }
 
 /** The token's name: what stands before the first `=`, or all of it. */
@@ -42,38 +69,24 @@ function nameOf(token: Token): string {
   return equals === -1 ? token : token.slice(0, equals);
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** By bytes: canonical text is ASCII. Array.sort is stable, so repeated names keep their order. */
-function byName(a: Token, b: Token): number {
-  return compare(nameOf(a), nameOf(b));
-}
-
-function byNameThenValue(a: Token, b: Token): number {
-  return byName(a, b) || compare(a, b);
-}
-
 function formToken(token: Token): Token {
   if (token === '') return token;
   const name = nameOf(token);
   return `${formEscapes(name)}=${formEscapes(token.slice(name.length + 1))}`;
 }
 
-/** The rules that drop tokens, or undefined if the profile has none. */
+/** The rules that drop tokens one by one, or undefined if the profile has none. */
 function compileFilter(profile: NormalisedUrlProfile): ((token: Token) => boolean) | undefined {
-  const { stripTracking, trackingVersion, stripSession, dropBlank } = profile;
+  const { stripTracking, trackingVersion, dropBlank } = profile;
   const tracking = stripTracking && trackingVersion ? TRACKING_LISTS[trackingVersion] : undefined;
   const drop = profile.dropParams && new Set(profile.dropParams);
   const keep = profile.keepParams && new Set(profile.keepParams);
-  if (!tracking && !drop && !keep && !stripSession && !dropBlank) return undefined;
+  if (!tracking && !drop && !keep && !dropBlank) return undefined;
   return (token) => {
     const name = nameOf(token);
     if (drop?.has(name)) return false;
     if (keep && !keep.has(name)) return false;
     if (tracking && isTracking(tracking, name)) return false;
-    if (stripSession && isSessionParam(token)) return false;
     return !(dropBlank && token.length === name.length + 1);
   };
 }

@@ -8,7 +8,7 @@
  * Lower-case labels, the last of which is not a number (it may be an IPv4 form). Refused, though the parser may take them:
  * `--` (it may be Punycode, which has to be checked), hyphens at the ends of a label, empty labels, ports, userinfo.
  */
-const HOST = '(?:[a-z0-9]+[.-])*[a-z][a-z0-9]*';
+export const ORDINARY_HOST = '(?:[a-z0-9]+[.-])*[a-z][a-z0-9]*';
 
 /** Characters that the rules leave alone. A segment does not begin with a dot, so it is no dot segment. */
 const SEGMENT = "[\\w\\-~!$&'()*+,;=:@%][\\w\\-.~!$&'()*+,;=:@%]*";
@@ -17,8 +17,10 @@ const SEGMENT = "[\\w\\-~!$&'()*+,;=:@%][\\w\\-.~!$&'()*+,;=:@%]*";
 const QUERY = '[\\w\\-.~!$&()*+,;=:@/?%]+';
 
 // Each repetition ends at a character that it does not itself contain, so a mismatch takes linear time.
-const CANONICAL_BUT_FOR_ESCAPES = new RegExp(`^https?://${HOST}(?:/(?:${SEGMENT})?)+(?:\\?${QUERY})?$`);
-const WITHOUT_PATH = new RegExp(`^https?://${HOST}$`);
+const CANONICAL_BUT_FOR_ESCAPES = new RegExp(
+  `^https?://${ORDINARY_HOST}(?:/(?:${SEGMENT})?)+(?:\\?${QUERY})?$`,
+);
+const WITHOUT_PATH = new RegExp(`^https?://${ORDINARY_HOST}$`);
 
 /** A `%` that does not begin an upper-case escape of a character that needs one. */
 const UNCANONICAL_ESCAPE = /%(?![01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])/;
@@ -29,16 +31,23 @@ const PLAIN_FRAGMENT = /^#(?![!/])[!-~]*$/;
 /** In characters. Bounds the stack that the expressions need. */
 const MAX_LENGTH = 4_096;
 
+/** What is no longer has no label that is too long, so that most URLs need no look at their host. */
+const MAX_LENGTH_OF_ANY_HOST = 'http://'.length + 63;
+
+const LONG_HOST = /^https?:\/\/[^/#]{64}/;
+
 /**
  * The key under the base profile `strict`, or undefined if the scan cannot tell. Usually the very string that came in;
- * an absent path is completed and a plain fragment cut.
+ * an absent path is completed and, unless `keepFragments`, a plain fragment cut.
  */
-export function scanCanonical(url: string): string | undefined {
-  if (url.length > MAX_LENGTH) return undefined;
+export function scanCanonical(url: string, keepFragments = false): string | undefined {
+  if (url.length > MAX_LENGTH_OF_ANY_HOST && (url.length > MAX_LENGTH || LONG_HOST.test(url))) {
+    return undefined;
+  }
   if (isCanonical(url)) return url;
   if (WITHOUT_PATH.test(url)) return `${url}/`;
   const hash = url.indexOf('#');
-  if (hash === -1 || !PLAIN_FRAGMENT.test(url.slice(hash))) return undefined;
+  if (keepFragments || hash === -1 || !PLAIN_FRAGMENT.test(url.slice(hash))) return undefined;
   const rest = url.slice(0, hash);
   return isCanonical(rest) ? rest : undefined;
 }

@@ -9,7 +9,10 @@
 const SERVER_NAMES = new Set(['jsessionid', 'phpsessid']);
 
 /** Names that are often a session. */
-const COMMON_NAMES = new Set(['sid', 'sessid', 'sess_id', 'sessionid', 'session_id', 'oscsid', 'zenid']);
+const COMMON_NAMES = new Set([
+  ...['sid', '_sid', 'sessid', 'sess_id', 'sessionid', '_sessionid', 'session_id', '_session_id'],
+  ...['oscsid', 'zenid'],
+]);
 
 /**
  * At least 20 random characters with a digit and a letter among them, then perhaps the name of the server that holds the
@@ -25,32 +28,69 @@ const COMMON_VALUE = /^(?=(?:[^0-9]*[0-9]){4})(?=[^a-z]*[a-z])[0-9a-z]{26,256}$/
 const ASP_NAME = /^aspsessionid[a-z]{8}$/;
 const ASP_VALUE = /^[a-z]{24}$/i;
 
-/** ASP.NET without cookies: a path segment of its own. */
-const ASP_NET_SEGMENT = /^\((?:[A-Z]\([^()]*\))*S\([0-9a-z]{24}\)(?:[A-Z]\([^()]*\))*\)$/;
+/**
+ * ColdFusion, which always gives both: a number, and a token of eight digits or a UUID of its own form, perhaps with 16
+ * digits before it.
+ */
+const CFID = /^cfid=[0-9]{1,12}$/i;
+const CFTOKEN = /^cftoken=(?:[0-9]{8}|(?:[0-9a-f]{16}-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{16})$/i;
 
-/** True for `name=value` where both say "session". Names are compared without regard to case. */
-export function isSessionParam(param: string): boolean {
+/** ASP.NET's name, with the value 1, while it finds out whether a client takes cookies. */
+const ASP_NET_PROBE = 'aspxautodetectcookiesupport';
+
+/** ASP.NET without cookies: a path segment of lettered tickets, `(A(…)S(…)F(…))`. */
+const ASP_NET_SEGMENT = /^\((?:[A-Z]\([^()]*\))+\)$/;
+
+/** Of those, a session's 24 characters, or an anonymous visitor's or a login's ticket, which is much longer. */
+const ASP_NET_TICKET = /S\([0-9a-z]{24}\)|[AF]\((?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{32,}\)/;
+
+/** ASP.NET 1: the session alone, in its alphabet of 32, with a digit and a letter. */
+const ASP_NET_1_SEGMENT = /^\((?=[a-z]*[0-5])(?=[0-5]*[a-z])[a-z0-5]{24}\)$/;
+
+/** Nothing that is part of a session is shorter, a `cfid` apart; most parameters are. */
+const SHORTEST = 'cftoken=12345678'.length;
+
+/** The parameters (`name=value`) that are no part of a session. Names are compared without regard to case. */
+export function withoutSessionParams(params: readonly string[]): string[] {
+  const coldFusion = params.some(isCfToken) && params.some((param) => CFID.test(param));
+  return params.filter(
+    (param) => !isSessionParam(param) && !(coldFusion && (CFID.test(param) || isCfToken(param))),
+  );
+}
+
+function isCfToken(param: string): boolean {
+  return param.length >= SHORTEST && CFTOKEN.test(param);
+}
+
+/** True if name and value both say "session". */
+function isSessionParam(param: string): boolean {
+  if (param.length < SHORTEST) return false;
   const equals = param.indexOf('=');
   if (equals === -1) return false;
   const name = param.slice(0, equals).toLowerCase();
   const value = param.slice(equals + 1);
   if (SERVER_NAMES.has(name)) return SERVER_VALUE.test(value);
   if (COMMON_NAMES.has(name)) return COMMON_VALUE.test(value);
+  if (name === ASP_NET_PROBE) return value === '1';
   return ASP_NAME.test(name) && ASP_VALUE.test(value);
 }
 
-/** The path without session parameters (`/a;jsessionid=…`) and without ASP.NET's session segments (`/(S(…))/a`). */
+/** The path without session parameters (`/a;jsessionid=…`) and without ASP.NET's segments (`/(S(…))/a`). */
 export function withoutSessions(path: string): string {
   if (!path.includes(';') && !path.includes('/(')) return path;
-  const segments = path.split('/').map(withoutSessionParams);
-  return segments
-    .filter((segment, i) => i === segments.length - 1 || !ASP_NET_SEGMENT.test(segment))
-    .join('/');
+  const segments = path.split('/').map(withoutParamsOfSessions);
+  return segments.filter((segment, i) => i === segments.length - 1 || !isAspNetSegment(segment)).join('/');
+}
+
+function isAspNetSegment(segment: string): boolean {
+  if (!segment.startsWith('(')) return false;
+  return (ASP_NET_SEGMENT.test(segment) && ASP_NET_TICKET.test(segment)) || ASP_NET_1_SEGMENT.test(segment);
 }
 
 /** A parameter that keeps `.` or `..` from being a dot segment stays: without it the path would be another one. */
-function withoutSessionParams(segment: string): string {
-  const params = segment.split(';');
-  const kept = params.filter((param, i) => i === 0 || !isSessionParam(param)).join(';');
+function withoutParamsOfSessions(segment: string): string {
+  if (segment.length <= SHORTEST || !segment.includes(';')) return segment;
+  const [name = '', ...params] = segment.split(';');
+  const kept = [name, ...withoutSessionParams(params)].join(';');
   return kept === '.' || kept === '..' ? segment : kept;
 }

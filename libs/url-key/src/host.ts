@@ -1,0 +1,98 @@
+import { toASCII, toUnicode } from 'tr46';
+import { type InvalidUrl, invalidUrl } from './invalid-url.js';
+import { canonicalIpv4, canonicalIpv6, endsInNumber } from './ip-address.js';
+import { ORDINARY_HOST } from './scan.js';
+
+/** DNS' limits on a name, in bytes of ASCII: after IDNA, and without the trailing dot. */
+const MAX_HOST_LENGTH = 253;
+const MAX_LABEL_LENGTH = 63;
+
+/**
+ * The same before IDNA, which takes more than linear time, in UTF-16 code units; of a name as it is written, and with its
+ * ligatures resolved, some of which stand for 18 characters. Twice DNS' limits: characters beyond the BMP are two units,
+ * accents may be characters of their own, and some characters vanish.
+ */
+const MAX_WRITTEN_HOST_LENGTH = 2 * MAX_HOST_LENGTH;
+const MAX_WRITTEN_LABEL_LENGTH = 2 * MAX_LABEL_LENGTH;
+
+/** The same in percent-encoded UTF-8: a code unit is three escapes at most. */
+const MAX_ESCAPED_HOST_LENGTH = 9 * MAX_WRITTEN_HOST_LENGTH;
+
+/** Canonical as it is, if it is short: what nearly all hosts are. */
+const ORDINARY = new RegExp(`^${ORDINARY_HOST}$`);
+
+/** What IDNA takes for a dot. */
+const DOT = /[.\u3002\uff0e\uff61]/;
+
+/** A percent sign, and ASCII that neither a domain nor an address has by the URL standard. */
+const FORBIDDEN = /[^!-~]|[#%/:<>?@[\\\]^|]/;
+
+/**
+ * Combining marks that Unicode 17 has added. Nodes older than that order them otherwise when they normalise, so that a
+ * host with one of them would have keys of two kinds.
+ */
+const RECENT_MARKS =
+  /[\u1acf-\u1add\u1ae0-\u1aeb\u{10efa}\u{10efb}\u{1e6e3}\u{1e6e6}\u{1e6ee}\u{1e6ef}\u{1e6f5}]/u;
+
+/** UTS 46 as the URL standard applies it. */
+const IDNA = { checkBidi: true, checkJoiners: true };
+
+/**
+ * The canonical form of a host: lower-case ASCII, IDNA applied, an address in its one form, a name without one trailing
+ * dot (S4). Of two trailing dots none is removed: such a name cannot be resolved, and removing one would make a key that
+ * is not its own key.
+ *
+ * No part of it is the runtime's, whose version of Unicode would be part of every key: see docs/decisions.md.
+ */
+export function canonicalHost(text: string): string | InvalidUrl {
+  if (text === '') return invalidUrl('no host');
+  if (text.length <= MAX_LABEL_LENGTH && ORDINARY.test(text)) return text;
+  if (text.startsWith('[')) {
+    const address = text.endsWith(']') ? canonicalIpv6(text.slice(1, -1)) : undefined;
+    return address === undefined ? invalidUrl('invalid host') : `[${address}]`;
+  }
+  if (text.length > MAX_ESCAPED_HOST_LENGTH) return invalidUrl('host too long');
+  const written = percentDecoded(text);
+  if (written === undefined) return invalidUrl('invalid host');
+  if (!isWithin(written, MAX_WRITTEN_HOST_LENGTH, MAX_WRITTEN_LABEL_LENGTH)) {
+    return invalidUrl('host too long');
+  }
+  const name = isPlainAscii(written) ? written.toLowerCase() : inAscii(written);
+  if (typeof name !== 'string') return name;
+  if (name === '' || FORBIDDEN.test(name)) return invalidUrl('invalid host');
+  if (/^\.+$/.test(name)) return invalidUrl('no host');
+  if (!isWithin(name, MAX_HOST_LENGTH, MAX_LABEL_LENGTH)) return invalidUrl('host too long');
+  if (endsInNumber(name)) return canonicalIpv4(name) ?? invalidUrl('invalid host');
+  return name.endsWith('.') && !name.endsWith('..') ? name.slice(0, -1) : name;
+}
+
+/** Undefined if that is not UTF-8. */
+function percentDecoded(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWithin(name: string, hostLength: number, labelLength: number): boolean {
+  const end = DOT.test(name.slice(-1)) ? name.length - 1 : name.length;
+  return end <= labelLength || (end <= hostLength && name.split(DOT).every((l) => l.length <= labelLength));
+}
+
+/** ASCII that IDNA only makes lower-case. */
+function isPlainAscii(name: string): boolean {
+  return !/[^\0-\x7f]|xn--/i.test(name);
+}
+
+/** The name after IDNA. */
+function inAscii(name: string): string | InvalidUrl {
+  if (RECENT_MARKS.test(name)) return invalidUrl('invalid host');
+  if (!isWithin(name.normalize('NFKC'), MAX_WRITTEN_HOST_LENGTH, MAX_WRITTEN_LABEL_LENGTH)) {
+    return invalidUrl('host too long');
+  }
+  const ascii = toASCII(name, IDNA);
+  const hidden = ascii !== null && /xn--/i.test(name) && RECENT_MARKS.test(toUnicode(ascii, IDNA).domain);
+  return ascii === null || hidden ? invalidUrl('invalid host') : ascii;
+}
