@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Settled, type Filter } from '#store';
+import { MAX_LEASED_BYTES, Settled, type Filter } from '#store';
 import { add, check, discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -102,6 +102,48 @@ export function queueContract(subject: Subject): void {
       await sleep(2 * SHORT_MS);
       expect(await ack(filter, ids)).toEqual([Settled.Expired]);
       expect(await lease(filter, 1)).toMatchObject([{ payload: 'a', attempt: 2 }]);
+    });
+
+    it.each([1_000, 10])(
+      'answers at most 4 MiB of payloads, in order, and the rest next time: %d at once',
+      async (max) => {
+        const filter = await whole();
+        const long = (n: number, bytes: number) => `${n}:`.padEnd(bytes, 'é') + '..';
+        // Bytes of UTF-8 count: the second to the fifth are 4 MiB sharp.
+        const payloads = [5, 1, 1, 1, 1, 1, 5, 1].map((mib, n) => long(n, mib * 2 ** 19));
+        for (const payload of payloads) {
+          await discover(subject.store, filter, [payload]);
+          await sleep(2);
+        }
+        const operation = made();
+        const first = await subject.store.queue.lease(filter, max, LONG_MS, operation);
+        const numbers = (entries: readonly { payload: string }[]) =>
+          entries.map(({ payload }) => Number(payload.split(':')[0]));
+        expect(numbers(first)).toEqual([0]);
+        expect(await subject.store.queue.lease(filter, max, LONG_MS, { ...operation, repeat: true })).toEqual(
+          first,
+        );
+        expect(numbers(await lease(filter, max))).toEqual([1, 2, 3, 4]);
+        expect(numbers(await lease(filter, max))).toEqual([5]);
+        expect(numbers(await lease(filter, max))).toEqual([6]);
+        expect(numbers(await lease(filter, max))).toEqual([7]);
+        expect(await lease(filter, max)).toEqual([]);
+      },
+    );
+
+    it('of many segments together answers no more, and leaves nothing out for good', async () => {
+      const filter = await visitedSet();
+      const payloads = Array.from({ length: 40 }, (_, n) => `${n}:`.padEnd(300_000, 'x'));
+      for (const payload of payloads) await discover(subject.store, filter, [payload]);
+      const found: string[] = [];
+      for (let turn = 0; turn < payloads.length && found.length < payloads.length; turn++) {
+        const leased = await lease(filter, 1_000);
+        const bytes = leased.reduce((sum, { payload }) => sum + payload.length, 0);
+        expect(bytes).toBeLessThanOrEqual(MAX_LEASED_BYTES);
+        expect(leased.length).toBeGreaterThan(0);
+        found.push(...leased.map(({ payload }) => payload));
+      }
+      expect(found.sort()).toEqual(payloads.sort());
     });
 
     it('outlives the store', async () => {

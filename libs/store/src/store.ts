@@ -134,6 +134,9 @@ export interface Counters {
 /** Longest lease, in ms. An entry that is hidden for longer was leased before the clock was set back: it is due again. */
 export const MAX_LEASE_MS = 86_400_000;
 
+/** Bytes of payloads, in UTF-8, that the answer of one lease holds at most, unless its first entry alone has more. */
+export const MAX_LEASED_BYTES = 4 * 2 ** 20;
+
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
   /** Opaque; names this lease of this entry, so a later lease of the same item has another. */
@@ -145,7 +148,10 @@ export interface LeasedEntry {
 
 /** The to-do queue of a visited set: about first in, first out; no order between segments. */
 export interface Queue {
-  /** At most `max` visible entries, each hidden for `leaseMs` (MAX_LEASE_MS at most). Leases end by themselves. */
+  /**
+   * At most `max` visible entries, and no more than MAX_LEASED_BYTES hold, each hidden for `leaseMs` (MAX_LEASE_MS at
+   * most). Leases end by themselves.
+   */
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 
   /**

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
 import { prefixRange, generationKey } from './keys.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { LEASE } from './verbs.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -85,6 +86,44 @@ describe('a queue entry whose place in the line is gone while the store runs', (
     const again = await bench.open();
     await expect(again.describe(visited)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
     expect((await again.describe(counted)).added).toBe(5);
+  });
+});
+
+describe('a change whose answer cannot be recorded', () => {
+  it('fails alone, before anything is changed: nothing is loaded anew', async () => {
+    const store = await bench.open();
+    const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
+    const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
+    await store.counters.add(visited, positions(visited, keys(5)), operation(), keys(5));
+    const { encode } = LEASE;
+    const unspeakable = jest.spyOn(LEASE, 'encode').mockImplementation((entries) => {
+      if (entries.length === 3) throw new RangeError('Invalid string length');
+      return encode(entries);
+    });
+    try {
+      const outcomes = await Promise.allSettled([
+        store.counters.add(counted, positions(counted, keys(1)), keyed('before')),
+        store.queue.lease(visited, 3, 60_000, keyed('lease')),
+        store.counters.add(counted, positions(counted, keys(1)), keyed('after')),
+        store.queue.lease(visited, 2, 60_000, keyed('other lease')),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'fulfilled',
+      ]);
+      expect(outcomes[1]).toMatchObject({ reason: { cause: { message: 'Invalid string length' } } });
+      expect((await store.describe(visited)).queue).toEqual({ waiting: 3, leased: 2 });
+    } finally {
+      unspeakable.mockRestore();
+    }
+    // It was no lease, so its id may come again.
+    expect(await store.queue.lease(visited, 3, 60_000, keyed('lease'))).toHaveLength(3);
+    await store.close();
+    const again = await bench.open();
+    expect((await again.describe(visited)).queue).toEqual({ waiting: 0, leased: 5 });
+    expect([...(await again.counters.count(counted, positions(counted, keys(1))))]).toEqual([2]);
   });
 });
 

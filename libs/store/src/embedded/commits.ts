@@ -14,6 +14,14 @@ export class CommitError extends Error {
   }
 }
 
+/** A change that failed before it changed anything: nobody else is concerned. A defect. */
+export class UnchangedError extends Error {
+  constructor(cause: unknown) {
+    super('the answer of a change cannot be recorded', { cause });
+    this.name = 'UnchangedError';
+  }
+}
+
 /**
  * Changes of memory and database inside write transactions, and the commit that answers have to wait for. Memory is
  * ahead of the database until a commit; if that fails, it stays ahead, and this object is of no more use.
@@ -35,8 +43,8 @@ export class Commits {
 
   /**
    * Runs `change` in a write transaction, alone; resolves with what it returned once that is committed. What it
-   * throws is thrown, and nothing of it is kept in the database; errors of the port mean that nothing was changed in
-   * memory either. After any other, as after a failed commit, a CommitError says that memory has left the database.
+   * throws is thrown, and nothing of it is kept in the database; errors of the port and UnchangedError mean that nothing
+   * was changed in memory either. After any other, as after a failed commit, a CommitError says that memory has left the database.
    * `items`: how much work it is.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
@@ -97,7 +105,7 @@ export class Commits {
   }
 }
 
-/** The port's errors, which are thrown before anything is changed. */
+/** What is thrown before anything is changed: the port's errors, and UnchangedError. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof StoreError || error instanceof StaleFilterError;
+  return error instanceof StoreError || error instanceof StaleFilterError || error instanceof UnchangedError;
 }

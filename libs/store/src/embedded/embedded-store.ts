@@ -89,8 +89,8 @@ export class EmbeddedStore implements Store {
           if (existing && !sameParameters(existing, spec)) throw otherExists(existing);
           if (existing) return { answer: { filter: existing, created: false } };
           const filter = newGeneration(spec, spec.seed, session.now);
-          publish(session, filter, claimed ?? allocateCells(spec.geometry));
-          return { answer: { filter, created: true } };
+          const cells = claimed ?? allocateCells(spec.geometry);
+          return { answer: { filter, created: true }, apply: () => publish(session, filter, cells) };
         });
       },
       { grows: true, deadline: operation.deadline },
@@ -134,8 +134,8 @@ export class EmbeddedStore implements Store {
       (session) => {
         const scope = session.memory.names;
         return session.once({ scope, verb: DROP, operation, subject: name }, () => {
-          withdraw(session, session.memory.named(name, kind));
-          return { answer: undefined };
+          const state = session.memory.named(name, kind);
+          return { answer: undefined, apply: () => withdraw(session, state) };
         });
       },
       { deadline: operation.deadline },
@@ -150,9 +150,11 @@ export class EmbeddedStore implements Store {
           const old = session.memory.named(name, kind);
           const filter = newGeneration(old.filter, randomBytes(SEED_BYTES), session.now);
           const cells = allocateCells(filter.geometry);
-          withdraw(session, old);
-          publish(session, filter, cells);
-          return { answer: filter };
+          const apply = (): void => {
+            withdraw(session, old);
+            publish(session, filter, cells);
+          };
+          return { answer: filter, apply };
         });
       },
       { deadline: operation.deadline },

@@ -97,9 +97,11 @@ class Making {
         { scope: session.memory.names, verb: IMPORT, operation, subject: name },
         () => {
           refuseTaken(session, state.filter);
-          session.database.blockCounts.putSync(state.key, numberKey(this.blocks));
-          publishState(session, state);
-          return { answer: state.filter };
+          const apply = (): void => {
+            session.database.blockCounts.putSync(state.key, numberKey(this.blocks));
+            publishState(session, state);
+          };
+          return { answer: state.filter, apply };
         },
       );
       this.published = filter === state.filter;

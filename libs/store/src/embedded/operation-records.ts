@@ -56,18 +56,18 @@ function readRecord(database: Database, key: Buffer): Buffer | undefined {
   }
 }
 
-/** Records an answer in `window`; returns the bytes that took. */
+/** Records an answer, as its verb encodes it, in `window`; returns the bytes that took. */
 export function putRecord<T>(
   database: Database,
   identity: Identity<T>,
   window: RecordWindow,
-  answer: T,
+  answer: Uint8Array,
 ): number {
   const key = recordKey(identity, window.number);
   const fingerprint = Buffer.from(identity.operation.fingerprint);
   const length = Buffer.allocUnsafe(2);
   length.writeUInt16LE(fingerprint.length);
-  const value = Buffer.concat([length, fingerprint, identity.verb.encode(answer)]);
+  const value = Buffer.concat([length, fingerprint, answer]);
   database.records.putSync(key, value);
   return key.length + value.length + ENTRY_OVERHEAD;
 }

@@ -16,6 +16,12 @@ export interface Entry {
   readonly payload: string;
 }
 
+/** An entry and its place. */
+export interface Standing {
+  readonly place: Place;
+  readonly entry: Entry;
+}
+
 export const HASH_BYTES = 16;
 /** The parts of the line, as its keys name them. */
 export const WAITING = 0;

@@ -10,6 +10,7 @@ import {
   WAITING,
   type Entry,
   type Place,
+  type Standing,
 } from './queue-entry.js';
 
 const PLACE_BYTES = 16;
@@ -82,24 +83,26 @@ export class QueueRows {
     this.state.queue.entries--;
   }
 
-  /** The first entries of the waiting, or of the leased whose lease ends from `start` on and before `end`. */
-  line(
+  /**
+   * The first entries of the waiting, or of the leased whose lease ends from `start` on and before `end`, read as they are
+   * asked for.
+   */
+  *line(
     of: number,
     limit: number,
     until: { readonly start?: number; readonly end?: number } = {},
-  ): { place: Place; entry: Entry }[] {
-    if (limit <= 0) return [];
+  ): Generator<Standing, void, undefined> {
     const prefix = Buffer.concat([this.state.key, Buffer.of(of)]);
     const range = prefixRange(prefix);
     if (until.start !== undefined) range.start = Buffer.concat([prefix, numberKey(until.start)]);
     if (until.end !== undefined) range.end = Buffer.concat([prefix, numberKey(until.end)]);
-    return Array.from(this.database.order.getRange({ ...range, limit }), ({ key, value }) => ({
-      place: {
+    for (const { key, value } of this.database.order.getRange({ ...range, limit })) {
+      const place = {
         until: of === LEASED ? readNumber(key, GENERATION_BYTES + 1) : 0,
         sequence: readNumber(key, key.length - 8),
-      },
-      entry: decodeEntry(value),
-    }));
+      };
+      yield { place, entry: decodeEntry(value) };
+    }
   }
 
   private removeEntry(place: Place): void {

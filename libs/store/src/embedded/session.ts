@@ -1,4 +1,4 @@
-import { Commits } from './commits.js';
+import { Commits, UnchangedError } from './commits.js';
 import type { Database } from './database.js';
 import { FilterState } from './filter-state.js';
 import { JOURNAL_LAST, JournalEncoder, setPrevious } from './journal.js';
@@ -9,6 +9,7 @@ import { findRecord, outdatedRecords, putRecord, type Identity } from './operati
 import { Purger } from './purge.js';
 import { windowAt, type Origin, type RecordScope, type RecordWindow } from './record-window.js';
 import { encodeScope, encodeState } from './state-codec.js';
+import type { Verb } from './verbs.js';
 
 export interface SessionOptions {
   /** Answers wait for the disk too, not only for the commit. */
@@ -24,6 +25,8 @@ export interface SessionOptions {
 export interface Change<T> {
   readonly answer: T;
   readonly record?: Buffer;
+  /** Makes the change, where the answer is known before. Absent: it has been made. */
+  readonly apply?: () => void;
 }
 
 /** The database loaded into memory, for as long as commits succeed. */
@@ -63,7 +66,8 @@ export class Session {
 
   /**
    * Inside a transaction: executes an operation, or answers what it answered before. `change` throws before it
-   * changes anything, or not at all. Its answer is recorded together with what it changed.
+   * changes anything, or not at all. Its answer is recorded together with what it changed; one that cannot be is an
+   * UnchangedError, if the change was still to be made.
    */
   once<T>(identity: Identity<T>, change: () => Change<T>): T {
     const { scope, operation } = identity;
@@ -72,9 +76,11 @@ export class Session {
     if (known) return known.answer;
     const before = scope.windows[origin];
     const window = this.windowOf(scope, origin);
-    const { answer, record } = change();
+    const { answer, record, apply } = change();
+    const encoded = encodeAnswer(identity.verb, answer, apply === undefined);
+    apply?.();
     this.append(scope, record ?? this.journal.encodeNone(scope.key));
-    const bytes = window.bytes + putRecord(this.database, identity, window, answer);
+    const bytes = window.bytes + putRecord(this.database, identity, window, encoded);
     scope.windows = { ...scope.windows, [origin]: { ...window, bytes } };
     this.save(scope);
     if (window.number !== before.number) this.purger.records(outdatedRecords(scope, origin));
@@ -85,7 +91,10 @@ export class Session {
   recall<T>(identity: Identity<T>): { answer: T } | undefined {
     const { scope, operation } = identity;
     if (!operation.repeat) return undefined;
-    return findRecord(this.database, identity, scope.windows[operation.origin]);
+    // A window that is full is still kept: only the next record ends it.
+    const { origin } = operation;
+    const window = windowAt(scope.windows[origin], origin, this.now, Infinity);
+    return findRecord(this.database, identity, window);
   }
 
   /** Inside a transaction: writes the small state of a scope. */
@@ -106,5 +115,13 @@ export class Session {
     const key = numberKey(this.memory.sequence);
     this.database.journal.putSync(key, record);
     this.database.meta.putSync(JOURNAL_LAST, key);
+  }
+}
+
+function encodeAnswer<T>(verb: Verb<T>, answer: T, changed: boolean): Uint8Array {
+  try {
+    return verb.encode(answer);
+  } catch (cause) {
+    throw changed ? cause : new UnchangedError(cause);
   }
 }

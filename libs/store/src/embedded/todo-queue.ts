@@ -1,8 +1,8 @@
 import { decodeLeaseId, encodeLeaseId } from '../lease-id.js';
-import { MAX_LEASE_MS, Settled, type LeasedEntry } from '../store.js';
+import { MAX_LEASE_MS, MAX_LEASED_BYTES, Settled, type LeasedEntry } from '../store.js';
 import type { Database } from './database.js';
 import type { FilterState } from './filter-state.js';
-import { LEASED, WAITING, type Entry, type Place } from './queue-entry.js';
+import { LEASED, WAITING, type Entry, type Place, type Standing } from './queue-entry.js';
 import { QueueRows } from './queue-rows.js';
 
 /** The embedded store keeps one queue a visited set, whatever its segments. */
@@ -37,23 +37,45 @@ export class TodoQueue {
     if (place) this.rows.erase(hash, place);
   }
 
+  /** A lease of at most `max` entries until now + leaseMs: what it answers, and how it is made. */
+  lease(max: number, now: number, leaseMs: number): { answer: LeasedEntry[]; apply: () => void } {
+    const due = this.due(max, now);
+    const lease = this.state.queue.nextLease;
+    const until = now + Math.ceil(leaseMs);
+    const answer = due.map(({ entry: { hash, payload, attempt } }) => ({
+      id: encodeLeaseId({ segment: SEGMENT, hash, lease }),
+      payload,
+      attempt: attempt + 1,
+    }));
+    const apply = (): void => {
+      if (due.length > 0) this.state.queue.nextLease++;
+      for (const { place, entry } of due) {
+        const moved = { ...entry, lease, attempt: entry.attempt + 1 };
+        this.rows.move(place, { until, sequence: place.sequence }, moved);
+      }
+    };
+    return { answer, apply };
+  }
+
   /**
-   * Leases at most `max` entries until now + leaseMs: those whose lease has ended, or is too long to be true,
+   * The next entries in line, as many as one lease hands out: those whose lease has ended, or is too long to be true,
    * first, then the waiting.
    */
-  lease(max: number, now: number, leaseMs: number): LeasedEntry[] {
-    const due = this.rows.line(LEASED, max, { end: now + 1 });
-    due.push(...this.rows.line(LEASED, max - due.length, { start: now + MAX_LEASE_MS + 1 }));
-    due.push(...this.rows.line(WAITING, max - due.length));
-    if (due.length === 0) return [];
-    const lease = this.state.queue.nextLease++;
-    const until = now + Math.ceil(leaseMs);
-    return due.map(({ place, entry }) => {
-      const attempt = entry.attempt + 1;
-      this.rows.move(place, { until, sequence: place.sequence }, { ...entry, lease, attempt });
-      const id = encodeLeaseId({ segment: SEGMENT, hash: entry.hash, lease });
-      return { id, payload: entry.payload, attempt };
-    });
+  private due(max: number, now: number): Standing[] {
+    const due: Standing[] = [];
+    let bytes = 0;
+    for (const line of [
+      this.rows.line(LEASED, max, { end: now + 1 }),
+      this.rows.line(LEASED, max, { start: now + MAX_LEASE_MS + 1 }),
+      this.rows.line(WAITING, max),
+    ]) {
+      for (const standing of line) {
+        bytes += Buffer.byteLength(standing.entry.payload);
+        if (due.length === max || (due.length > 0 && bytes > MAX_LEASED_BYTES)) return due;
+        due.push(standing);
+      }
+    }
+    return due;
   }
 
   /** Answers Settled.* */

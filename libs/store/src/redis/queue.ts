@@ -1,5 +1,6 @@
 import { joinAll } from '../join-all.js';
 import type { Filter, LeasedEntry, Operation, Queue } from '../store.js';
+import { MAX_LEASED_BYTES } from '../store.js';
 import { decodeLeaseId, encodeLeaseId } from '../lease-id.js';
 import { RedisFilter } from './filter.js';
 import { dealChunks } from './packing.js';
@@ -11,6 +12,9 @@ import { leaseScript, settleScript } from './scripts/queue.js';
  * name operation records.
  */
 const ENTRIES_PER_SCRIPT = 100;
+
+/** The point at the end of leaseScript's answer, which no entry begins with. */
+const FULL = 46;
 
 export class RedisQueue implements Queue {
   constructor(private readonly segments: Segments) {}
@@ -24,12 +28,13 @@ export class RedisQueue implements Queue {
     const { segments } = filter.geometry;
     const first = startOf(operation.id, segments);
     const leased: LeasedEntry[] = [];
-    for (let n = 0; n < segments && leased.length < max; n++) {
+    let bytes = MAX_LEASED_BYTES;
+    for (let n = 0, full = false; n < segments && leased.length < max && !full; n++) {
       const segment = (first + n) % segments;
       for (let chunk = 0, exhausted = false; !exhausted && leased.length < max; chunk++) {
         const wanted = Math.min(ENTRIES_PER_SCRIPT, max - leased.length);
         const field = `lease:${operation.id}:${chunk}`;
-        const args = [wanted, leaseMs];
+        const args = [wanted, leaseMs, bytes, leased.length === 0 ? '1' : '0'];
         const { answers } = await this.segments.changeBinary({
           script: leaseScript,
           filter,
@@ -38,8 +43,11 @@ export class RedisQueue implements Queue {
           field,
           args,
         });
-        const entries = readLeased(answers, segment);
+        const read = readLeased(answers, segment);
+        const { entries } = read;
         leased.push(...entries);
+        for (const { payload } of entries) bytes -= Buffer.byteLength(payload);
+        full = read.full;
         exhausted = entries.length < wanted;
       }
     }
@@ -96,10 +104,11 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** Entries as the lease script answers them: "<lease> <attempt> <length> ", 16 bytes of hash, the payload. */
-function readLeased(answers: Buffer, segment: number): LeasedEntry[] {
+/** What leaseScript answers. `full`: MAX_LEASED_BYTES were too few for another entry. */
+function readLeased(answers: Buffer, segment: number): { entries: LeasedEntry[]; full: boolean } {
   const entries: LeasedEntry[] = [];
-  for (let at = 0; at < answers.length;) {
+  let at = 0;
+  while (at < answers.length && answers[at] !== FULL) {
     const numbers: number[] = [];
     while (numbers.length < 3) {
       const end = answers.indexOf(' ', at);
@@ -112,7 +121,7 @@ function readLeased(answers: Buffer, segment: number): LeasedEntry[] {
     entries.push({ id, payload: answers.toString('utf8', at + 16, at + 16 + length), attempt });
     at += 16 + length;
   }
-  return entries;
+  return { entries, full: at < answers.length };
 }
 
 function startOf(id: string, segments: number): number {

@@ -10,35 +10,45 @@ if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then retur
 
 /**
  * lease: hides up to so many visible entries for a while: those whose lease has ended, or is too long to be true, first,
- * then the waiting. ARGV: 9 entries, 10 lease in ms.
- * Answers, per entry: "<lease> <attempt> <bytes of payload> " then the 16 bytes of its hash and the payload.
+ * then the waiting. ARGV: 9 entries, 10 lease in ms, 11 bytes of payloads, 12 '1' if the first entry may have more.
+ * Answers, per entry: "<lease> <attempt> <bytes of payload> " then the 16 bytes of its hash and the payload; at the end "."
+ * if the bytes were too few for another entry that is due.
  */
 export const leaseScript: Script = {
   name: 'unseenLease',
   numberOfKeys: 6,
   lua: `${CHECK_SEGMENT}${RECALL}${QUEUE}
-local ids, wanted = {}, tonumber(ARGV[9])
+local ids, attempts, payloads, wanted = {}, {}, {}, tonumber(ARGV[9])
+local left, cut = tonumber(ARGV[11]), ''
 for _, range in ipairs({{0, now}, {'(' .. string.format('%.0f', now + ${MAX_LEASE_MS}), '(+inf'}, {'-inf', '(0'}}) do
-  if #ids < wanted then
-    local due = call('ZRANGEBYSCORE', order, range[1], range[2], 'LIMIT', 0, wanted - #ids)
-    for n = 1, #due do ids[#ids + 1] = due[n] end
+  local due = {}
+  if #ids < wanted and cut == '' then
+    due = call('ZRANGEBYSCORE', order, range[1], range[2], 'LIMIT', 0, wanted - #ids)
+  end
+  for n = 1, #due do
+    local entry = call('HGET', entries, due[n])
+    if not entry then return redis.error_reply('UNSEEN a queued entry is missing') end
+    local attempt, payload = string.match(entry, '^%d+ (%d+) (.*)$')
+    left = left - #payload
+    if left < 0 and (#ids > 0 or ARGV[12] ~= '1') then
+      cut = '.'
+      break
+    end
+    local at = #ids + 1
+    ids[at], attempts[at], payloads[at] = due[n], string.format('%d', attempt + 1), payload
   end
 end
 local out = {}
 local last = #ids > 0 and call('HINCRBY', meta, 'leases', #ids) or 0
 local hidden = string.format('%.0f', now + ARGV[10])
 for n = 1, #ids do
-  local id = ids[n]
-  local entry = call('HGET', entries, id)
-  if not entry then return redis.error_reply('UNSEEN a queued entry is missing') end
-  local attempt, payload = string.match(entry, '^%d+ (%d+) (.*)$')
+  local id, attempt, payload = ids[n], attempts[n], payloads[n]
   local lease = string.format('%.0f', last - #ids + n)
-  attempt = string.format('%d', attempt + 1)
   call('HSET', entries, id, lease .. ' ' .. attempt .. ' ' .. payload)
   call('ZADD', order, hidden, id)
   out[n] = lease .. ' ' .. attempt .. ' ' .. #payload .. ' ' .. id .. payload
 end
-local answers = concat(out)
+local answers = concat(out) .. cut
 ${RECORD}
 return {answers, tonumber(kept[2])}`,
 };
