@@ -35,7 +35,14 @@ describe('the door that the first key closes', () => {
     const authenticator = new Authenticator('open', keys, undefined);
     const early = authenticator.authenticate([]);
     const { id, secret } = makeKeyText();
-    const rest = { name: 'ops', prefix: '', createdAt: 1, expiresAt: undefined };
+    const rest = {
+      name: 'ops',
+      prefix: '',
+      maxFilters: undefined,
+      maxBytes: undefined,
+      createdAt: 1,
+      expiresAt: undefined,
+    };
     await keys.add({ id, scopes: ['admin'], digest: digestSecret(secret), ...rest });
     await expect(authenticator.authenticate([])).rejects.toThrow(Unauthenticated);
     deliver();
@@ -46,7 +53,14 @@ describe('the door that the first key closes', () => {
 });
 
 describe('credentials of a request that goes on', () => {
-  const rest = { name: 'ops', prefix: '', createdAt: 1, scopes: ['write'] as const };
+  const rest = {
+    name: 'ops',
+    prefix: '',
+    maxFilters: undefined,
+    maxBytes: undefined,
+    createdAt: 1,
+    scopes: ['write'] as const,
+  };
 
   async function letIn(expiresAt?: number) {
     const store = storeWithLateList();

@@ -1,4 +1,5 @@
 import { StoreError } from '#store';
+import { quotaOf } from '../keys/api-key.js';
 import { ApiKeys } from '../keys/api-keys.js';
 import { KEY_BEGIN, parseKey } from '../keys/key-text.js';
 import type { AuthMode } from '../settings/auth.js';
@@ -57,7 +58,8 @@ export class Authenticator {
     const verdict = await this.keys.judge(text);
     if (!verdict.key) throw new Unauthenticated(verdict.reason);
     const { id, name, scopes, prefix } = verdict.key;
-    return { id: `key:${id}`, name, scopes, prefix, credential: { keyId: id } };
+    const quota = quotaOf(verdict.key);
+    return { id: `key:${id}`, name, scopes, prefix, quota, credential: { keyId: id } };
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Quota } from '#store';
 import type { Scope } from './scope.js';
 
 /** Who sent a request, as far as its credentials say. */
@@ -9,6 +10,8 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** Names of filters and visited sets begin with it; all others do not exist for this principal. Empty: all names. */
   readonly prefix: string;
+  /** Bounds what it may make; absent: no bound, as for all who have no key with one. */
+  readonly quota?: Quota | undefined;
   /** What it was let in with; absent where no credentials are asked for. */
   readonly credential?: Credential;
 }

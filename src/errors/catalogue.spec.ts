@@ -11,6 +11,7 @@ describe('the catalogue of errors', () => {
         VALIDATION_FAILED: 400,
         UNAUTHENTICATED: 401,
         FORBIDDEN: 403,
+        QUOTA_EXCEEDED: 403,
         FILTER_NOT_FOUND: 404,
         VISITED_SET_NOT_FOUND: 404,
         KEY_NOT_FOUND: 404,

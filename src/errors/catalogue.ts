@@ -14,6 +14,7 @@ export const CATALOGUE = {
   VALIDATION_FAILED: { status: 400, title: 'The request is not valid' },
   UNAUTHENTICATED: { status: 401, title: 'Credentials are missing or not valid' },
   FORBIDDEN: { status: 403, title: 'The request is not allowed' },
+  QUOTA_EXCEEDED: { status: 403, title: 'The filter would pass the quota of its prefix' },
   FILTER_NOT_FOUND: { status: 404, title: 'There is no filter of this name' },
   VISITED_SET_NOT_FOUND: { status: 404, title: 'There is no visited set of this name' },
   KEY_NOT_FOUND: { status: 404, title: 'There is no API key of this id' },

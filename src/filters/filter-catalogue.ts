@@ -48,7 +48,10 @@ export class FilterCatalogue {
     return planGeometry({ capacity, errorRate, cellBits }, this.store.segmentation);
   }
 
-  /** `created` is false if the same filter exists. FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS and what the port says. */
+  /**
+   * `created` is false if the same filter exists. FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and what the
+   * port says.
+   */
   async create(
     spec: Omit<FilterSpec, 'geometry' | 'seed'>,
     operation: Operation,
@@ -61,6 +64,7 @@ export class FilterCatalogue {
       const { filter, created } = await this.store.create(
         { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
         operation,
+        caller.quota,
       );
       return { ...(await this.describe(filter)), created };
     } catch (error) {
@@ -69,8 +73,8 @@ export class FilterCatalogue {
   }
 
   /**
-   * Makes a filter with contents from elsewhere. FORBIDDEN, FILTER_TOO_LARGE, what `parts` throws, and what the port
-   * says.
+   * Makes a filter with contents from elsewhere. FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, what `parts` throws, and
+   * what the port says.
    */
   async import(
     spec: FilterSpec,
@@ -81,7 +85,8 @@ export class FilterCatalogue {
     authoriseCreation(caller, spec.name);
     this.refuseTooLarge(spec.geometry);
     try {
-      return await this.describe(await this.store.transfer.import(spec, parts, operation));
+      const filter = await this.store.transfer.import(spec, parts, operation, caller.quota);
+      return await this.describe(filter);
     } catch (error) {
       throw droppedSince(spec, error);
     }

@@ -22,7 +22,7 @@ export class FiltersController {
   @MutatingRoute({
     access: 'admin',
     summary: 'Make a filter',
-    codes: ['FILTER_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
+    codes: ['FILTER_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'QUOTA_EXCEEDED', 'STORE_FULL'],
   })
   @ApiCreatedResponse({ type: FilterView })
   @ApiOkResponse({ type: FilterView, description: 'The same filter was there already' })

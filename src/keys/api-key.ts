@@ -1,4 +1,4 @@
-import type { Credential } from '#store';
+import type { Credential, Quota } from '#store';
 import { SCOPES, type Scope } from '../auth/scope.js';
 
 /** An API key as the service knows it: everything but the secret. */
@@ -9,6 +9,10 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Empty: all names. */
   readonly prefix: string;
+  /** Filters and visited sets there may be of the prefix for this key to make another; undefined: any number. */
+  readonly maxFilters: number | undefined;
+  /** And bytes of their cells. */
+  readonly maxBytes: number | undefined;
   /** SHA-256 of the secret. */
   readonly digest: Buffer;
   /** Milliseconds since the epoch. */
@@ -26,18 +30,26 @@ export function encodeKey({ id, digest, ...rest }: ApiKey): Credential {
 export function decodeKey({ id, value }: Credential): ApiKey | undefined {
   const kept = parse(value);
   if (!kept) return undefined;
-  const { name, scopes, prefix, sha256, createdAt, expiresAt } = kept;
+  const { name, scopes, prefix, maxFilters, maxBytes, sha256, createdAt, expiresAt } = kept;
   const whole =
     typeof name === 'string' &&
     Array.isArray(scopes) &&
     scopes.every(isScope) &&
     typeof prefix === 'string' &&
+    isLimit(maxFilters) &&
+    isLimit(maxBytes) &&
     typeof sha256 === 'string' &&
     /^[0-9a-f]{64}$/.test(sha256) &&
     typeof createdAt === 'number' &&
     (typeof expiresAt === 'number' || expiresAt === undefined);
   if (!whole) return undefined;
-  return { id, name, scopes, prefix, digest: Buffer.from(sha256, 'hex'), createdAt, expiresAt };
+  const digest = Buffer.from(sha256, 'hex');
+  return { id, name, scopes, prefix, maxFilters, maxBytes, digest, createdAt, expiresAt };
+}
+
+/** What the key may make; undefined: no bound. */
+export function quotaOf({ prefix, maxFilters, maxBytes }: ApiKey): Quota | undefined {
+  return maxFilters === undefined && maxBytes === undefined ? undefined : { prefix, maxFilters, maxBytes };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -47,6 +59,10 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isLimit(value: unknown): value is number | undefined {
+  return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
 }
 
 function isScope(value: unknown): value is Scope {

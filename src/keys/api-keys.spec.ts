@@ -10,6 +10,8 @@ const key: ApiKey = {
   name: 'ops',
   scopes: ['read', 'admin'],
   prefix: 'acme-',
+  maxFilters: undefined,
+  maxBytes: undefined,
   digest: digestSecret(text.secret),
   createdAt: 1,
   expiresAt: undefined,
@@ -55,6 +57,8 @@ describe('API keys', () => {
       prefix: '',
       expiresAt: 5,
     });
+    const limited = { ...key, maxFilters: 1, maxBytes: Number.MAX_SAFE_INTEGER };
+    expect(decodeKey(encodeKey(limited))).toEqual(limited);
     expect(encodeKey(key).value).not.toContain(text.secret);
   });
 
@@ -66,6 +70,10 @@ describe('API keys', () => {
     encodeKey(key).value.replace('admin', 'root'),
     encodeKey(key).value.replace('"sha256":"', '"sha256":"zz'),
     encodeKey(key).value.replace('"prefix":"acme-"', '"prefix":null'),
+    ...['null', '"5"', '0', '-1', '1.5', '1e300'].flatMap((limit) => [
+      encodeKey({ ...key, maxFilters: 5 }).value.replace('"maxFilters":5', `"maxFilters":${limit}`),
+      encodeKey({ ...key, maxBytes: 5 }).value.replace('"maxBytes":5', `"maxBytes":${limit}`),
+    ]),
   ])('open nothing if they cannot be read: %.40s', async (value) => {
     expect(decodeKey({ id: key.id, value })).toBeUndefined();
     const store = new SlowStore();

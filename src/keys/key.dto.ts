@@ -1,10 +1,14 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
   IsIn,
+  IsInt,
   Matches,
+  Max,
+  Min,
   type ValidationArguments,
 } from 'class-validator';
 import { SCOPES, type Scope } from '../auth/scope.js';
@@ -23,6 +27,15 @@ function namesNoScope({ property, value }: ValidationArguments): string {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
   return `${property} must ${SCOPES_REQUIREMENT}: ${show(wrong)} is none of them`;
+}
+
+const LIMIT = must(`be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
+
+/** A bound on what the key may make. */
+function Limit(description: string): PropertyDecorator {
+  const documented = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description } as const;
+  const rules = [Optional(), IsInt(LIMIT), Min(1, LIMIT), Max(Number.MAX_SAFE_INTEGER, LIMIT)];
+  return applyDecorators(ApiPropertyOptional(documented), ...rules);
 }
 
 /** What a key is made from. */
@@ -51,6 +64,16 @@ export class CreateKeyDto {
   @Optional()
   @Matches(PREFIX_PATTERN, must(PREFIX_REQUIREMENT))
   readonly prefix?: string;
+
+  @Limit(
+    'Filters and visited sets there may be of the prefix, whoever made them; with a prefix only. Absent: no bound',
+  )
+  readonly maxFilters?: number;
+
+  @Limit(
+    'Bytes that they may take together, as their `memoryBytes` say; with a prefix only. Absent: no bound',
+  )
+  readonly maxBytes?: number;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'With a time zone; absent: never' })
   @Optional()

@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog } from '../audit/audit-log.js';
 import type { Principal } from '../auth/principal.js';
 import { SCOPES } from '../auth/scope.js';
 import { invalid, ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
+import { Store } from '../store/store.token.js';
 import { ApiKeys } from './api-keys.js';
 import type { CreateKeyDto } from './key.dto.js';
 import { digestSecret, formatKey, makeKeyText } from './key-text.js';
-import { keyView, type KeyListView, type NewKeyView } from './key.view.js';
+import { keyView, listedKeyView, type KeyListView, type NewKeyView } from './key.view.js';
 
 /** Who keys are managed for. */
 export type Manager = Pick<Principal, 'id' | 'name'>;
@@ -18,11 +19,13 @@ export class KeysService {
   constructor(
     private readonly keys: ApiKeys,
     private readonly audit: AuditLog,
+    @Inject(Store) private readonly store: Pick<Store, 'usage'>,
   ) {}
 
   /** The one time that the secret is shown: not kept, it cannot be shown again, not even to a repeated request. */
   async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {
-    const { name, scopes, prefix = '' } = dto;
+    const { name, scopes, prefix = '', maxFilters, maxBytes } = dto;
+    refuseUnprefixed(dto);
     const now = Date.now();
     const expiresAt = dto.expiresAt === undefined ? undefined : timeAfter(now, dto.expiresAt);
     const text = makeKeyText();
@@ -31,6 +34,8 @@ export class KeysService {
       name,
       scopes: SCOPES.filter((scope) => scopes.includes(scope)),
       prefix,
+      maxFilters,
+      maxBytes,
       digest: digestSecret(text.secret),
       createdAt: now,
       expiresAt,
@@ -42,13 +47,29 @@ export class KeysService {
   }
 
   async list(): Promise<KeyListView> {
-    return { keys: (await this.keys.list()).map(keyView) };
+    const keys = await this.keys.list();
+    const prefixes = [...new Set(keys.map(({ prefix }) => prefix))].filter((prefix) => prefix !== '');
+    const usage = await this.store.usage(prefixes);
+    return { keys: keys.map((key) => listedKeyView(key, usage[prefixes.indexOf(key.prefix)])) };
   }
 
   /** KEY_NOT_FOUND, so that a mistyped id is not taken for a revoked key. */
   async revoke(id: string, manager: Manager): Promise<void> {
     if (!(await this.keys.revoke(id))) throw new ProblemError('KEY_NOT_FOUND', `there is no key ${show(id)}`);
     this.audit.keyRevoked(manager, id);
+  }
+}
+
+/** VALIDATION_FAILED: a bound over all names would be one on everybody. */
+function refuseUnprefixed(dto: CreateKeyDto): void {
+  if (dto.prefix !== undefined) return;
+  for (const limit of ['maxFilters', 'maxBytes'] as const) {
+    const value = dto[limit];
+    if (value === undefined) continue;
+    throw invalid(
+      `#/${limit}`,
+      `${limit} is for a key with a prefix: send one, or leave out ${limit} ${value}`,
+    );
   }
 }
 

@@ -32,7 +32,7 @@ export function ImportRoute({
   codes,
   answer,
 }: TransferDoc & { answer: Type<object> }): MethodDecorator {
-  const refusals = ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'] as const;
+  const refusals = ['FILTER_EXISTS', 'FILTER_TOO_LARGE', 'QUOTA_EXCEEDED', 'STORE_FULL'] as const;
   return applyDecorators(
     ApiConsumes(...EXPORT_TYPES),
     ApiBody({ schema: BINARY }),

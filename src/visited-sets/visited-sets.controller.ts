@@ -23,7 +23,7 @@ export class VisitedSetsController {
   @MutatingRoute({
     access: 'admin',
     summary: 'Make a visited set',
-    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'STORE_FULL'],
+    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'QUOTA_EXCEEDED', 'STORE_FULL'],
   })
   @ApiCreatedResponse({ type: VisitedSetView })
   @ApiOkResponse({ type: VisitedSetView, description: 'The same visited set was there already' })

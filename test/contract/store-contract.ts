@@ -16,6 +16,7 @@ import { refusalsContract } from './refusals.js';
 import { queuedRemovalsContract } from './queued-removals.js';
 import { restartsContract } from './restarts.js';
 import { roomContract } from './room.js';
+import { quotaContract } from './quota.js';
 import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
@@ -36,6 +37,7 @@ export function storeContract<H extends StoreHarness>(
 
     lifeCycleContract(subject);
     listsContract(subject);
+    quotaContract(subject);
     cellsContract(subject);
     noFalseNegativesContract(subject);
     errorRateContract(subject);

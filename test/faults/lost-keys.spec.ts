@@ -1,9 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Settled, StaleFilterError, StoreError, type Filter, type Store } from '#store';
 import { RedisStore } from '#store/redis';
 import { allKeys, CATALOGUE, segmentKeys } from '../../libs/store/src/redis/keys.js';
-import { add, check, count, discover, items, keyed, made, makeFilter, remove } from '../contract/calls.js';
+import {
+  add,
+  check,
+  count,
+  discover,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+} from '../contract/calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
 let server: RedisServer;
@@ -264,6 +276,24 @@ describe('the catalogue, lost', () => {
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
     await own.zadd(names, 0, '', 0, filter.name);
     expect((await store.list('visited-set', 1_000)).filters).toMatchObject([{ name: filter.name }]);
+  });
+
+  it('counts usage anew where only that is gone, so that quotas hold', async () => {
+    const prefix = `t${randomUUID()}-`;
+    const names = ['a', 'b', 'c'].map((end) => prefix + end);
+    for (const name of names) await visitedSet(name);
+    const [before] = await store.usage([prefix]);
+    expect(before).toMatchObject({ filters: 3 });
+    const lose = [() => own.del(CATALOGUE.usage), () => own.hdel(CATALOGUE.usage, '')];
+    for (const [i, losing] of lose.entries()) {
+      await losing();
+      const refused = store.create(filterSpec({ name: `${prefix}d` }), made(), { prefix, maxFilters: 3 - i });
+      expect(await outcome(refused)).toBe('QUOTA_EXCEEDED');
+      await losing();
+      await store.drop(names[i]!, 'visited-set', made());
+      await losing();
+      expect(await store.usage([prefix])).toEqual([{ filters: 2 - i, bytes: ((2 - i) * before!.bytes) / 3 }]);
+    }
   });
 
   it('is an empty store where all its keys are gone, and leaves the cells', async () => {

@@ -185,6 +185,27 @@ export interface Credentials {
   delete(id: string): Promise<boolean>;
 }
 
+/** What there is of filters and visited sets. */
+export interface Usage {
+  readonly filters: number;
+  /** Of their cells. */
+  readonly bytes: number;
+}
+
+/**
+ * How much there may be of filters and visited sets whose names begin with `prefix`, whoever made them. A filter counts
+ * from when its making begins, or its contents begin to be brought in, until it is gone; being cleared makes no difference.
+ * Filters made without a quota count, and are not refused.
+ */
+export interface Quota {
+  /** Ends with ".", "_" or "-". */
+  readonly prefix: string;
+  /** Absent: any number. */
+  readonly maxFilters?: number | undefined;
+  /** Absent: any number. */
+  readonly maxBytes?: number | undefined;
+}
+
 /** A queue entry on its way between stores. */
 export interface QueuedItem {
   /** The item's hash: four big-endian words, the first of which tells its segment. */
@@ -238,10 +259,10 @@ export interface Transfer {
    * not. Only when they have ended does the filter become visible; before that, or if anything throws, there is none,
    * and what had been claimed is freed, after a crash by whoever comes next.
    *
-   * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one. A repeated operation answers the same
-   * filter, without reading the parts.
+   * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one, QUOTA_EXCEEDED as `create`, before the
+   * parts are read. A repeated operation answers the same filter, without reading the parts.
    */
-  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter>;
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter>;
 }
 
 /**
@@ -261,8 +282,15 @@ export interface Store {
    * Makes a filter, all cells zero, all memory claimed (STORE_FULL if there is not enough). `created` is false if
    * one with the same name, kind, type, semantics, capacity, error rate and URL profile exists; FILTER_EXISTS if
    * another one does; FILTER_BUSY while it is being made or dropped.
+   *
+   * QUOTA_EXCEEDED if it would pass `quota`: looked at in the step that claims the name, so that however many are made at
+   * once, they do not pass it together. What is there already needs no room, nor does a repeated operation.
    */
-  create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }>;
+  create(
+    spec: FilterSpec,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<{ filter: Filter; created: boolean }>;
 
   /**
    * The current generation of a filter, from a cache where possible: it may be outdated, which its use will show.
@@ -277,6 +305,9 @@ export interface Store {
    * of the filters whose names begin with it, and `next` tells of no others.
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
+
+  /** What there is under each of these prefixes, which end with ".", "_" or "-", in the order given. */
+  usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**
    * Removes a filter; answers when its memory is free and no old position can touch anything. FILTER_BUSY while it is

@@ -19,6 +19,14 @@ describe('the arguments of npm run keys', () => {
         key: { name: 'x', scopes: ['admin'], prefix: 'acme-', expiresAt: '2030-01-31T12:00:00Z' },
       },
     ],
+    [
+      ['create', '--max-filters', '100', '--max-bytes=1000000000'],
+      { verb: 'create', key: { maxFilters: 100, maxBytes: 1_000_000_000 } },
+    ],
+    [
+      ['create', '--max-filters', 'many', '--max-bytes', '1e9'],
+      { verb: 'create', key: { maxFilters: 'many', maxBytes: '1e9' } },
+    ],
   ])('%j are %j', (args, command) => {
     expect(readCommand(args)).toEqual(command);
   });

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `npm run keys -- create --name NAME --scope SCOPE [--prefix PREFIX] [--expires-at TIME]
+export const USAGE = `npm run keys -- create --name NAME --scope SCOPE [--prefix PREFIX [--max-filters N] [--max-bytes N]] [--expires-at TIME]
 npm run keys -- list
 npm run keys -- revoke ID
 
@@ -10,6 +10,8 @@ embedded store the service must be stopped; while it runs, use POST, GET and DEL
   --name NAME         what people call the key
   --scope SCOPE       read, write (includes read) or admin (includes write); may be given several times
   --prefix PREFIX     the key is for names of filters and visited sets that begin with it only
+  --max-filters N     with this key no filter is made once there are N filters and visited sets of the prefix
+  --max-bytes N       nor one with which they would take more than N bytes; without either there is no bound
   --expires-at TIME   such as 2030-01-31T12:00:00Z; without it the key does not expire
 `;
 
@@ -34,7 +36,8 @@ export function readCommand(args: readonly string[]): Command {
     return { verb, id: operands[0] };
   if (verb !== 'create' || operands.length > 0) throw new CommandError(`not understood\n\n${USAGE}`);
   const { name, scope: scopes, prefix, 'expires-at': expiresAt } = values;
-  const given = Object.entries({ name, scopes, prefix, expiresAt }).filter(
+  const limits = { maxFilters: numberIn(values['max-filters']), maxBytes: numberIn(values['max-bytes']) };
+  const given = Object.entries({ name, scopes, prefix, ...limits, expiresAt }).filter(
     ([, value]) => value !== undefined,
   );
   return { verb, key: Object.fromEntries(given) };
@@ -49,6 +52,8 @@ function parse(args: readonly string[]) {
         name: { type: 'string' },
         scope: { type: 'string', multiple: true },
         prefix: { type: 'string' },
+        'max-filters': { type: 'string' },
+        'max-bytes': { type: 'string' },
         'expires-at': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -56,4 +61,9 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new CommandError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
+}
+
+/** A number as JSON would have it; what is none stays a text, to be refused by its name. */
+function numberIn(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }

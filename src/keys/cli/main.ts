@@ -12,7 +12,7 @@ import { StoreError } from '#store';
 import { validateShallow } from '../../validation/shallow.pipe.js';
 import { ApiKeys } from '../api-keys.js';
 import { CreateKeyDto } from '../key.dto.js';
-import type { KeyView } from '../key.view.js';
+import type { ListedKeyView } from '../key.view.js';
 import { KeysService } from '../keys.service.js';
 import { CommandError, readCommand, USAGE, type Command } from './command-line.js';
 
@@ -30,7 +30,7 @@ async function run(command: Exclude<Command, { verb: 'help' }>, config: Config):
   const store = await openStore(config);
   try {
     const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
-    const keys = new KeysService(new ApiKeys(store.credentials), audit);
+    const keys = new KeysService(new ApiKeys(store.credentials), audit, store);
     const manager = { id: 'cli', name: operatorName() };
     if (command.verb === 'list') {
       for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);
@@ -55,11 +55,17 @@ function operatorName(): string {
   }
 }
 
-function line({ id, name, scopes, prefix, createdAt, expiresAt }: KeyView): string {
-  const names = prefix === undefined ? 'all names' : `names ${prefix}…`;
-  return [id, scopes.join(','), names, `made ${createdAt}`, `expires ${expiresAt ?? 'never'}`, name].join(
-    '  ',
-  );
+function line(key: ListedKeyView): string {
+  const { id, name, scopes, createdAt, expiresAt } = key;
+  const times = [`made ${createdAt}`, `expires ${expiresAt ?? 'never'}`];
+  return [id, scopes.join(','), names(key), ...times, name].join('  ');
+}
+
+/** Whose names a key is for, what there is of them, and what there may be. */
+function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
+  if (prefix === undefined) return 'all names';
+  const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
+  return `names ${prefix}…  filters ${usage?.filters ?? 0}${of(maxFilters)}  bytes ${usage?.bytes ?? 0}${of(maxBytes)}`;
 }
 
 function failure(error: unknown): string {

@@ -10,8 +10,10 @@ import type {
   FilterStats,
   ListPage,
   Operation,
+  Quota,
   Readiness,
   Store,
+  Usage,
 } from '../store.js';
 import { sameParameters } from './catalogue.js';
 import { allocateCells, claimCells } from './cell-memory.js';
@@ -22,6 +24,7 @@ import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
 import { queueCounts } from './queue-entry.js';
 import { windowSeconds } from './record-window.js';
+import { Room, usageOf } from './room.js';
 import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
 
@@ -78,9 +81,27 @@ export class EmbeddedStore implements Store {
     return new EmbeddedStore(engine);
   }
 
-  async create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }> {
-    const taken = await this.engine.read((memory) => memory.filters.has(spec.name));
-    const claimed = taken ? undefined : await claimCells(spec.geometry);
+  async create(
+    spec: FilterSpec,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<{ filter: Filter; created: boolean }> {
+    const room = new Room(spec, quota);
+    try {
+      return await this.createIn(room, spec, operation);
+    } finally {
+      room.leave();
+    }
+  }
+
+  private async createIn(
+    room: Room,
+    spec: FilterSpec,
+    operation: Operation,
+  ): Promise<{ filter: Filter; created: boolean }> {
+    // No memory is claimed for what will not be made. What is refused here may have been made by this very operation.
+    const claims = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
+    const claimed = claims ? await claimCells(spec.geometry) : undefined;
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.names;
@@ -88,6 +109,7 @@ export class EmbeddedStore implements Store {
           const existing = session.memory.filters.get(spec.name)?.filter;
           if (existing && !sameParameters(existing, spec)) throw otherExists(existing);
           if (existing) return { answer: { filter: existing, created: false } };
+          room.assert(session.memory);
           const filter = newGeneration(spec, spec.seed, session.now);
           const cells = claimed ?? allocateCells(spec.geometry);
           return { answer: { filter, created: true }, apply: () => publish(session, filter, cells) };
@@ -127,6 +149,10 @@ export class EmbeddedStore implements Store {
       const last = filters.at(-1);
       return { filters, ...(last && matching.length > limit ? { next: last.name } : {}) };
     });
+  }
+
+  async usage(prefixes: readonly string[]): Promise<Usage[]> {
+    return this.engine.read((memory) => prefixes.map((prefix) => usageOf(memory, prefix)));
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {

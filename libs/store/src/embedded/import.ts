@@ -2,7 +2,7 @@ import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { taken } from '../refusals.js';
 import { countCells } from '../transfer/cell-counts.js';
-import type { Filter, FilterSpec, Operation, Part } from '../store.js';
+import type { Filter, FilterSpec, Operation, Part, Quota } from '../store.js';
 import { encodeBlock } from './block.js';
 import { allocateSegment, assertAvailable } from './cell-memory.js';
 import type { Engine } from './engine.js';
@@ -10,6 +10,7 @@ import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
 import { blockKey, numberKey } from './keys.js';
 import { QueueTransfer } from './queue-transfer.js';
+import { Room } from './room.js';
 import type { Session } from './session.js';
 import { IMPORT } from './verbs.js';
 
@@ -23,11 +24,30 @@ export async function importParts(
   spec: FilterSpec,
   parts: AsyncIterable<Part>,
   operation: Operation,
+  quota?: Quota,
+): Promise<Filter> {
+  const room = new Room(spec, quota);
+  try {
+    return await importIn(room, engine, spec, parts, operation);
+  } finally {
+    room.leave();
+  }
+}
+
+async function importIn(
+  room: Room,
+  engine: Engine,
+  spec: FilterSpec,
+  parts: AsyncIterable<Part>,
+  operation: Operation,
 ): Promise<Filter> {
   const { session, known } = await engine.mutate((session) => {
     const identity = { scope: session.memory.names, verb: IMPORT, operation, subject: spec.name };
     const known = session.recall(identity);
-    if (!known) refuseTaken(session, spec);
+    if (!known) {
+      refuseTaken(session, spec);
+      room.take(session.memory);
+    }
     return { session, known };
   });
   if (known) return known.answer;

@@ -3,11 +3,14 @@ import { dataLost, notFound } from '../refusals.js';
 import type { Filter, FilterKind } from '../store.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
+import type { Room } from './room.js';
 import { freshWindows, type RecordScope } from './record-window.js';
 
 /** All that the store holds in memory; equal to the database wherever no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
+  /** For filters that are being made. */
+  readonly rooms = new Set<Room>();
   /** By id: what is kept of each credential. */
   readonly credentials = new Map<string, string>();
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */

@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec, Operation, Part, Transfer } from '../store.js';
+import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../store.js';
 import { exportParts } from '../transfer/export-parts.js';
 import type { Engine } from './engine.js';
 import { EmbeddedSource } from './export-source.js';
@@ -12,7 +12,7 @@ export class EmbeddedTransfer implements Transfer {
     return exportParts(filter, new EmbeddedSource(this.engine, filter));
   }
 
-  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter> {
-    return importParts(this.engine, spec, parts, operation);
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
+    return importParts(this.engine, spec, parts, operation, quota);
   }
 }

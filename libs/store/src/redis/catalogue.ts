@@ -1,14 +1,18 @@
+import { filterBytes } from '#bloom';
 import { StaleFilterError, StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
+import { assertWithin } from '../quota.js';
 import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js';
 import { RETENTION_MS } from '../retention.js';
-import type { FilterKind, ListPage, Operation } from '../store.js';
+import type { FilterKind, ListPage, Operation, Quota, Usage } from '../store.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
 import { windowBytes } from './operations.js';
 import {
   catalogueSetScript,
+  COUNTED,
+  countUsageScript,
   makeHashScript,
   makeNamesScript,
   touchCatalogueScript,
@@ -28,6 +32,14 @@ export interface LifeCycleRecord {
   readonly fingerprint: string;
   readonly entry?: CatalogueEntry;
   readonly created?: boolean;
+}
+
+/** What a script answers, changing nothing, when the usage has to be counted first. */
+const UNCOUNTED = 'UNCOUNTED';
+
+interface SetOptions {
+  readonly record?: { verb: string; operation: Operation; value: LifeCycleRecord } | undefined;
+  readonly quota?: Quota | undefined;
 }
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
@@ -63,34 +75,45 @@ export class Catalogue {
     }
   }
 
-  /** Sets an entry (undefined deletes it) if it still is what was read. Answers whether it was. */
+  /**
+   * Sets an entry (undefined deletes it) if it still is what was read. Answers whether it was. QUOTA_EXCEEDED if it would
+   * pass the quota.
+   */
   async set(
     read: EntryRead,
     next: CatalogueEntry | undefined,
     deadline: number,
-    record?: { verb: string; operation: Operation; value: LifeCycleRecord },
+    { record, quota }: SetOptions = {},
   ): Promise<string | undefined> {
     const name = (next ?? read.entry)?.name ?? '';
     const kind = (next ?? read.entry)?.kind ?? 'filter';
     const { current, previous } = CATALOGUE.operations[record?.operation.origin ?? 'made'];
     const raw = next ? JSON.stringify(next) : '';
-    await this.makeKeys(deadline);
-    const reply = await this.connection.mutate(
-      catalogueSetScript,
-      [CATALOGUE.filters, CATALOGUE.names(kind), current, previous],
-      [
-        name,
-        read.raw,
-        raw,
-        next?.state === 'ready' ? '1' : '0',
-        record ? recordField(record.verb, name, record.operation) : '',
-        record ? JSON.stringify(record.value) : '',
-        RETENTION_MS[record?.operation.origin ?? 'made'],
-        windowBytes(this.maxRecordBytes),
-      ],
-      deadline,
+    const reply = await this.onUsage(deadline, () =>
+      this.connection.mutate(
+        catalogueSetScript,
+        [CATALOGUE.filters, CATALOGUE.names(kind), current, previous, CATALOGUE.usage],
+        [
+          name,
+          read.raw,
+          raw,
+          next?.state === 'ready' ? '1' : '0',
+          record ? recordField(record.verb, name, record.operation) : '',
+          record ? JSON.stringify(record.value) : '',
+          RETENTION_MS[record?.operation.origin ?? 'made'],
+          windowBytes(this.maxRecordBytes),
+          quota?.prefix ?? '',
+          quota?.maxFilters ?? '',
+          quota?.maxBytes ?? '',
+        ],
+        deadline,
+      ),
     );
     if (reply === 1) return raw;
+    if (quota && isUsage(reply)) {
+      const [filters, bytes] = reply;
+      assertWithin(quota, { filters, bytes }, difference(read.entry, next));
+    }
     // The answer to an earlier try may have been lost: the entry is ours already then.
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
@@ -119,21 +142,48 @@ export class Catalogue {
     return record;
   }
 
+  /** See Store.usage. */
+  async usage(prefixes: readonly string[]): Promise<Usage[]> {
+    const { client } = this.connection;
+    const deadline = Date.now() + this.timeoutMs;
+    const read = () => this.connection.repeat(() => client.hmget(CATALOGUE.usage, '', ...prefixes), deadline);
+    const rows = await this.onUsage(deadline, async () => {
+      const [counted, ...found] = await read();
+      return counted === COUNTED ? found : UNCOUNTED;
+    });
+    return rows.map((row) => {
+      const [filters = 0, bytes = 0] = (row ?? '0 0').split(' ').map(Number);
+      return { filters, bytes };
+    });
+  }
+
+  /** Does what needs the usage; if that has been lost, again after it has been counted. */
+  private async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await this.makeKeys(deadline);
+      const result = await step();
+      if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
+      this.keysMade = false;
+    }
+    throw new StoreError('STORE_UNAVAILABLE', 'the usage of names was lost twice');
+  }
+
   /**
    * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused that
    * is given keys of which some do not exist.
    */
   private async makeKeys(deadline: number): Promise<void> {
     if (this.keysMade) return;
-    const { filters, names, operations } = CATALOGUE;
+    const { filters, names, operations, usage } = CATALOGUE;
     const { caller, made } = operations;
-    const hashes = [caller.current, caller.previous, made.current, made.previous];
+    const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
     // First: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
       ...KINDS.map((kind) => this.connection.mutate(makeNamesScript, [names(kind)], [], deadline)),
     ]);
+    await this.connection.mutate(countUsageScript, [filters, usage], [], deadline);
     this.keysMade = true;
   }
 
@@ -202,6 +252,19 @@ export class Catalogue {
 /** Another has the entry in hand. */
 export function underWay({ name, state }: CatalogueEntry): StoreError {
   return busy(name, `is ${state}`);
+}
+
+function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
+  return Array.isArray(reply) && reply.length === 2;
+}
+
+/** What an entry takes more than the one in whose place it comes. */
+function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
+  const bytes = (entry: CatalogueEntry | undefined) => (entry ? filterBytes(entry.geometry) : 0);
+  return {
+    filters: Number(after !== undefined) - Number(before !== undefined),
+    bytes: bytes(after) - bytes(before),
+  };
 }
 
 const recordField = (verb: string, name: string, operation: Operation) => `${verb}:${name}:${operation.id}`;

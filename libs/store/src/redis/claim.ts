@@ -1,4 +1,4 @@
-import type { Operation } from '../store.js';
+import type { Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
 import { type CatalogueEntry, RedisFilter } from './filter.js';
@@ -21,15 +21,19 @@ export class Claim {
     private held: { readonly raw: string; readonly entry: CatalogueEntry },
   ) {}
 
-  /** Undefined if the entry is another than was read by now. Frees what the new entry retires. */
+  /**
+   * Undefined if the entry is another than was read by now. Frees what the new entry retires. QUOTA_EXCEEDED if there is no
+   * room for it.
+   */
   static async take(
     catalogue: Catalogue,
     allocation: Allocation,
     read: EntryRead,
     entry: CatalogueEntry,
     deadline: number,
+    quota?: Quota,
   ): Promise<Claim | undefined> {
-    const raw = await catalogue.set(read, entry, deadline);
+    const raw = await catalogue.set(read, entry, deadline, { quota });
     if (raw === undefined) return undefined;
     const claim = new Claim(catalogue, allocation, { raw, entry });
     await allocation.free(entry.retired ?? [], deadline);
@@ -63,7 +67,7 @@ export class Claim {
     const entry: CatalogueEntry = { ...rest, state: 'ready' };
     const value = { fingerprint: operation.fingerprint, entry, created: true };
     const record = verb === undefined ? undefined : { verb, operation, value };
-    const published = await this.catalogue.set(this.held, entry, operation.deadline, record);
+    const published = await this.catalogue.set(this.held, entry, operation.deadline, { record });
     if (published !== undefined) return new RedisFilter(entry);
     await this.allocation.free(entry.tags, operation.deadline);
     return undefined;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { SEED_BYTES } from '#bloom';
 import { StoreError } from '../errors.js';
 import { busy, notFound, otherExists, taken } from '../refusals.js';
-import type { FilterKind, FilterSpec, Operation } from '../store.js';
+import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
 import { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, type LifeCycleRecord, underWay } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
@@ -26,7 +26,11 @@ export class LifeCycle {
     this.allocation = new Allocation(connection);
   }
 
-  async create(spec: FilterSpec, operation: Operation): Promise<{ filter: RedisFilter; created: boolean }> {
+  async create(
+    spec: FilterSpec,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<{ filter: RedisFilter; created: boolean }> {
     const recalled = (record: LifeCycleRecord) => ({
       filter: recordedFilter(record),
       created: record.created ?? false,
@@ -35,7 +39,7 @@ export class LifeCycle {
       const { entry } = read;
       if (!entry || entry.state === 'creating') {
         const claim = this.describe(spec, 'create', operation, now, entry);
-        const filter = await this.build(read, claim, operation, 'create');
+        const filter = await this.build(read, claim, operation, 'create', quota);
         return filter && { filter, created: true };
       }
       if (!sameFilter(entry, spec)) throw otherExists(entry);
@@ -45,7 +49,7 @@ export class LifeCycle {
       }
       const value = { fingerprint: operation.fingerprint, entry, created: false };
       const record = { verb: 'create', operation, value };
-      const set = await this.catalogue.set(read, entry, operation.deadline, record);
+      const set = await this.catalogue.set(read, entry, operation.deadline, { record });
       return set === undefined ? undefined : { filter: new RedisFilter(entry), created: false };
     });
   }
@@ -59,12 +63,13 @@ export class LifeCycle {
     operation: Operation,
     timeoutMs: number,
     fill: (claim: Claim) => Promise<void>,
+    quota?: Quota,
   ): Promise<RedisFilter> {
     return this.onEntry('import', spec.name, operation, recordedFilter, async (read, now) => {
       const { entry } = read;
       if (entry && entry.state !== 'creating') throw taken(entry);
       const next = this.describe(spec, 'import', operation, now, entry);
-      const claim = await Claim.take(this.catalogue, this.allocation, read, next, operation.deadline);
+      const claim = await Claim.take(this.catalogue, this.allocation, read, next, operation.deadline, quota);
       if (!claim) return undefined;
       try {
         await fill(claim);
@@ -177,9 +182,10 @@ export class LifeCycle {
     entry: CatalogueEntry,
     operation: Operation,
     verb?: string,
+    quota?: Quota,
   ): Promise<RedisFilter | undefined> {
     const { deadline } = operation;
-    const claim = await Claim.take(this.catalogue, this.allocation, read, entry, deadline);
+    const claim = await Claim.take(this.catalogue, this.allocation, read, entry, deadline, quota);
     if (!claim) return undefined;
     try {
       for (const segment of entry.tags.keys()) await claim.allocate(segment, deadline);
@@ -201,7 +207,8 @@ export class LifeCycle {
     await this.allocation.free(dropping.retired ?? [], deadline);
     const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
     return (
-      (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, record)) !== undefined
+      (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, { record })) !==
+      undefined
     );
   }
 }

@@ -11,9 +11,11 @@ import type {
   ListPage,
   Operation,
   Queue,
+  Quota,
   Readiness,
   Store,
   Transfer,
+  Usage,
 } from '../store.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
@@ -79,8 +81,12 @@ export class RedisStore implements Store {
     };
   }
 
-  async create(spec: FilterSpec, operation: Operation): Promise<{ filter: Filter; created: boolean }> {
-    const { filter, created } = await this.lifeCycle.create(spec, operation);
+  async create(
+    spec: FilterSpec,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<{ filter: Filter; created: boolean }> {
+    const { filter, created } = await this.lifeCycle.create(spec, operation, quota);
     this.remember(filter);
     return { filter, created };
   }
@@ -100,6 +106,10 @@ export class RedisStore implements Store {
 
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage> {
     return this.catalogue.list(kind, limit, after, prefix);
+  }
+
+  usage(prefixes: readonly string[]): Promise<Usage[]> {
+    return this.catalogue.usage(prefixes);
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {

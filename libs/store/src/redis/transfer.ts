@@ -1,6 +1,7 @@
-import type { Filter, FilterSpec, Operation, Part, Transfer } from '../store.js';
+import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../store.js';
 import { exportParts } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
+import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
 import { RedisSource } from './export-source.js';
 import { RedisFilter } from './filter.js';
@@ -22,11 +23,12 @@ export class RedisTransfer implements Transfer {
     return exportParts(filter, new RedisSource(this.connection, this.catalogue, filter, this.timeoutMs));
   }
 
-  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation): Promise<Filter> {
-    return this.lifeCycle.import(spec, operation, this.timeoutMs, async (claim) => {
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
+    const fill = async (claim: Claim): Promise<void> => {
       const filling = new RedisImport(this.connection, claim, this.timeoutMs);
       for await (const part of parts) await filling.take(part);
       await filling.finish();
-    });
+    };
+    return this.lifeCycle.import(spec, operation, this.timeoutMs, fill, quota);
   }
 }

@@ -4,6 +4,9 @@ import { CAN_ROTATE, type Script } from './script.js';
  * The first line of these scripts lets them run when the server is at its memory limit: a drop has to be possible then.
  */
 
+/** What usage has under '' once it is counted. */
+export const COUNTED = 'counted';
+
 /** Makes a hash that is never empty. KEYS: 1 the hash. */
 export const makeHashScript: Script = {
   name: 'unseenMakeHash',
@@ -29,20 +32,82 @@ return redis.call('HSET', KEYS[1], '', '')`,
 };
 
 /**
- * Compares and sets a catalogue entry, and keeps the operation's record in the same step.
- * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous.
+ * Usage is kept of every prefix that ends with a mark, as "<filters> <bytes>": looking at a quota costs the same however
+ * many filters there are, and a change the marks of one name. Under '' it says whether it has been counted.
+ * `usage` is its key.
+ */
+const USAGE = `
+local function bytesOf(entry)
+  if entry == '' then return 0 end
+  local geometry = cjson.decode(entry).geometry
+  return geometry.segments * geometry.pagesPerSegment * geometry.pageCells * geometry.cellBits / 8
+end
+local function usedBy(prefix)
+  local filters, bytes = string.match(call('HGET', usage, prefix) or '', '^(%d+) (%d+)$')
+  return tonumber(filters) or 0, tonumber(bytes) or 0
+end
+local function count(name, filters, bytes)
+  if filters == 0 and bytes == 0 then return end
+  for mark in string.gmatch(name, '()[._-]') do
+    local prefix = string.sub(name, 1, mark)
+    local usedFilters, usedBytes = usedBy(prefix)
+    if usedFilters + filters > 0 then
+      call('HSET', usage, prefix, string.format('%.0f %.0f', usedFilters + filters, usedBytes + bytes))
+    else
+      call('HDEL', usage, prefix)
+    end
+  end
+end`;
+
+/**
+ * Counts usage anew if it is not counted: all the catalogue in one step, but only if the key has been lost.
+ * KEYS: 1 filters, 2 usage.
+ */
+export const countUsageScript: Script = {
+  name: 'unseenCountUsage',
+  numberOfKeys: 2,
+  lua: `#!lua flags=allow-oom
+local usage, call = KEYS[2], redis.call
+${USAGE}
+if call('HGET', usage, '') == '${COUNTED}' then return 0 end
+local old, entries = call('HGETALL', usage), call('HGETALL', KEYS[1])
+for i = 1, #old, 2 do
+  if old[i] ~= '' then call('HDEL', usage, old[i]) end
+end
+for i = 1, #entries, 2 do
+  if entries[i] ~= '' then count(entries[i], 1, bytesOf(entries[i + 1])) end
+end
+return call('HSET', usage, '', '${COUNTED}')`,
+};
+
+/**
+ * Compares and sets a catalogue entry, with the usage, and keeps the operation's record in the same step.
+ * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage.
  * ARGV: 1 name, 2 the entry as it was read ('' for none), 3 the entry to set ('' to delete), 4 '1' if the name is
- * to be listed, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold.
+ * to be listed, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold, 9 prefix
+ * of a quota ('' for none), 10 filters and 11 bytes there may be of it ('' for any number).
  * The empty field of current and previous says since when, in ms, and how many bytes of, records are there.
- * Returns 1 if set, 0 if the entry is another by now.
+ * Returns 1 if set, 0 if the entry is another by now, 'UNCOUNTED' if usage has to be counted first, or, if the quota would
+ * be passed, filters and bytes that there are.
  */
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',
-  numberOfKeys: 4,
+  numberOfKeys: 5,
   lua: `#!lua flags=allow-oom
-local filters, names, current, previous = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local filters, names, current, previous, usage = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call = redis.call
+${USAGE}
 if (call('HGET', filters, ARGV[1]) or '') ~= ARGV[2] then return 0 end
+if call('HGET', usage, '') ~= '${COUNTED}' then return redis.status_reply('UNCOUNTED') end
+local more = (ARGV[3] == '' and 0 or 1) - (ARGV[2] == '' and 0 or 1)
+local moreBytes = bytesOf(ARGV[3]) - bytesOf(ARGV[2])
+if ARGV[9] ~= '' then
+  local used, usedBytes = usedBy(ARGV[9])
+  local over = more > 0 and used + more > (tonumber(ARGV[10]) or math.huge)
+  local overBytes = moreBytes > 0 and usedBytes + moreBytes > (tonumber(ARGV[11]) or math.huge)
+  if over or overBytes then return {used, usedBytes} end
+end
+count(ARGV[1], more, moreBytes)
 if ARGV[3] == '' then call('HDEL', filters, ARGV[1]) else call('HSET', filters, ARGV[1], ARGV[3]) end
 if ARGV[4] == '1' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, ARGV[1]) end
 if ARGV[5] ~= '' then

@@ -1,0 +1,70 @@
+import { filterBytes } from '#bloom';
+import { StoreError } from '../errors.js';
+import { assertWithin } from '../quota.js';
+import type { FilterSpec, Quota, Usage } from '../store.js';
+import type { Memory } from './memory.js';
+
+/**
+ * Room in a quota for a filter that is being made: held from before its memory is claimed until it is there or has failed,
+ * so that others that are being made cannot take it, too.
+ */
+export class Room {
+  readonly name: string;
+  readonly bytes: number;
+  private held: Set<Room> | undefined;
+  private left = false;
+
+  constructor(
+    { name, geometry }: FilterSpec,
+    private readonly quota: Quota | undefined,
+  ) {
+    this.name = name;
+    this.bytes = filterBytes(geometry);
+  }
+
+  /** QUOTA_EXCEEDED if there is no room. Several under one name need the room of one: one of them will get the name. */
+  assert(memory: Memory): void {
+    const { bytes, name, quota } = this;
+    if (quota) assertWithin(quota, usageOf(memory, quota.prefix, name), { filters: 1, bytes });
+  }
+
+  /** False if there is none. */
+  tryTake(memory: Memory): boolean {
+    try {
+      this.take(memory);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreError) return false;
+      throw error;
+    }
+  }
+
+  /** Throws as `assert`. */
+  take(memory: Memory): void {
+    this.assert(memory);
+    // Whoever wanted it may have given up by then.
+    if (this.left) return;
+    this.held = memory.rooms.add(this);
+  }
+
+  /** Idempotent. */
+  leave(): void {
+    this.left = true;
+    this.held?.delete(this);
+  }
+}
+
+/** What there is under a prefix, or is being made, but for what is named `except`. */
+export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
+  const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
+  const sizes = new Map<string, number>();
+  for (const { name, bytes } of rooms) {
+    if (counts(name)) sizes.set(name, Math.max(bytes, sizes.get(name) ?? 0));
+  }
+  for (const { filter } of filters.values()) {
+    if (counts(filter.name)) sizes.set(filter.name, filterBytes(filter.geometry));
+  }
+  let bytes = 0;
+  for (const size of sizes.values()) bytes += size;
+  return { filters: sizes.size, bytes };
+}
