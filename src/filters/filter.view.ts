@@ -115,17 +115,6 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
   };
 }
 
-const MOST_RATES = 100;
-/** By page shape: filters of one error rate share one, and its tables cost more than a description. */
-const rates = new Map<string, PagedErrorRate>();
-
 function rateAtFill({ pageCells, hashes }: Geometry, fill: number): number {
-  const shape = `${pageCells}/${hashes}`;
-  let rate = rates.get(shape);
-  if (rate === undefined) {
-    if (rates.size >= MOST_RATES) rates.clear();
-    rate = new PagedErrorRate(pageCells, hashes);
-    rates.set(shape, rate);
-  }
-  return rate.at(itemsPerPageFromFill(fill, pageCells, hashes));
+  return PagedErrorRate.of(pageCells, hashes).at(itemsPerPageFromFill(fill, pageCells, hashes));
 }

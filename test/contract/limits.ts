@@ -94,7 +94,7 @@ export function limitsContract(subject: Subject): void {
 function predictedLoss({ geometry }: Filter): { lost: number; deviation: number } {
   const { hashes: k, pageCells, pagesPerSegment, segments } = geometry;
   const pages = pagesPerSegment * segments;
-  const rate = new PagedErrorRate(pageCells, k);
+  const rate = PagedErrorRate.of(pageCells, k);
   const STEPS = 100;
   const mean = (of: (x: number) => number) =>
     Array.from({ length: STEPS }, (_, i) => of((i + 0.5) / STEPS)).reduce((sum, y) => sum + y, 0) / STEPS;

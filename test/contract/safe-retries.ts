@@ -35,6 +35,10 @@ const MUTATIONS: readonly Mutation[] = [
     name: 'add with payloads',
     run: (store, filter, operation) => discover(store, filter, HALF_KNOWN, operation),
   },
+  {
+    name: 'add of a large batch with payloads',
+    run: (store, filter, operation) => discover(store, filter, items(1_500), operation),
+  },
   { name: 'remove', run: (store, filter, operation) => remove(store, filter, HALF_KNOWN, operation) },
   {
     name: 'lease',

@@ -77,7 +77,7 @@ describe('classic error rate', () => {
 describe('paged error rate', () => {
   it.each(PAGE_TABLE)('p = $p: cells an item by page size', ({ p, pages, independent }) => {
     for (const [i, pageCells] of PAGE_CELLS.entries()) {
-      const loads = Array.from({ length: 24 }, (_, k) => new PagedErrorRate(pageCells, k + 1).loadFor(p));
+      const loads = Array.from({ length: 24 }, (_, k) => PagedErrorRate.of(pageCells, k + 1).loadFor(p));
       const needed = pageCells / Math.max(...loads);
       expect(needed).toBeCloseTo(pages[i] as number, 2);
       expect(needed).toBeLessThan(independent[i] as number);
@@ -87,12 +87,17 @@ describe('paged error rate', () => {
 
   it('is the chance that random cells cover random cells, counted out by hand', () => {
     // B = 3, k = 1: j items leave a given cell uncovered with (2/3)^j, so p = 1 - e^(-λ/3).
-    const tiny = new PagedErrorRate(3, 1);
+    const tiny = PagedErrorRate.of(3, 1);
     for (const load of [0.1, 1, 5]) expect(tiny.at(load)).toBeCloseTo(1 - Math.exp(-load / 3), 12);
   });
 
+  it('is computed once a shape, so that new error rates cost no new tables', () => {
+    expect(PagedErrorRate.of(256, 7)).toBe(PagedErrorRate.of(256, 7));
+    expect(PagedErrorRate.of(256, 8)).not.toBe(PagedErrorRate.of(256, 7));
+  });
+
   it('rises with the load from 0 to 1', () => {
-    const rate = new PagedErrorRate(256, 7);
+    const rate = PagedErrorRate.of(256, 7);
     const rates = [0, 1, 10, 25, 50, 100, 500, 2048, 5000].map((load) => rate.at(load));
     expect(rates).toEqual([...rates].sort((a, b) => a - b));
     expect(rates[0]).toBe(0);
@@ -100,7 +105,7 @@ describe('paged error rate', () => {
   });
 
   it('approaches the classic rate as pages grow', () => {
-    const paged = new PagedErrorRate(4096, 7).at(4096 / 10);
+    const paged = PagedErrorRate.of(4096, 7).at(4096 / 10);
     expect(paged / classicErrorRate(10, 7)).toBeGreaterThan(1);
     expect(paged / classicErrorRate(10, 7)).toBeLessThan(1.05);
   });

@@ -36,19 +36,41 @@ function classicCellsPerItemWith(k: number, p: number): number {
   return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
+/** Weights of items a page beyond so many standard deviations, and so many items, from the mean are below 1e-30. */
+const DEVIATIONS = 12;
+const MORE_ITEMS = 30;
+
+/** More than there are shapes: page sizes from 128 to 4,096, of at most 32 hashes. */
+const MOST_SHAPES = 200;
+const shapes = new Map<string, PagedErrorRate>();
+
 /** Rates of pages of one shape: `B` cells, `k` hashes. */
 export class PagedErrorRate {
   /** c_j for j = 0, 1, 2 …, computed as far as asked for. */
   private readonly covered: number[] = [0];
   private readonly transition: Float64Array;
   private state: Float64Array;
+  private next: Float64Array;
 
-  constructor(
+  /** That of a shape: its tables are the larger part of the work, and shapes are few. */
+  static of(pageCells: number, hashes: number): PagedErrorRate {
+    const shape = `${pageCells}/${hashes}`;
+    let rate = shapes.get(shape);
+    if (rate === undefined) {
+      if (shapes.size >= MOST_SHAPES) shapes.clear();
+      rate = new PagedErrorRate(pageCells, hashes);
+      shapes.set(shape, rate);
+    }
+    return rate;
+  }
+
+  private constructor(
     readonly pageCells: number,
     readonly hashes: number,
   ) {
     this.transition = coverTransition(pageCells, hashes);
     this.state = new Float64Array(hashes + 1);
+    this.next = new Float64Array(hashes + 1);
     this.state[hashes] = 1;
   }
 
@@ -56,18 +78,27 @@ export class PagedErrorRate {
   at(itemsPerPage: number): number {
     if (itemsPerPage <= 0) return 0;
     if (itemsPerPage > this.pageCells * 8) return 1;
-    const last = Math.ceil(itemsPerPage + 12 * Math.sqrt(itemsPerPage) + 30);
-    const logMean = Math.log(itemsPerPage);
-    let logWeight = -itemsPerPage;
-    let rate = 0;
-    let weightSum = Math.exp(logWeight);
-    for (let j = 1; j <= last; j++) {
-      logWeight += logMean - Math.log(j);
-      const weight = Math.exp(logWeight);
-      weightSum += weight;
-      rate += weight * this.coveredAfter(j);
+    const mean = itemsPerPage;
+    const spread = DEVIATIONS * Math.sqrt(mean) + MORE_ITEMS;
+    const first = Math.max(0, Math.floor(mean - spread));
+    const last = Math.ceil(mean + spread);
+    const covered = this.coveredUpTo(last);
+    // Poisson weights relative to the largest, each from its neighbour, and divided by their sum: no logarithms.
+    const mode = Math.floor(mean);
+    let weights = 1;
+    let rate = covered[mode] as number;
+    for (let j = mode + 1, weight = 1; j <= last; j++) {
+      weight *= mean / j;
+      weights += weight;
+      rate += weight * (covered[j] as number);
     }
-    return Math.min(1, rate + Math.max(0, 1 - weightSum));
+    for (let j = mode - 1, weight = 1; j >= first; j--) {
+      weight *= (j + 1) / mean;
+      weights += weight;
+      rate += weight * (covered[j] as number);
+    }
+    // By rounding alone it may be more.
+    return Math.min(1, rate / weights);
   }
 
   /** The largest λ whose rate is at most p, by bisection, to a relative 1e-9. */
@@ -84,21 +115,23 @@ export class PagedErrorRate {
     return low;
   }
 
-  private coveredAfter(items: number): number {
+  /** c_0 to c_items, at least. */
+  private coveredUpTo(items: number): readonly number[] {
     const k = this.hashes;
     while (this.covered.length <= items) {
-      const next = new Float64Array(k + 1);
+      const { state, next, transition } = this;
+      next.fill(0);
       for (let u = 0; u <= k; u++) {
-        const mass = this.state[u] as number;
+        const mass = state[u] as number;
         if (mass === 0) continue;
         for (let h = 0; h <= u; h++) {
-          next[u - h] = (next[u - h] as number) + mass * (this.transition[u * (k + 1) + h] as number);
+          next[u - h] = (next[u - h] as number) + mass * (transition[u * (k + 1) + h] as number);
         }
       }
-      this.state = next;
+      [this.state, this.next] = [next, state];
       this.covered.push(next[0] as number);
     }
-    return this.covered[items] as number;
+    return this.covered;
   }
 }
 

@@ -64,7 +64,7 @@ class PlainFilter {
 
   predictedRate(items: number): number {
     const { pageCells, hashes, segments, pagesPerSegment } = this.geometry;
-    return new PagedErrorRate(pageCells, hashes).at(items / (segments * pagesPerSegment));
+    return PagedErrorRate.of(pageCells, hashes).at(items / (segments * pagesPerSegment));
   }
 }
 

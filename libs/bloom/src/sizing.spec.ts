@@ -18,7 +18,7 @@ const CAPACITIES = [1, 2, 100, 12_345, 1e6, 1e8, 1e10, 1e13];
 
 function expectedErrorRate(capacity: number, geometry: Geometry): number {
   const pages = geometry.segments * geometry.pagesPerSegment;
-  return new PagedErrorRate(geometry.pageCells, geometry.hashes).at(capacity / pages);
+  return PagedErrorRate.of(geometry.pageCells, geometry.hashes).at(capacity / pages);
 }
 
 describe('page shape', () => {
@@ -26,12 +26,12 @@ describe('page shape', () => {
     const shape = pageShapeFor(p);
     const allowance = p >= 1e-3 ? 1.1 : 1.2;
     expect(shape.pageCells / shape.itemsPerPage).toBeLessThanOrEqual(classicCellsPerItem(p) * allowance);
-    expect(new PagedErrorRate(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
+    expect(PagedErrorRate.of(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
   });
 
   it.each(RATES)('p = %d: no other number of hashes holds more in that page', (p) => {
     const { pageCells, itemsPerPage } = pageShapeFor(p);
-    const loads = Array.from({ length: 34 }, (_, i) => new PagedErrorRate(pageCells, i + 1).loadFor(p));
+    const loads = Array.from({ length: 34 }, (_, i) => PagedErrorRate.of(pageCells, i + 1).loadFor(p));
     expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);
   });
 });

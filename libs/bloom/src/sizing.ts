@@ -64,7 +64,7 @@ export function pageShapeFor(errorRate: number): PageShape {
 /** The best number of hashes, from `least` on: it rises with the page, towards the classic one. */
 function bestHashes(pageCells: number, errorRate: number, least: number): PageShape {
   const shapeWith = (hashes: number): PageShape => {
-    return { pageCells, hashes, itemsPerPage: new PagedErrorRate(pageCells, hashes).loadFor(errorRate) };
+    return { pageCells, hashes, itemsPerPage: PagedErrorRate.of(pageCells, hashes).loadFor(errorRate) };
   };
   let best = shapeWith(least);
   for (;;) {

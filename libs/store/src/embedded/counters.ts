@@ -1,4 +1,4 @@
-import type { Positions } from '#bloom';
+import { slicePositions, type Positions } from '#bloom';
 import { assertCounting, assertPayloads } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { Added, Removed } from '../store.js';
@@ -11,6 +11,14 @@ import { hashBytes } from './queue-entry.js';
 import { TodoQueue } from './todo-queue.js';
 import { ADD, REMOVE } from './verbs.js';
 
+/**
+ * Items of a batch that change the queue in one go, so that the process is held for some 40 ms at most: a queue entry
+ * takes 15 µs to write and 40 to take out of a long queue.
+ */
+const QUEUED_ITEMS_A_GO = 1_000;
+/** What one of them costs, in items without a queue. */
+const QUEUED_ITEM_COST = 10;
+
 /** See the port for what each method promises. */
 export class EmbeddedCounters implements Counters {
   constructor(private readonly engine: Engine) {}
@@ -21,12 +29,26 @@ export class EmbeddedCounters implements Counters {
     operation: Operation,
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
-    if (payloads) assertPayloads(filter, payloads, positions.count);
+    if (!payloads) return this.addPart(filter, { from: 0, operation, positions }, positions);
+    assertPayloads(filter, payloads, positions.count);
+    return inParts(positions, operation, (part) => {
+      const queued = payloads.slice(part.from, part.from + part.positions.count);
+      return this.addPart(filter, part, positions, queued);
+    });
+  }
+
+  /** Adds a part of a batch; before the first one, nothing is changed if all of the batch would be too much. */
+  private addPart(
+    filter: Filter,
+    { from, operation, positions }: Part,
+    batch: Positions,
+    payloads?: readonly string[],
+  ): Promise<Uint8Array> {
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: ADD, operation }, () => {
-          refuseOverflow(scope, positions);
+          if (from === 0) refuseOverflow(scope, batch);
           const outcome = addBatch(scope, positions);
           if (payloads) {
             const queue = new TodoQueue(session.database, scope);
@@ -37,7 +59,7 @@ export class EmbeddedCounters implements Counters {
           return journaled(session, scope, JournalOperation.Add, positions, outcome);
         });
       },
-      { grows: true, deadline: operation.deadline, items: positions.count },
+      { grows: true, deadline: operation.deadline, items: costOf(positions, payloads !== undefined) },
     );
   }
 
@@ -47,12 +69,18 @@ export class EmbeddedCounters implements Counters {
 
   async remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
     assertCounting(filter);
+    if (filter.kind !== 'visited-set') return this.removePart(filter, positions, operation);
+    return inParts(positions, operation, (part) => this.removePart(filter, part.positions, part.operation));
+  }
+
+  private removePart(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+    const queued = filter.kind === 'visited-set';
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: REMOVE, operation }, () => {
           const outcome = removeBatch(scope, positions);
-          if (filter.kind === 'visited-set') {
+          if (queued) {
             const queue = new TodoQueue(session.database, scope);
             outcome.answers.forEach((answer, i) => {
               if (answer === Removed.Removed) queue.remove(hashBytes(positions.hash, i));
@@ -61,7 +89,7 @@ export class EmbeddedCounters implements Counters {
           return journaled(session, scope, JournalOperation.Remove, positions, outcome);
         });
       },
-      { deadline: operation.deadline, items: positions.count },
+      { deadline: operation.deadline, items: costOf(positions, queued) },
     );
   }
 
@@ -69,6 +97,39 @@ export class EmbeddedCounters implements Counters {
     assertCounting(filter);
     return this.engine.read((memory) => countBatch(memory.current(filter), positions), deadline);
   }
+}
+
+/** Some items of a batch, changed and recorded by themselves. */
+interface Part {
+  /** Place of the first one in the batch. */
+  readonly from: number;
+  readonly positions: Positions;
+  readonly operation: Operation;
+}
+
+/**
+ * Changes a batch part by part, each under an operation of its own: a repeat of a batch that broke off finds what was done
+ * and goes on from there. The first part has the id itself; no id of a request has a space in it.
+ */
+async function inParts(
+  positions: Positions,
+  operation: Operation,
+  change: (part: Part) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  const { count } = positions;
+  if (count <= QUEUED_ITEMS_A_GO) return change({ from: 0, positions, operation });
+  const answers = new Uint8Array(count);
+  for (let from = 0; from < count; from += QUEUED_ITEMS_A_GO) {
+    const to = Math.min(from + QUEUED_ITEMS_A_GO, count);
+    const id = from === 0 ? operation.id : `${operation.id} /${from}`;
+    const part = { from, positions: slicePositions(positions, from, to), operation: { ...operation, id } };
+    answers.set(await change(part), from);
+  }
+  return answers;
+}
+
+function costOf({ count }: Positions, queued: boolean): number {
+  return queued ? count * QUEUED_ITEM_COST : count;
 }
 
 function journaled(

@@ -1,0 +1,57 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Filter } from '../store.js';
+import { Added, Removed } from '../store.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import type { EmbeddedStore } from './embedded-store.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+const COUNT = 2_500;
+const URLS = keys(COUNT);
+
+async function visitedSet(capacity = 10_000): Promise<{ store: EmbeddedStore; filter: Filter }> {
+  const store = await bench.open();
+  return { store, filter: await createFilter(store, { kind: 'visited-set', errorRate: 1e-9, capacity }) };
+}
+
+const times = (count: number, answer: number): number[] => Array<number>(count).fill(answer);
+
+describe('a batch of a visited set that is changed in several goes', () => {
+  it('is answered in order, queued in order, and repeated as a whole', async () => {
+    const { store, filter } = await visitedSet();
+    const all = positions(filter, URLS);
+    const mixed = [...URLS.slice(0, 1_500), ...keys(1_000, COUNT)];
+    const first = operation({ repeat: true });
+    for (let run = 0; run < 2; run++) {
+      expect([...(await store.counters.add(filter, all, first, URLS))]).toEqual(times(COUNT, Added.New));
+    }
+    const again = await store.counters.add(filter, positions(filter, mixed), operation(), mixed);
+    expect([...again]).toEqual([...times(1_500, Added.Present), ...times(1_000, Added.New)]);
+    const leased = await store.queue.lease(filter, 4_000, 60_000, operation());
+    expect(leased.map(({ payload }) => payload)).toEqual([...URLS, ...keys(1_000, COUNT)]);
+    const forget = operation({ repeat: true });
+    for (let run = 0; run < 2; run++) {
+      const answers = await store.counters.remove(filter, all, forget);
+      expect([...answers]).toEqual(times(COUNT, Removed.Removed));
+    }
+    expect((await store.describe(filter)).queue).toEqual({ waiting: 0, leased: 1_000 });
+  });
+
+  it('goes on where it was broken off, when it is repeated', async () => {
+    const { store, filter } = await visitedSet();
+    const broken = operation({ repeat: true });
+    const some = URLS.slice(0, 1_000);
+    await store.counters.add(filter, positions(filter, some), broken, some);
+    const answers = await store.counters.add(filter, positions(filter, URLS), broken, URLS);
+    expect([...answers]).toEqual(times(COUNT, Added.New));
+    expect(await store.describe(filter)).toMatchObject({ items: COUNT, queue: { waiting: COUNT } });
+  });
+
+  it('is refused before any change when all of it would be too much', async () => {
+    const { store, filter } = await visitedSet(1_000);
+    const call = store.counters.add(filter, positions(filter, URLS), operation(), URLS);
+    await expect(call).rejects.toMatchObject({ code: 'FILTER_FULL' });
+    expect(await store.describe(filter)).toMatchObject({ items: 0, queue: { waiting: 0 } });
+  });
+});
