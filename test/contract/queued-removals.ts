@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
-import { Removed, type Filter } from '#store';
+import { Added, Removed, Settled, type Filter } from '#store';
 import { discover, items, made, makeFilter, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -24,15 +24,23 @@ export function queuedRemovalsContract(subject: Subject): void {
       expect(await waiting(filter)).toEqual(['a']);
     });
 
-    it('leaves an item in the queue whose counters another removal took', async () => {
+    it('leaves an item in the queue whose counters another removal took; found anew, it begins anew', async () => {
       const { store } = subject;
       // One counter an item, so that the removal of one can take all of another's.
       const filter = await makeFilter(store, { kind: 'visited-set', errorRate: 0.5, capacity: 10 });
       expect(filter.geometry.hashes).toBe(1);
       const other = sharer(filter, 'a');
-      expect(await discover(store, filter, ['a'])).toEqual([1]);
+      expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
       expect(await remove(store, filter, [other, 'a'])).toEqual([Removed.Removed, Removed.Absent]);
-      expect(await waiting(filter)).toEqual(['a']);
+      const [old] = await store.queue.lease(filter, 10, 60_000, made());
+      expect(old).toMatchObject({ payload: 'a', attempt: 1 });
+      expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
+      expect((await store.describe(filter)).queue).toEqual({ waiting: 1, leased: 0 });
+      expect([...(await store.queue.ack(filter, [old!.id], made()))]).not.toEqual([Settled.Done]);
+      const [anew] = await store.queue.lease(filter, 10, 60_000, made());
+      expect(anew).toMatchObject({ payload: 'a', attempt: 1 });
+      expect([...(await store.queue.ack(filter, [anew!.id], made()))]).toEqual([Settled.Done]);
+      expect((await store.describe(filter)).queue).toEqual({ waiting: 0, leased: 0 });
     });
   });
 }

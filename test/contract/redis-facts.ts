@@ -19,12 +19,15 @@ import {
   SEGMENTED,
 } from './calls.js';
 import { expectCells } from './cells.js';
+import { redisDamage } from './redis-damage.js';
 import type { Subject } from './subject.js';
 
 const TRIES = 5;
 
 /** What holds for Redis, single or as a cluster: its keys can be read, its connections cut. */
 export function redisFacts(subject: Subject<RedisHarness>): void {
+  redisDamage(subject);
+
   it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
     const filter = await makeFilter(subject.store, {
       ...{ semantics: 'multiset', capacity: 40_000, errorRate: 1e-2, segmentation: SEGMENTED },

@@ -6,6 +6,7 @@ import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { honestRemovalContract } from './honest-removal.js';
+import { leasesContract } from './leases.js';
 import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
 import { listsContract } from './lists.js';
@@ -52,6 +53,7 @@ export function storeContract<H extends StoreHarness>(
     queueContract(subject);
     recordWindowContract(subject);
     refusalsContract(subject);
+    leasesContract(subject);
     queuedRemovalsContract(subject);
     transferContract(subject);
     credentialsContract(subject);

@@ -61,12 +61,13 @@ export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 6,
   lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}${QUEUE}
-local out, packed = {}, ARGV[11]
+local out, packed, given = {}, ARGV[11], tonumber(call('HGET', meta, 'leases'))
+if not given then return redis.status_reply('LOST') end
 for n = 1, tonumber(ARGV[9]) do
   local id = sub(packed, n * 32 - 31, n * 32 - 16)
   local lease = tonumber(sub(packed, n * 32 - 15, n * 32), 16)
   local entry = call('HGET', entries, id)
-  if not entry then
+  if not entry or lease > given then
     out[n] = '0'
   elseif tonumber(string.match(entry, '^(%d+) ')) ~= lease or tonumber(call('ZSCORE', order, id)) <= now then
     out[n] = '2'

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { Settled } from '#store';
+import { decodeLeaseId, encodeLeaseId } from '../../libs/store/src/lease-id.js';
+import { discover, items, made, makeFilter } from './calls.js';
+import type { Subject } from './subject.js';
+
+const LONG_MS = 60_000;
+
+export function leasesContract(subject: Subject): void {
+  describe('leases', () => {
+    it('are as many as were asked for, of what came back and what waits together', async () => {
+      const { queue } = subject.store;
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, items(10));
+      expect(await queue.lease(filter, 3, 1, made())).toHaveLength(3);
+      await sleep(10);
+      expect(await queue.lease(filter, 5, LONG_MS, made())).toHaveLength(5);
+      expect(await queue.lease(filter, 10, LONG_MS, made())).toHaveLength(5);
+    });
+
+    it.each(['ack', 'release'] as const)('that were never given are unknown to %s', async (verb) => {
+      const { queue } = subject.store;
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, ['a']);
+      const [{ id } = { id: '' }] = await queue.lease(filter, 1, LONG_MS, made());
+      const { segment, hash, lease } = decodeLeaseId(id)!;
+      const later = encodeLeaseId({ segment, hash, lease: lease + 1 });
+      expect([...(await queue[verb](filter, [later, id], made()))]).toEqual([Settled.Unknown, Settled.Done]);
+    });
+  });
+}

@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals';
+import { check, discover, expectRefusal, items, made, makeFilter } from './calls.js';
+import type { RedisHarness } from '../support/stores.js';
+import type { Subject } from './subject.js';
+
+/** What another program, or a partial restore, can have done to the keys of a segment. */
+export function redisDamage(subject: Subject<RedisHarness>): void {
+  describe('G6 a count that is gone from a segment’s meta', () => {
+    it.each(['items', 'leases'])('is STORE_DATA_LOST for what needs it: %s', async (field) => {
+      const { store, harness } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set' });
+      await discover(store, filter, items(10));
+      const ids = (await store.queue.lease(filter, 1, 60_000, made())).map(({ id }) => id);
+      const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
+      await meta!.client.hdel(meta!.key, field);
+      await expectRefusal(store.queue.ack(filter, ids, made()), 'STORE_DATA_LOST');
+      if (field === 'items') await expectRefusal(check(store, filter, items(10)), 'STORE_DATA_LOST');
+      else expect(await check(store, filter, items(10))).toEqual(items(10).map(() => 1));
+    });
+  });
+}
