@@ -19,6 +19,24 @@ export function leasesContract(subject: Subject): void {
       expect(await queue.lease(filter, 10, LONG_MS, made())).toHaveLength(5);
     });
 
+    it('of any number of entries are of different ones', async () => {
+      const { queue } = subject.store;
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, items(400));
+      const leased = [
+        ...(await queue.lease(filter, 350, LONG_MS, made())),
+        ...(await queue.lease(filter, 350, LONG_MS, made())),
+      ];
+      expect(leased.map(({ payload }) => payload).sort()).toEqual(items(400).sort());
+      expect(new Set(leased.map(({ id }) => id)).size).toBe(400);
+    });
+
+    it.each(['ack', 'release'] as const)('of a segment that there is not are unknown to %s', async (verb) => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const id = encodeLeaseId({ segment: 4_000_000_000, hash: new Uint8Array(16), lease: 1 });
+      expect([...(await subject.store.queue[verb](filter, [id], made()))]).toEqual([Settled.Unknown]);
+    });
+
     it.each(['ack', 'release'] as const)('that were never given are unknown to %s', async (verb) => {
       const { queue } = subject.store;
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { check, discover, expectRefusal, items, made, makeFilter } from './calls.js';
+import { add, check, discover, expectRefusal, items, made, makeFilter } from './calls.js';
+import { exportFile } from '../support/export-files.js';
 import type { RedisHarness } from '../support/stores.js';
 import type { Subject } from './subject.js';
 
@@ -17,5 +18,14 @@ export function redisDamage(subject: Subject<RedisHarness>): void {
       if (field === 'items') await expectRefusal(check(store, filter, items(10)), 'STORE_DATA_LOST');
       else expect(await check(store, filter, items(10))).toEqual(items(10).map(() => 1));
     });
+  });
+
+  it('G6 an export of cells whose meta is of another generation is STORE_DATA_LOST', async () => {
+    const { store, harness } = subject;
+    const filter = await makeFilter(store);
+    await add(store, filter, items(10));
+    const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
+    await meta!.client.hset(meta!.key, 'generation', '0123456789abcdef');
+    await expectRefusal(exportFile(store, filter), 'STORE_DATA_LOST');
   });
 }

@@ -19,6 +19,7 @@ import {
   SEGMENTED,
 } from './calls.js';
 import { expectCells } from './cells.js';
+import { redisCalls } from './redis-calls.js';
 import { redisDamage } from './redis-damage.js';
 import type { Subject } from './subject.js';
 
@@ -27,6 +28,7 @@ const TRIES = 5;
 /** What holds for Redis, single or as a cluster: its keys can be read, its connections cut. */
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
+  redisCalls(subject);
 
   it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
     const filter = await makeFilter(subject.store, {

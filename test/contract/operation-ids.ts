@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { add, expectRefusal, filterSpec, keyed, made, makeFilter } from './calls.js';
+import type { Subject } from './subject.js';
+
+export function operationIdsContract(subject: Subject): void {
+  describe('G5 what an operation is known by', () => {
+    it('is all of its fingerprint', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { semantics: 'multiset' });
+      const [short, long] = [keyed(), keyed()];
+      await add(store, filter, ['a'], { ...short, fingerprint: 'request' });
+      await add(store, filter, ['a'], { ...long, fingerprint: 'requests' });
+      const swapped = [
+        { ...short, fingerprint: 'requests' },
+        { ...long, fingerprint: 'request' },
+      ];
+      for (const other of swapped)
+        await expectRefusal(add(store, filter, ['a'], other), 'IDEMPOTENCY_KEY_REUSED');
+    });
+
+    it('is whose its id is: a caller may use one that was made', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { semantics: 'multiset' });
+      const own = made();
+      expect(await add(store, filter, ['a'], own)).toEqual([1]);
+      expect(await add(store, filter, ['a'], keyed(own.id))).toEqual([0]);
+      expect(await add(store, filter, ['a'], { ...own, repeat: true })).toEqual([1]);
+    });
+
+    it('is, for creations, the name too: one id makes two filters', async () => {
+      const { store } = subject;
+      const id = randomUUID();
+      const specs = [filterSpec(), filterSpec()];
+      for (const spec of specs) {
+        const { filter, created } = await store.create(spec, keyed(id));
+        expect([filter.name, created]).toEqual([spec.name, true]);
+      }
+      for (const spec of specs) await store.drop(spec.name, spec.kind, keyed(id));
+      for (const { name, kind } of specs)
+        await expectRefusal(store.open(name, kind, { fresh: true }), 'FILTER_NOT_FOUND');
+    });
+  });
+}
