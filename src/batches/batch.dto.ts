@@ -11,14 +11,14 @@ import { LineInput } from './line-input.js';
 import { PackedItems } from './packed-items.js';
 import { WellFormedBatch } from './well-formed-batch.js';
 
-const BATCH = {
-  type: String,
-  isArray: true,
-  description: 'At most 10,000 strings of at most 8 KiB (UTF-8), unless set otherwise',
-} as const;
+const BATCH = { type: String, isArray: true } as const;
 
 export class ItemsDto {
-  @ApiProperty({ ...BATCH, example: ['alpha', 'beta'] })
+  @ApiProperty({
+    ...BATCH,
+    description: 'At most 10,000 strings of at most 8 KiB (UTF-8), unless set otherwise',
+    example: ['alpha', 'beta'],
+  })
   @WellFormedBatch('item')
   readonly items!: string[];
 
@@ -26,7 +26,11 @@ export class ItemsDto {
 }
 
 export class UrlsDto {
-  @ApiProperty({ ...BATCH, example: ['https://example.org/a?b=1', 'https://example.org/'] })
+  @ApiProperty({
+    ...BATCH,
+    description: 'At most 10,000 strings; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise',
+    example: ['https://example.org/a?b=1', 'https://example.org/'],
+  })
   @WellFormedBatch('url')
   readonly urls!: string[];
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Filter } from '#store';
-import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
+import { compileProfile, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
 import { isLonger } from '../batches/limits.js';
 import { Config } from '../config.js';
@@ -19,7 +19,15 @@ export interface IdentifiedUrls {
 /** What a URL costs beside its characters, in characters that cost as much. */
 const CHARACTERS_A_URL = 16;
 /** Why a URL is invalid that has more bytes than an item may have, whatever it is. */
-const TOO_LONG = 'too long';
+const TOO_LONG = { reason: 'too long' } as const;
+
+/** What is being gathered: see IdentifiedUrls. */
+interface Found {
+  readonly keys: string[];
+  readonly urls: string[];
+  readonly places: number[];
+  readonly invalid: InvalidEntry[];
+}
 
 const MOST_PROFILES = 1_000;
 
@@ -31,35 +39,39 @@ export class UrlIdentity {
 
   constructor(@Inject(Config) private readonly config: Config) {}
 
+  /** Long batches take several turns of the event loop. */
   async identify(filter: Filter, batch: readonly string[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
+    const found: Found = { keys: [], urls: [], places: [], invalid: [] };
+    for (let from = 0; from < batch.length;) {
+      if (from > 0 && turn.isSpent()) await turn.next();
+      from = this.identifyPortion(canonicaliser, batch, from, found);
+    }
+    return found;
+  }
+
+  /** Adds a portion of the batch, from `from` on, to what is found; returns where the next one begins. */
+  private identifyPortion(
+    canonicaliser: UrlCanonicaliser,
+    batch: readonly string[],
+    from: number,
+    { keys, urls, places, invalid }: Found,
+  ): number {
     const { maxItemBytes } = this.config;
-    const keys: string[] = [];
-    const urls: string[] = [];
-    const places: number[] = [];
-    const invalid: InvalidEntry[] = [];
-    let unasked = 0;
-    for (let index = 0; index < batch.length; index++) {
+    let index = from;
+    for (let work = 0; index < batch.length && work < PORTION; index++) {
       const url = batch[index] as string;
-      unasked += CHARACTERS_A_URL + url.length;
-      if (unasked > PORTION) {
-        unasked = 0;
-        if (turn.isSpent()) await turn.next();
-      }
-      if (isLonger(url, maxItemBytes)) {
-        invalid.push({ index, reason: TOO_LONG });
+      work += CHARACTERS_A_URL + url.length;
+      const key = isLonger(url, maxItemBytes) ? TOO_LONG : canonicaliser.key(url);
+      if (typeof key !== 'string') {
+        invalid.push({ index, reason: key.reason });
         continue;
       }
-      const key = canonicaliser.key(url);
-      if (key instanceof InvalidUrl) {
-        invalid.push({ index, reason: key.reason });
-      } else {
-        keys.push(key);
-        urls.push(url);
-        places.push(index);
-      }
+      keys.push(key);
+      urls.push(url);
+      places.push(index);
     }
-    return { keys, urls, places, invalid };
+    return index;
   }
 
   private canonicaliserOf({ generation, urlProfile }: Filter): UrlCanonicaliser {

@@ -1,0 +1,199 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { Random, SEED } from '../support/random.js';
+import { startRedis } from '../support/redis-server.js';
+import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { bodyOf, KNOWN, mutated, randomShape, type Shape } from './shapes.js';
+
+/** Shapes that are tried; more by hand: TURN_RUNS=2000, the same ones: SEED=… */
+const RUNS = Number(process.env.TURN_RUNS ?? 30);
+const MS_PER_RUN = 10_000;
+/** The search changes one of the worst so far, as often as it tries something new. */
+const KEPT = 5;
+/** What holds the process does so every time; what held it once was something else. */
+const REPETITIONS = 3;
+const LONGEST_TURN_MS = 100;
+/** The search sends bodies of a quarter of the bytes: what is long in them is long in whole ones. */
+const SEARCH_SHARE = 1 / 4;
+
+const ALL_RULES = {
+  base: 'safe',
+  ...Object.fromEntries(
+    [
+      'stripTracking',
+      'stripSession',
+      'formQuery',
+      'sortValues',
+      'dropBlank',
+      'stripTrailingSlash',
+      'stripWww',
+    ]
+      .concat(['ignoreScheme', 'stripDirIndex', 'collapseSlashes', 'stripUserinfo', 'dropFragments'])
+      .map((name) => [name, true]),
+  ),
+  dropParams: Array.from({ length: 1_000 }, (_, i) => `drop${i}`),
+};
+const VERBS = { urls: ['discover', 'visit', 'check', 'forget'], items: ['add', 'check', 'remove', 'count'] };
+const TYPES = {
+  json: 'application/json',
+  raw: 'application/json',
+  ndjson: 'application/x-ndjson',
+  text: 'text/plain',
+};
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(removeProgram);
+
+/** Limits are the default ones; time is not what is tried. */
+const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };
+
+/** A service whose turns are measured. */
+class Watched {
+  private requests = 0;
+
+  private constructor(
+    private readonly service: ServiceProcess,
+    private readonly url: string,
+  ) {}
+
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<Watched> {
+    const probe = join(process.cwd(), 'test', 'support', 'turn-probe.mjs');
+    const service = await startProcess({ ...PATIENT, NODE_OPTIONS: `--import ${probe}`, ...env });
+    cleanUps.push(() => service.clean());
+    const watched = new Watched(service, await service.url());
+    const create = { capacity: 10_000_000, errorRate: 1e-6 };
+    await watched.post('/v1/visited-sets', { name: 'urls', ...create });
+    await watched.post('/v1/visited-sets', { name: 'all-rules', ...create, urlProfile: ALL_RULES });
+    await watched.post('/v1/filters', { name: 'items', type: 'counting', ...create });
+    // Built once, for all.
+    await fetch(`${watched.url}/openapi.json`);
+    return watched;
+  }
+
+  /** The longest turn while a body of the shape is answered, in ms of CPU time. */
+  async hold(shape: Shape): Promise<number> {
+    await this.longestTurn();
+    await this.whileHealthy(() => this.send(shape));
+    return this.longestTurn();
+  }
+
+  /** The same, tried again while it is more than `most`; the least. */
+  async leastHold(shape: Shape, most: number): Promise<number> {
+    let least = Infinity;
+    for (let i = 0; i < REPETITIONS && least > most; i++) least = Math.min(least, await this.hold(shape));
+    return least;
+  }
+
+  private async send(shape: Shape): Promise<void> {
+    const number = ++this.requests;
+    const odd = encodeURIComponent(`${shape.head}${shape.fragment.repeat(4_000)}`).slice(0, 12_000);
+    const { target } = shape;
+    if (target === 'path') await this.get(`/v1/filters/${odd}`);
+    else if (target === 'query') await this.get(`/v1/filters?cursor=${odd}&limit=${odd.slice(0, 1_000)}`);
+    else if (target === 'header')
+      await this.get('/v1/filters', { authorization: `Bearer ${odd}`, cookie: odd });
+    else if (target === 'plan') {
+      const errorRate = 1e-9 * (1 + number / 1e6);
+      await this.post('/v1/plan', { type: 'counting', capacity: 1e9, errorRate });
+    } else if (target === 'create') await this.post('/v1/visited-sets', bodyOf(shape, number));
+    else {
+      const verb = VERBS[target === 'items' ? 'items' : 'urls'][shape.verb];
+      const base = target === 'items' ? '/v1/filters/items/items' : `/v1/visited-sets/${target}/urls`;
+      await this.post(`${base}/${verb}`, bodyOf(shape, number), TYPES[shape.format]);
+    }
+  }
+
+  /** Does something while asking for /healthz all the while; each time it has to be answered. */
+  private async whileHealthy(act: () => Promise<void>): Promise<void> {
+    let done = false;
+    const asking = async (): Promise<void> => {
+      do {
+        expect((await fetch(`${this.url}/healthz`)).status).toBe(200);
+        await sleep(5);
+      } while (!done);
+    };
+    const acting = act().finally(() => (done = true));
+    await Promise.all([acting, asking()]);
+  }
+
+  private async get(path: string, headers: Record<string, string> = {}): Promise<void> {
+    const response = await fetch(this.url + path, { headers });
+    await response.arrayBuffer();
+    expect(response.status).toBeLessThan(500);
+  }
+
+  private async post(path: string, body: Buffer | object, type = 'application/json'): Promise<void> {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    };
+    const response = await fetch(this.url + path, init);
+    const text = await response.text();
+    // A search of hours fills the set.
+    if (response.status !== 507) expect([response.status < 500, text]).toEqual([true, text]);
+  }
+
+  /** In ms, since it was last asked. */
+  private async longestTurn(): Promise<number> {
+    const before = this.figures().length;
+    this.service.child.kill('SIGUSR2');
+    await until('the probe to answer', 20_000, async () => this.figures().length > before);
+    return Number(this.figures().at(-1)?.[1]);
+  }
+
+  private figures(): RegExpExecArray[] {
+    return [...this.service.stderr().matchAll(/^longest turn (\S+) ms$/gm)];
+  }
+}
+
+interface Found {
+  readonly shape: Shape;
+  readonly ms: number;
+}
+
+/** Shapes that hold the process for long, the worst first. */
+async function search(watched: Watched, random: Random): Promise<Found[]> {
+  let worst: Found[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    const parent = run % 2 === 0 ? worst[random.below(worst.length)] : undefined;
+    const shape = KNOWN[run] ?? (parent ? mutated(random, parent.shape) : randomShape(random));
+    const ms = await watched.hold({ ...shape, bytes: shape.bytes * SEARCH_SHARE });
+    worst = [...worst, { shape, ms }].sort((a, b) => b.ms - a.ms).slice(0, KEPT);
+  }
+  return worst;
+}
+
+function shown({ target, verb, format, head, fragment, tail, length }: Shape): string {
+  return JSON.stringify({ target, verb, format, head, fragment: fragment.slice(0, 40), tail, length });
+}
+
+describe(`the worst requests that a search finds (SEED=${SEED} TURN_RUNS=${RUNS})`, () => {
+  it(
+    `hold no turn of the event loop for more than ${LONGEST_TURN_MS} ms, at the default limits and on both stores`,
+    async () => {
+      const worst = await search(await Watched.start(), new Random());
+      const redis = await startRedis();
+      cleanUps.push(() => redis.stop());
+      for (const [store, env] of Object.entries({
+        embedded: {},
+        redis: { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '60000' },
+      })) {
+        const watched = await Watched.start(env);
+        const held: string[] = [];
+        for (const { shape } of worst) {
+          const ms = await watched.leastHold(shape, LONGEST_TURN_MS);
+          console.log(`${store}: ${ms} ms, ${shown(shape)}`);
+          if (ms > LONGEST_TURN_MS) held.push(`${ms} ms: ${shown(shape)}`);
+        }
+        expect(held).toEqual([]);
+      }
+    },
+    240_000 + RUNS * MS_PER_RUN,
+  );
+});
