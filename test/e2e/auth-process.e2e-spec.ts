@@ -276,6 +276,29 @@ describe('the audit log', () => {
     expect(audited(service.stdout()).length).toBeLessThanOrEqual(120);
   });
 
+  it('is not filled by who may not what it tries, and has every call of another all the same', async () => {
+    const service = await start({ LOG_LEVEL: 'fatal' });
+    const url = await service.url();
+    const first = await send(url, 'POST', '/v1/keys', {}, { name: 'ops', scopes: ['admin'] });
+    const { key: ops } = first.body as { key: string };
+    const reader = await send(url, 'POST', '/v1/keys', bearer(ops), { name: 'reader', scopes: ['read'] });
+    const { key: readKey, id: readId } = reader.body as { key: string; id: string };
+    const FORBIDDEN = 200;
+    for (let i = 0; i < FORBIDDEN / 10; i++) {
+      const calls = Array.from({ length: 10 }, () =>
+        send(url, 'DELETE', '/v1/filters/pages', bearer(readKey)),
+      );
+      for (const { status } of await Promise.all(calls)) expect(status).toBe(403);
+      await send(url, 'POST', '/v1/visited-sets/none/clear', bearer(ops));
+    }
+    const of = (status: number) => audited(service.stdout()).filter((line) => line['status'] === status);
+    await until('all calls of the other are logged', PATIENCE_MS, async () => of(404).length === 20);
+    // A minute may end in between.
+    expect(of(403).length).toBeGreaterThanOrEqual(60);
+    expect(of(403).length).toBeLessThanOrEqual(120);
+    expect(of(403)[0]).toMatchObject({ principal: { id: `key:${readId}` }, msg: 'admin call' });
+  });
+
   it('is silent with the log', async () => {
     const service = await start({ AUTH: 'keys', LOG_LEVEL: 'silent' });
     const url = await service.url();

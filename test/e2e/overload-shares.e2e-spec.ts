@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { InFlight } from '../../src/overload/in-flight.js';
+import { Slot } from '../../src/overload/slot.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
@@ -16,9 +17,11 @@ const REFUSED = {
 };
 
 const clients: RawClient[] = [];
+const held: Slot[] = [];
 let app: TestApp;
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
+  for (const slot of held.splice(0)) slot.over();
   await untilIdle(app);
   await app.close();
 });
@@ -74,5 +77,38 @@ describe('streams, without keys', () => {
         'no more than 3 streamed bodies and exports are taken at a time (MAX_STREAMS)"',
       ),
     });
+  });
+});
+
+describe('the class of a request', () => {
+  beforeEach(async () => {
+    app = await startApp({ MAX_STREAMS: '1' });
+    const slot = app.app.get(InFlight).admit({ kind: 'streams', bytes: 0, caller: undefined });
+    if (slot instanceof Slot) held.push(slot);
+    for (const name of ['export', 'a']) {
+      const filter = { name, type: 'counting', capacity: 1_000, errorRate: 0.01 };
+      expect(await call(app, 'POST', '/v1/filters', filter)).toMatchObject({ status: 201 });
+    }
+  });
+
+  it.each(['/v1/filters/a/export', '/v1/filters/a/%65xport', '/v1/filters/%61/expor%74?x=1'])(
+    'is that of its route, however that is spelt: %s is a stream',
+    async (path) => {
+      expect(await call(app, 'GET', path)).toMatchObject({ status: 503, body: { code: 'OVERLOADED' } });
+    },
+  );
+
+  it.each(['/v1/filters/export', '/v1/filters/export?x=/a/export'])('%s is none', async (path) => {
+    expect(await call(app, 'GET', path)).toMatchObject({ status: 200, body: { name: 'export' } });
+  });
+
+  it('%68ealthz is a probe', async () => {
+    const inFlight = app.app.get(InFlight);
+    for (let i = 0; i < inFlight.bounds.requests; i++) {
+      const slot = inFlight.admit({ kind: 'requests', bytes: 0, caller: undefined });
+      if (slot instanceof Slot) held.push(slot);
+    }
+    expect(await call(app, 'GET', '/v1/filters/a')).toMatchObject({ status: 503 });
+    expect(await call(app, 'GET', '/%68ealthz')).toMatchObject({ status: 200 });
   });
 });

@@ -194,9 +194,21 @@ describe('requests that are odd', () => {
   it('are not answered with the fault of what follows them', async () => {
     for (const garbage of ['NONSENSE\r\n\r\n', '\0'.repeat(100)]) {
       const add = check(LENGTH, BODY).replace('/check', '/add');
-      expect(await send(add + garbage, 2)).toMatchObject({ answers: [], rest: '', closed: true });
+      expect(await send(add + garbage, 3)).toMatchObject({
+        answers: [{ status: 200, body: expect.stringContaining('results') }, { status: 400 }],
+        rest: '',
+        closed: true,
+      });
     }
     expect(await answersOf(check(LENGTH, BODY))).toEqual([{ status: 200 }]);
+    // Several before it, the first one long, and the fault in the body of one whose head is good.
+    const many = JSON.stringify({ items: Array.from({ length: 10_000 }, (_, i) => `pipelined ${i}`) });
+    const long = check(`Content-Length: ${many.length}\r\n`, many).replace('/check', '/add');
+    const bad = check('Transfer-Encoding: chunked\r\n', 'ZZZ\r\n');
+    const { answers, closed } = await send(long + check(LENGTH, BODY) + bad, 4);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400]);
+    expect((JSON.parse(answers[0]!.body) as { results: boolean[] }).results).toHaveLength(10_000);
+    expect(closed).toBe(true);
     const lines = 'a line\n'.repeat(1_000);
     const stream = check('Transfer-Encoding: chunked\r\n', `${lines.length.toString(16)}\r\n${lines}\r\n`);
     const all = await conversation(stream.replace('application/json', 'text/plain'), '"from":1', 'zz\r\n');
