@@ -11,7 +11,7 @@ let document: ApiDocument;
 beforeAll(async () => {
   app = await startApp();
   const name = freshName();
-  await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 1_000, errorRate: 0.001 });
+  await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 100_000, errorRate: 0.001 });
   path = `/v1/filters/${name}/items`;
   document = (await call(app, 'GET', '/openapi.json')).body as ApiDocument;
 });
