@@ -22,6 +22,7 @@ import type { Request } from '../http/request.js';
 import { StreamedBody, streamLimits } from '../http/streamed-body.js';
 import type { RequestOperation } from '../idempotency/operations.js';
 import { Store } from '../store/store.token.js';
+import { checkedQueue } from './checked-queue.js';
 import { importSpec } from './import-spec.js';
 import { guarded } from './guarded.js';
 
@@ -72,7 +73,9 @@ export class TransferService {
       request.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
       const identity = identified(operation, header, spec);
-      const described = await this.catalogue.import(spec, file.parts(header), identity, caller);
+      const parts = file.parts(header);
+      const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
+      const described = await this.catalogue.import(spec, checked, identity, caller);
       // An import that was answered before is not read: but who sends it may only listen when all is sent.
       await file.drain();
       return described;

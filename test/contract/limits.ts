@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PagedErrorRate } from '#bloom';
 import type { Filter } from '#store';
+import { Random, SEED } from '../support/random.js';
 import { CounterModel } from '../support/counter-model.js';
 import {
   add,
@@ -12,6 +13,7 @@ import {
   makeFilter,
   remove,
   SEGMENTED,
+  seedOf,
   tally,
 } from './calls.js';
 import { expectCells } from './cells.js';
@@ -39,6 +41,39 @@ export function limitsContract(subject: Subject): void {
       expect(answers).toEqual(model.check(kept));
       const { lost, deviation } = predictedLoss(filter);
       expect(Math.abs(tally(answers, 0) - lost)).toBeLessThan(4 * deviation);
+    });
+  });
+
+  describe('the count of items', () => {
+    /**
+     * A removal that empties a counter takes one from the count. An item that was added brings in k counters; with saturated
+     * ones beside them, which do not move, k items that were never added empty them one by one: k off for one on.
+     */
+    it(`is never below zero, whatever is removed that was not added (SEED=${SEED})`, async () => {
+      const { store } = subject;
+      const random = new Random();
+      const saturating = Array.from({ length: 15 }, () => items(3, 'saturating')).flat();
+      const absent = items(4_000, 'absent');
+      let lowest = 0;
+      for (let round = 0; round < 16; round++) {
+        const options = {
+          semantics: 'multiset',
+          capacity: 20,
+          errorRate: 0.1,
+          seed: seedOf(random),
+        } as const;
+        const filter = await makeFilter(store, options);
+        const model = new CounterModel(filter);
+        for (const keys of [saturating, items(12)]) {
+          expect(await add(store, filter, keys)).toEqual(model.add(keys));
+        }
+        expect(await remove(store, filter, absent)).toEqual(model.remove(absent));
+        await expectCells(subject, filter, model);
+        expect((await store.describe(filter)).items).toBe(Math.max(0, model.tally.items));
+        lowest = Math.min(lowest, model.tally.items);
+      }
+      // The model does not stop at zero: there was something to stop.
+      expect(lowest).toBeLessThan(0);
     });
   });
 

@@ -98,6 +98,32 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     });
   });
 
+  it.each([
+    ['javascript:alert(1)', 'is no URL for this set'],
+    ['', 'is no URL for this set'],
+    ['https://other.example/', 'has another hash than its URL'],
+    [`https://example.org/${'x'.repeat(8_192)}`, 'must have at most 8192 bytes in UTF-8, not 8212'],
+  ])('a queue with an entry that discover would not have made is refused: %.40s', async (url, why) => {
+    const name = freshName('crawl');
+    await call(app, 'POST', '/v1/visited-sets', { name, capacity: 100 });
+    await call(app, 'POST', `/v1/visited-sets/${name}/urls/discover`, { urls: ['https://example.org/a'] });
+    const { header, parts } = await readFile(await download(app, `/v1/visited-sets/${name}/export`));
+    const changed = parts.map((part): Part => {
+      if (part.type !== 'queue') return part;
+      return { ...part, entries: part.entries.map((entry) => ({ ...entry, payload: Buffer.from(url) })) };
+    });
+    const file = await collect(encodeExportFile(header, given(changed)));
+    const answer = await upload(app, `/v1/visited-sets/import?name=${name}.copy`, file);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_FAILED', detail: expect.stringContaining(why) },
+    });
+    expect((await get(`/v1/visited-sets/${name}.copy`)).status).toBe(404);
+    // As it was it is taken.
+    const whole = await collect(encodeExportFile(header, given(parts)));
+    expect((await upload(app, `/v1/visited-sets/import?name=${name}.copy`, whole)).status).toBe(201);
+  });
+
   it('under its own name, once it has been deleted', async () => {
     const name = await smallFilter(app);
     const file = await download(app, `/v1/filters/${name}/export`);

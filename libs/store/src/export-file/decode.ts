@@ -66,9 +66,10 @@ export class ExportFileReader {
       switch (type) {
         case QUEUE: {
           const segment = order.queue(segmentOf(payload));
-          const entries = decodeEntries(payload, header, segment);
-          totals.queued += entries.length;
-          yield { type: 'queue', segment, entries };
+          for (const entries of decodeEntries(payload, header, segment)) {
+            totals.queued += entries.length;
+            yield { type: 'queue', segment, entries };
+          }
           break;
         }
         case CELLS: {

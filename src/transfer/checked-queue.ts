@@ -1,0 +1,48 @@
+import { positionsOf } from '#bloom';
+import { ExportFileError, type FilterSpec, type Part, type QueuedItem } from '#store';
+import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
+import { itemFault } from '../batches/limits.js';
+import { show } from '../errors/show.js';
+
+type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
+
+/**
+ * The parts of an export for a visited set, its queue held to what `discover` would have queued: URLs within the limit that
+ * the set's profile takes, each under the hash of its key, by which a later `forget` finds it. Throws ExportFileError.
+ * Parts are short (see ExportFileReader), so that no look at one holds up other requests.
+ */
+export async function* checkedQueue(
+  parts: AsyncIterable<Part>,
+  spec: FilterSpec,
+  maxItemBytes: number,
+): AsyncGenerator<Part, void, undefined> {
+  const canonicaliser = compileProfile(normaliseProfile(spec.urlProfile));
+  for await (const part of parts) {
+    if (part.type === 'queue') {
+      const keys = part.entries.map((entry) => keyOf(entry, canonicaliser, maxItemBytes));
+      assertHashes(part.entries, keys, spec);
+    }
+    yield part;
+  }
+}
+
+function keyOf({ payload }: QueuedItem, canonicaliser: UrlCanonicaliser, maxItemBytes: number): string {
+  const url = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
+  const fault = itemFault(url, 'url', { maxItemBytes });
+  if (fault !== undefined) throw new ExportFileError(`a queue entry ${fault}; it is ${show(url)}`);
+  const key = canonicaliser.key(url);
+  if (!(key instanceof InvalidUrl)) return key;
+  throw new ExportFileError(`a queue entry is no URL for this set (${key.reason}): ${show(url)}`);
+}
+
+function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], { seed, geometry }: Queued) {
+  const { hash } = positionsOf(keys, seed, geometry);
+  for (const [n, entry] of entries.entries()) {
+    const words = new DataView(entry.hash.buffer, entry.hash.byteOffset, entry.hash.byteLength);
+    for (let word = 0; word < 4; word++) {
+      if (words.getUint32(word * 4) === hash[n * 4 + word]) continue;
+      const url = show(Buffer.from(entry.payload).toString());
+      throw new ExportFileError(`a queue entry has another hash than its URL, ${url}`);
+    }
+  }
+}
