@@ -146,12 +146,16 @@ describe('npm run keys', () => {
         'write',
         '--prefix',
         'acme-',
+        '--max-filters',
+        '1',
+        '--max-bytes',
+        '1000000',
       );
       const key = made.stdout.trim();
       const status = async (): Promise<number> => (await send(url, 'GET', '/v1/filters', bearer(key))).status;
       await until('the key is taken', PATIENCE_MS, async () => (await status()) === 200);
       expect((await keys(env, 'list')).stdout).toMatch(
-        / {2}read,write {2}names acme-… {2}made .* {2}expires never {2}a b\n$/,
+        / {2}read,write {2}names acme-… {2}filters 0 of 1 {2}bytes 0 of 1000000 {2}made .* {2}expires never {2}a b\n$/,
       );
       await keys(env, 'revoke', key.slice(7, 23));
       await until('the key is refused', PATIENCE_MS, async () => (await status()) === 401);
@@ -165,6 +169,12 @@ describe('npm run keys', () => {
     await service.clean();
     const ended = await keys({ DATA_DIR: service.dataDir }, 'create', '--name', 'x', '--scope', 'root');
     const stderr = 'keys: scopes must be a list of "read", "write" and "admin": "root" is none of them\n';
+    const many = await keys(
+      { DATA_DIR: service.dataDir },
+      ...['create', '--name', 'x', '--scope', 'read', '--prefix', 'a-', '--max-filters', 'many'],
+    );
+    const number = 'keys: maxFilters must be a whole number from 1 to 9007199254740991, not "many"\n';
+    expect(many).toMatchObject({ code: 1, stdout: '', stderr: number });
     expect(ended).toEqual({ code: 1, stdout: '', stderr });
     await service.clean();
   });

@@ -228,7 +228,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     });
     const listed = await call(app, 'GET', '/v1/keys', undefined, keys.admin.headers);
     const { keys: all } = listed.body as { keys: { id: string }[] };
-    expect(all).toContainEqual(view);
+    expect(all).toContainEqual({ ...view, usage: { filters: 0, bytes: 0 } });
     expect(all.map(({ id }) => id)).toEqual([...all.map(({ id }) => id)].sort());
     expect(JSON.stringify(listed.body)).not.toMatch(/sha256|digest|secret|unseen_/);
     expect(await raw(app, `Bearer ${key}`, '/v1/filters')).toMatchObject({ status: 200 });
