@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
 import type { PackedKeys } from '#bloom';
 import { Config } from '../config.js';
+import { Lifecycle } from '../health/lifecycle.js';
 import { streamLimits } from '../http/streamed-body.js';
 import { ProblemReporter } from '../errors/problem-reporter.js';
 import type { Calls } from '../idempotency/operations.js';
@@ -18,6 +19,7 @@ export class BatchAnswers {
     @Inject(Config) private readonly config: Config,
     private readonly metrics: Metrics,
     private readonly reporter: ProblemReporter,
+    private readonly lifecycle: Lifecycle,
   ) {}
 
   async answer<C, P extends PackedKeys = never>(
@@ -65,6 +67,7 @@ export class BatchAnswers {
         maxLineBytes: maxLineBytes(input.format, maxItemBytes),
         cutTo: task.rule === 'url' ? maxItemBytes : undefined,
         ...streamLimits(this.config),
+        graceOver: this.lifecycle.graceOver,
       },
       onProblem: (problem) => this.reporter.report(problem, stream.requestId),
     });

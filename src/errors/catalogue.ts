@@ -31,11 +31,11 @@ export const CATALOGUE = {
   FILTER_TOO_LARGE: { status: 422, title: 'The filter would take more memory than allowed' },
   RATE_LIMITED: { status: 429, title: 'Too many requests', retryAfter: 1 },
   INTERNAL_ERROR: { status: 500, title: 'The service failed' },
-  STORE_UNAVAILABLE: { status: 503, title: 'The store cannot be reached', retryAfter: 1 },
+  STORE_UNAVAILABLE: { status: 503, title: 'The store cannot do this at the moment', retryAfter: 1 },
   STORE_DATA_LOST: { status: 503, title: 'The store has lost data of this filter', retryAfter: 30 },
   OVERLOADED: { status: 503, title: 'The service takes no more requests at the moment', retryAfter: 1 },
   FILTER_FULL: { status: 507, title: 'The filter would pass twice its capacity' },
-  STORE_FULL: { status: 507, title: 'The store has no memory left' },
+  STORE_FULL: { status: 507, title: 'The store has no room left' },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof CATALOGUE;

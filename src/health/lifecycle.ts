@@ -4,12 +4,22 @@ import { Injectable } from '@nestjs/common';
 @Injectable()
 export class Lifecycle {
   private ending = false;
+  private readonly grace = new AbortController();
 
   get shuttingDown(): boolean {
     return this.ending;
   }
 
+  /** Aborted when the requests in flight have had their time: streams then end with a last line that says so. */
+  get graceOver(): AbortSignal {
+    return this.grace.signal;
+  }
+
   beginShutdown(): void {
     this.ending = true;
+  }
+
+  endGrace(): void {
+    this.grace.abort();
   }
 }

@@ -4,19 +4,26 @@ import { Lifecycle } from './lifecycle.js';
 /** How often connections that have become idle are closed while the last requests finish. */
 const REAP_MS = 50;
 
+/** For the last lines of streams to leave. */
+const LAST_LINES_MS = 500;
+
 /**
- * Takes nothing new, lets requests in flight finish for at most `graceMs`, closes the connections, then the store.
+ * Takes nothing new, lets requests in flight finish for at most `graceMs`, ends the streams that are left with a last
+ * line, closes the connections, then the store.
  * `close()` alone would wait for kept-alive connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
-  app.get(Lifecycle).beginShutdown();
+  const lifecycle = app.get(Lifecycle);
+  lifecycle.beginShutdown();
   const server = app.getHttpServer();
   const reaper = setInterval(() => server.closeIdleConnections(), REAP_MS);
-  const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+  const grace = setTimeout(() => lifecycle.endGrace(), graceMs);
+  const deadline = setTimeout(() => server.closeAllConnections(), graceMs + LAST_LINES_MS);
   try {
     await app.close();
   } finally {
     clearInterval(reaper);
+    clearTimeout(grace);
     clearTimeout(deadline);
   }
 }

@@ -10,6 +10,8 @@ export interface StreamLimits {
   readonly idleMs: number;
   /** The average that the sender has to keep, over the time that it is waited for. */
   readonly minBytesPerSecond: number;
+  /** Aborted when streams have to end. */
+  readonly graceOver?: AbortSignal;
 }
 
 /** Those of the settings. */
@@ -45,7 +47,7 @@ export class StreamedBody {
   /**
    * Chunks as they come, bounded in time and total. Leaves the connection open whatever happens. Throws ProblemError:
    * REQUEST_TIMEOUT, also when the connection is closed in mid-body, BODY_TOO_LARGE, OVERLOADED once its caller's streams
-   * hold too much. Read it once.
+   * hold too much, or the service has to end. Read it once.
    */
   async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {
     const source = this.payload.iterator({ destroyOnReturn: false });
@@ -53,7 +55,7 @@ export class StreamedBody {
     let total = 0;
     try {
       for (;;) {
-        const next = await pace.keep(total, within(source.next(), limits.idleMs));
+        const next = await pace.keep(total, within(source.next(), limits));
         if (next.done) return;
         if (this.excess) throw this.excess;
         const chunk = next.value as Buffer;
@@ -94,16 +96,21 @@ class Pace {
   }
 }
 
-async function within<T>(promise: Promise<T>, idleMs: number): Promise<T> {
+async function within<T>(promise: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
   let stop: NodeJS.Timeout | undefined;
-  const idle = new Promise<never>((_, reject) => {
+  let end: (() => void) | undefined;
+  const over = new Promise<never>((_, reject) => {
     stop = startTimer(() => {
       reject(new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`));
     }, idleMs);
+    end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
+    if (graceOver?.aborted) end();
+    else graceOver?.addEventListener('abort', end);
   });
   try {
-    return await Promise.race([promise, idle]);
+    return await Promise.race([over, promise]);
   } finally {
     clearTimeout(stop);
+    if (end) graceOver?.removeEventListener('abort', end);
   }
 }

@@ -141,6 +141,18 @@ describe('ending', () => {
     expect(Date.now() - began).toBeLessThan(3_000);
   });
 
+  it('ends a stream that is longer than that with a last line that says why', async () => {
+    const service = await start({ SHUTDOWN_GRACE_MS: '300' });
+    const url = await service.url();
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
+    const stream = await openStream(url);
+    service.child.kill('SIGTERM');
+    const answer = await stream.ended;
+    expect(answer).toMatch(/"code":"OVERLOADED".*the service is shutting down.*"line":1001\}/);
+    expect(await service.exit()).toBe(0);
+    expect(service.stdout()).not.toContain('STORE_UNAVAILABLE');
+  });
+
   it('exits at once on a second signal', async () => {
     const service = await start({ SHUTDOWN_GRACE_MS: '60000' });
     const url = await service.url();
@@ -163,6 +175,8 @@ describe('ending', () => {
 interface OpenStream {
   /** Ends the stream, sends `next` on the same connection, and gives all that came until it was closed. */
   finish(next: string): Promise<string>;
+  /** All that came until the service closed the connection. */
+  readonly ended: Promise<string>;
 }
 
 /** A stream whose first 1,000 lines have been answered. */
@@ -181,5 +195,6 @@ async function openStream(url: string): Promise<OpenStream> {
       await closed;
       return answer;
     },
+    ended: closed.then(() => answer),
   };
 }

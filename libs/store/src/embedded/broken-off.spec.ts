@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
-import { prefixRange, generationKey } from './keys.js';
+import { generationKey, numberKey, prefixRange } from './keys.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 import { LEASE } from './verbs.js';
 
@@ -58,6 +58,71 @@ describe('a change that breaks off after it has written something', () => {
     const again = await bench.open();
     expect((await again.describe(counted)).added).toBe(200);
     expect(await again.describe(visited)).toEqual(before);
+  });
+});
+
+describe('a store whose last write failed', () => {
+  it('is not ready until a write succeeds, for which it sees itself', async () => {
+    const store = await bench.open();
+    const visited = await createFilter(store, { kind: 'visited-set' });
+    const broken = [undefined as unknown as string];
+    let unready: string | undefined;
+    // On a machine that is busy enough the pause after the failure may be over before it is asked.
+    for (let attempt = 0; attempt < 20 && unready === undefined; attempt++) {
+      const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), broken);
+      await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+      // Loads memory anew, with which the pause begins.
+      await store.describe(visited);
+      unready = (await store.readiness()).reason;
+    }
+    expect(unready).toBe('the last write to the data directory failed');
+    let ready = false;
+    for (let turn = 0; turn < 500 && !ready; turn++) {
+      await sleep(20);
+      ({ ready } = await store.readiness());
+    }
+    expect(ready).toBe(true);
+  });
+});
+
+describe('a read that sees a change before it is committed', () => {
+  it('is answered after the commit', async () => {
+    let onChange = (): void => undefined;
+    const now = (): number => {
+      onChange();
+      return Date.now();
+    };
+    const store = await bench.open({ now });
+    const filter = await createFilter(store);
+    const database = new Database(await bench.dataDir());
+    const isCommitted = (record: number): boolean => {
+      (database as unknown as { root: { resetReadTxn(): void } }).root.resetReadTxn();
+      return database.journal.get(numberKey(record)) !== undefined;
+    };
+    const seen: { present: number; committed: boolean }[] = [];
+    for (let turn = 0; turn < 50; turn++) {
+      const batch = positions(filter, keys(10, turn * 10));
+      const reading = new Promise<void>((resolve, reject) => {
+        // Called inside the transaction: what waits for the end of that runs before the commit.
+        onChange = () => {
+          onChange = () => undefined;
+          queueMicrotask(() => {
+            store.counters
+              .check(filter, batch)
+              .then((answers) => {
+                const present = answers.filter((answer) => answer === 1).length;
+                seen.push({ present, committed: isCommitted(turn + 2) });
+                resolve();
+              })
+              .catch(reject);
+          });
+        };
+      });
+      await Promise.all([store.counters.add(filter, batch, operation()), reading]);
+    }
+    await database.close();
+    expect(seen).toEqual(seen.map(() => ({ present: 10, committed: true })));
+    expect(seen).toHaveLength(50);
   });
 });
 

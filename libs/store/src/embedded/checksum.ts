@@ -4,15 +4,15 @@ import { crc32 } from 'node:zlib';
 const SHORT = 256;
 
 /**
- * 32 bits of `bytes` and of a seed, for noticing damage: no change within one aligned word of 4 bytes, and of 2^32 others
- * one, goes unnoticed. murmur3 for short values (each step is a bijection of the word), crc32 for long ones.
+ * 32 bits of the first `length` bytes and of a seed, for noticing damage, not attacks: a change within one aligned word
+ * of 4 bytes is always noticed, another one goes unnoticed once in 2^32. crc32 for long values; for short ones a step a
+ * word, which is a bijection of the word and of what came before.
  */
-export function checksum(bytes: Uint8Array, seed: number): number {
-  return bytes.length > SHORT ? crc32(bytes, seed) : murmur(bytes, seed);
+export function checksum(bytes: Uint8Array, seed: number, length = bytes.length): number {
+  return length > SHORT ? crc32(bytes.subarray(0, length), seed) : hashShort(bytes, seed, length);
 }
 
-function murmur(bytes: Uint8Array, seed: number): number {
-  const { length } = bytes;
+function hashShort(bytes: Uint8Array, seed: number, length: number): number {
   const words = length & ~3;
   let h = seed;
   for (let i = 0; i < words; i += 4) {
@@ -21,18 +21,12 @@ function murmur(bytes: Uint8Array, seed: number): number {
       ((bytes[i + 1] as number) << 8) |
       ((bytes[i + 2] as number) << 16) |
       ((bytes[i + 3] as number) << 24);
-    h ^= mix(word);
-    h = Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64;
+    h = Math.imul(h ^ word, 0x9e3779b1);
+    h = (h << 15) | (h >>> 17);
   }
   let tail = 0;
-  for (let i = length - 1; i >= words; i--) tail = (tail << 8) | (bytes[i] as number);
-  h ^= mix(tail) ^ length;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  for (let i = words; i < length; i++) tail = (tail << 8) | (bytes[i] as number);
+  h = Math.imul(h ^ tail, 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13) ^ length, 0xc2b2ae35);
   return (h ^ (h >>> 16)) >>> 0;
-}
-
-function mix(word: number): number {
-  const k = Math.imul(word, 0xcc9e2d51);
-  return Math.imul((k << 15) | (k >>> 17), 0x1b873593);
 }

@@ -43,9 +43,13 @@ export class Damage {
     return this.lost.has(generation) || this.doubtful.has(generation);
   }
 
+  /** DataFileError if there is a damaged row without which it is not known what there is. */
+  assertBearable(): void {
+    if (this.fatal) throw new DataFileError(this.fatal.message);
+  }
+
   /** DataFileError if there is a damaged row of which it is not known which of these generations it concerns. */
   assertKnown(generations: ReadonlySet<string>): void {
-    if (this.fatal) throw new DataFileError(this.fatal.message);
     for (const [generation, row] of this.doubtful) {
       // By accident a key does not get a generation that there is.
       if (!generations.has(generation)) throw new DataFileError(row.message);

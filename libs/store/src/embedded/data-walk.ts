@@ -44,6 +44,7 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
     // The library ends names with a zero.
     tables.set(key.toString('latin1').replace(/\0$/, ''), tree);
   };
+  if (main.flags !== PLAIN) throw new DataFileError('a meta page is not readable');
   new DataTree(pages, compareBytes, visit).walk(main);
   return tables;
 }

@@ -31,6 +31,13 @@ describe('a data directory', () => {
     expect(modes).toEqual({ made: 0o700, there: 0o755 });
   });
 
+  it('has the room on the disk that LMDB maps before it is mapped, so that a full disk is an error', async () => {
+    await bench.open();
+    const { size, blocks } = statSync(join(await bench.dataDir(), 'data.mdb-lock'));
+    expect(size).toBeGreaterThan(8_192);
+    expect(blocks * 512).toBeGreaterThanOrEqual(size);
+  });
+
   it('has one owner, named in the refusal, until that closes', async () => {
     const first = await bench.open();
     const dataDir = await bench.dataDir();

@@ -32,6 +32,7 @@ interface Loading {
  * or DamagedRow where it is not known which filters there are.
  */
 export function loadMemory(database: Database, now: number): Memory {
+  database.damage.assertBearable();
   const memory = new Memory(now);
   const loading = new Map<string, Loading>();
   for (const { key, value } of database.catalogue.getRange({})) {

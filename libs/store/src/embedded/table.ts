@@ -46,7 +46,7 @@ export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowStat
   const end = sealed.length - SEAL_BYTES;
   if (end < 0) return RowState.KeyDamaged;
   const ofKey = checksum(key, seed);
-  if (sealed.readUInt32LE(end + 4) === checksum(sealed.subarray(0, end), ofKey)) return RowState.Whole;
+  if (sealed.readUInt32LE(end + 4) === checksum(sealed, ofKey, end)) return RowState.Whole;
   return sealed.readUInt32LE(end) === ofKey ? RowState.ValueDamaged : RowState.KeyDamaged;
 }
 
@@ -55,17 +55,29 @@ export function unsealed(sealed: Buffer): Buffer {
   return sealed.subarray(0, sealed.length - SEAL_BYTES);
 }
 
-/** Of a value that is being sealed; the database copies it. */
+/** For a value that is being sealed, which the database copies. */
 let scratch = Buffer.alloc(0x10000);
+/** Its beginnings by their length, as far as they are short: to make one takes longer than all else that is done. */
+let beginnings: Buffer[] = [];
+const SHORT = 1024;
 
 function seal(seed: number, key: Uint8Array, value: Uint8Array): Buffer {
   const { length } = value;
-  if (scratch.length < length + SEAL_BYTES) scratch = Buffer.alloc(2 * (length + SEAL_BYTES));
-  scratch.set(value);
+  const sealed = beginning(length + SEAL_BYTES);
+  sealed.set(value);
   const ofKey = checksum(key, seed);
-  scratch.writeUInt32LE(ofKey, length);
-  scratch.writeUInt32LE(checksum(value, ofKey), length + 4);
-  return scratch.subarray(0, length + SEAL_BYTES);
+  sealed.writeUInt32LE(ofKey, length);
+  sealed.writeUInt32LE(checksum(value, ofKey), length + 4);
+  return sealed;
+}
+
+function beginning(length: number): Buffer {
+  if (length < SHORT) return (beginnings[length] ??= scratch.subarray(0, length));
+  if (scratch.length < length) {
+    scratch = Buffer.alloc(2 * length);
+    beginnings = [];
+  }
+  return scratch.subarray(0, length);
 }
 
 /**
@@ -96,8 +108,10 @@ export class Table {
     return this.rows.removeSync(key);
   }
 
-  *getRange(options: RangeOptions): Generator<{ key: Buffer; value: Buffer }, void, undefined> {
-    for (const { key, value } of this.rows.getRange(options)) yield { key, value: this.open(key, value) };
+  getRange(options: RangeOptions): { key: Buffer; value: Buffer }[] {
+    const rows = Array.from(this.rows.getRange(options));
+    for (const row of rows) row.value = this.open(row.key, row.value);
+    return rows;
   }
 
   /** Every row; of a damaged one the value is undefined. */
