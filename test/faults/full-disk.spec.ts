@@ -41,6 +41,7 @@ describe('the disk of the embedded store is full (a limit on the size of files s
     const { refused, reply } = await fill(url);
     expect([reply?.status, codeOf(reply)]).toEqual([507, 'STORE_FULL']);
     expect(refused).toBeGreaterThan(3);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
 
     const tallies = { refused: 0, removed: 0, notRemoved: 0 };
     const removed = new Set<number>();

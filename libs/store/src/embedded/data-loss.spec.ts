@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Filter } from '../store.js';
 import { Database } from './database.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { verifyDirectory } from './verify-directory.js';
 import { blockKey, generationKey, numberKey } from './keys.js';
 
 const bench = new Workbench();
@@ -75,6 +77,22 @@ describe('a filter of which something is missing', () => {
       ready: true,
       warnings: ['part of a filter is missing'],
     });
+  });
+
+  it('is found by a look at the directory that changes nothing, and so is one that is whole', async () => {
+    const { store } = await damaged((database, generation) => {
+      database.blocks.removeSync(blockKey(generation, 0));
+    });
+    const dataDir = await bench.dataDir();
+    await expect(verifyDirectory(dataDir)).rejects.toThrow('in use');
+    await store.close();
+    const before = readFileSync(`${dataDir}/data.mdb`);
+    expect(await verifyDirectory(dataDir)).toEqual([
+      { name: 'hurt', kind: 'filter', whole: false },
+      { name: 'whole', kind: 'filter', whole: true },
+    ]);
+    expect(readFileSync(`${dataDir}/data.mdb`).equals(before)).toBe(true);
+    await expect(verifyDirectory(`${dataDir}/none`)).rejects.toThrow('there is no data.mdb');
   });
 
   it('stays lost over restarts, until it is cleared', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from './database.js';
@@ -9,12 +9,24 @@ const LOCKED_FILES = ['lock', DATA_FILE];
 /** LMDB's own lock file, which it maps into memory, and enough for what it keeps there. */
 const MAPPED_FILE = `${DATA_FILE}-lock`;
 const MAPPED_BYTES = 16_384;
+const NEW_DATA_BYTES = 2 ** 20;
 
 /** Has the disk give LMDB's lock file its room: to write where there is none would end the process without a word. */
 export function claimLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
   if (existsSync(file) && statSync(file).size >= MAPPED_BYTES) return;
   writeFileSync(file, Buffer.alloc(MAPPED_BYTES));
+}
+
+/** Room for the first pages of a new data file, without which LMDB ends the process. Throws ENOSPC and the like. */
+export function assertRoomForNew(directory: string): void {
+  if (statSync(join(directory, DATA_FILE)).size > 0) return;
+  const file = join(directory, 'probe');
+  try {
+    writeFileSync(file, Buffer.alloc(NEW_DATA_BYTES));
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 /**

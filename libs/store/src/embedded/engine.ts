@@ -4,7 +4,7 @@ import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
 import { Database } from './database.js';
 import { assertInTime, byDeadline } from './deadline.js';
-import { claimLockFile, DirectoryLock } from './directory-lock.js';
+import { assertRoomForNew, claimLockFile, DirectoryLock } from './directory-lock.js';
 import { inspectData } from './inspect-data.js';
 import { numberKey } from './keys.js';
 import { makePrivateDirectory } from './make-directory.js';
@@ -63,6 +63,7 @@ export class Engine {
     let database: Database | undefined;
     try {
       claimLockFile(directory);
+      assertRoomForNew(directory);
       database = new Database(directory, inspectData(directory));
       await database.checkFormat();
       const engine = new Engine(directory, lock, database, options);
