@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MAX_PLACE, type Part } from '#store';
 import { exportFile, readFile, specOf } from '../support/export-files.js';
-import { discover, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
+import { check, discover, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
 async function* given(
@@ -35,15 +35,46 @@ export function importsContract(subject: Subject): void {
       expect(read).toBe(0);
     });
 
-    it('is in no list until its parts have ended', async () => {
+    it('is in no list until its parts have ended, nor takes the place of another there', async () => {
       const { store } = subject;
       const { spec, parts } = await exported();
-      const listed = async () => (await store.list(spec.kind, 10, undefined, spec.name)).filters.length;
-      const seen: number[] = [];
-      const watched = given(parts, async () => void seen.push(await listed()));
+      const neighbour = `${spec.name}.later`;
+      await makeFilter(store, { name: neighbour, kind: spec.kind });
+      const listed = async (limit: number) => {
+        const { filters, next } = await store.list(spec.kind, limit, undefined, spec.name);
+        return { names: filters.map(({ name }) => name), next };
+      };
+      const seen: unknown[] = [];
+      const watched = given(parts, async () => void seen.push(await listed(1)));
       await store.transfer.import(spec, watched, made());
-      expect(seen).toEqual(parts.map(() => 0));
-      expect(await listed()).toBe(1);
+      expect(seen).toEqual(parts.map(() => ({ names: [neighbour], next: undefined })));
+      expect(await listed(2)).toEqual({ names: [spec.name, neighbour], next: undefined });
+    });
+
+    it('of an export has the entry of every item that is visited in it, whatever was queued meanwhile', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
+      await discover(store, filter, items(2_000));
+      const meanwhile = items(500, 'queued meanwhile');
+      const parts: Part[] = [];
+      for await (const part of store.transfer.export(filter)) {
+        if (parts.length === 0) await discover(store, filter, meanwhile);
+        parts.push(part);
+      }
+      const spec = { ...specOf({ ...filter, id: '', exportedAt: 0 }), name: `${filter.name}.copy` };
+      const copied = await store.transfer.import(
+        spec,
+        given(parts, async () => undefined),
+        made(),
+      );
+      const visited = await check(store, copied, meanwhile);
+      const queued = new Set<string>();
+      for (let more = true; more;) {
+        const leased = await store.queue.lease(copied, 1_000, 60_000, made());
+        for (const { payload } of leased) queued.add(payload);
+        more = leased.length > 0;
+      }
+      expect(meanwhile.filter((item, i) => visited[i] === 1 && !queued.has(item))).toEqual([]);
     });
 
     it('has its queued items visible, wherever in line they stood', async () => {

@@ -1,28 +1,12 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { open } from 'lmdb';
 import type { Filter } from '../store.js';
 import type { EmbeddedStore } from './embedded-store.js';
+import { copyLive } from './testing/copy-live.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
-
-/** The library has it, its types do not. */
-interface Environment {
-  backup(path: string, compact: boolean): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** A copy of the directory of an open store: nothing in it was checkpointed at the end. */
-async function copyLive(name: string): Promise<string> {
-  const dataDir = await bench.dataDir();
-  const environment = open({ path: join(dataDir, 'data.mdb'), noSubdir: true }) as unknown as Environment;
-  const directory = join(dataDir, name);
-  await environment.backup(join(directory, 'data.mdb'), false);
-  await environment.close();
-  return directory;
-}
 
 /** All that is to be the same in a copy. */
 async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> {
@@ -46,7 +30,8 @@ describe('a start after a crash', () => {
         await store.counters.remove(filter, positions(filter, keys(60, from)), operation());
       }
       const wanted = await contents(store, filter);
-      const dataDir = await copyLive(`copy-${round}`);
+      const dataDir = join(await bench.dataDir(), `copy-${round}`);
+      await copyLive(await bench.dataDir(), dataDir);
       // Opened twice: what was made again at the first start must be there at the second.
       for (let start = 0; start < 2; start++) {
         const copy = await bench.open({ dataDir });

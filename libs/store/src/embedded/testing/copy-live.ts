@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { DATA_FILE } from '../database.js';
+
+/** The library has it, its types do not. */
+interface Environment {
+  backup(path: string, compact: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Copies the directory of an open store as a crash would leave it: nothing in it was checkpointed at the end. */
+export async function copyLive(dataDir: string, target: string): Promise<void> {
+  const environment = open({ path: join(dataDir, DATA_FILE), noSubdir: true }) as unknown as Environment;
+  await environment.backup(join(target, DATA_FILE), false);
+  await environment.close();
+}
