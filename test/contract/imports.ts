@@ -30,7 +30,9 @@ export function importsContract(subject: Subject): void {
       const { spec, parts } = await exported();
       await makeFilter(store, { name: spec.name });
       let read = 0;
-      const counted = given(parts, async () => void read++);
+      const counted = given(parts, async () => {
+        read++;
+      });
       await expectRefusal(store.transfer.import(spec, counted, made()), 'FILTER_EXISTS');
       expect(read).toBe(0);
     });

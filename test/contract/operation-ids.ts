@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { add, expectRefusal, filterSpec, keyed, made, makeFilter } from './calls.js';
+import { Settled } from '#store';
+import { add, discover, expectRefusal, filterSpec, keyed, made, makeFilter } from './calls.js';
 import type { Subject } from './subject.js';
 
 export function operationIdsContract(subject: Subject): void {
@@ -26,6 +27,17 @@ export function operationIdsContract(subject: Subject): void {
       expect(await add(store, filter, ['a'], own)).toEqual([1]);
       expect(await add(store, filter, ['a'], keyed(own.id))).toEqual([0]);
       expect(await add(store, filter, ['a'], { ...own, repeat: true })).toEqual([1]);
+    });
+
+    it('is the verb too: an acknowledgement and a release may share one', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, { kind: 'visited-set' });
+      await discover(store, filter, ['a', 'b']);
+      const [first, second] = await store.queue.lease(filter, 2, 60_000, made());
+      const operation = keyed();
+      expect([...(await store.queue.ack(filter, [first!.id], operation))]).toEqual([Settled.Done]);
+      expect([...(await store.queue.release(filter, [second!.id], operation))]).toEqual([Settled.Done]);
+      expect((await store.describe(filter)).queue).toEqual({ waiting: 1, leased: 0 });
     });
 
     it('is, for creations, the name too: one id makes two filters', async () => {
