@@ -55,7 +55,10 @@ describe('toProblem', () => {
       message: 'being dropped',
     });
     const away = toProblem(new StoreError('STORE_UNAVAILABLE', 'connect ECONNREFUSED 10.0.0.1:6379'));
-    expect(away).toMatchObject({ code: 'STORE_UNAVAILABLE', message: 'The store cannot do this at the moment' });
+    expect(away).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'The store cannot do this at the moment',
+    });
   });
 
   it('calls a filter that changes all the time busy', () => {

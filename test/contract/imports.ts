@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MAX_PLACE, type Part } from '#store';
-import { exportFile, readFile, specOf } from '../support/export-files.js';
-import { check, discover, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
+import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
+import { add, check, discover, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
 async function* given(
@@ -77,6 +77,17 @@ export function importsContract(subject: Subject): void {
         more = leased.length > 0;
       }
       expect(meanwhile.filter((item, i) => visited[i] === 1 && !queued.has(item))).toEqual([]);
+    });
+
+    it('has the cells of segments that come in several pieces', async () => {
+      const { store, harness } = subject;
+      const filter = await makeFilter(store, { capacity: 300_000 });
+      expect(filter.geometry.segments).toBe(1);
+      await add(store, filter, items(5_000));
+      const cells = await harness.segmentBytes(filter, 0);
+      expect(cells.length).toBeGreaterThan(2 ** 21);
+      const copied = await importFile(store, await exportFile(store, filter), made(), `${filter.name}.copy`);
+      expect(Buffer.compare(await harness.segmentBytes(copied, 0), cells)).toBe(0);
     });
 
     it('has its queued items visible, wherever in line they stood', async () => {

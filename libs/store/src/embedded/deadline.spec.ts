@@ -19,3 +19,21 @@ describe('a change that comes to its turn when nobody waits for it any more', ()
     expect([...(await store.counters.check(filter, positions(filter, keys(2))))]).toEqual([0, 1]);
   });
 });
+
+describe('a store that is closed while its first change is under way', () => {
+  it('answers it, and has it', async () => {
+    const first = await bench.open();
+    const { name } = await createFilter(first);
+    await first.close();
+    // Nothing has changed since the start: closing has nothing to write, and so to wait for.
+    const store = await bench.open();
+    const filter = await store.open(name, 'filter');
+    const added = store.counters.add(filter, positions(filter, keys(10)), operation());
+    await store.close();
+    expect([...(await added)]).toEqual(keys(10).map(() => 1));
+    const again = await bench.open();
+    expect([...(await again.counters.check(filter, positions(filter, keys(10))))]).toEqual(
+      keys(10).map(() => 1),
+    );
+  });
+});
