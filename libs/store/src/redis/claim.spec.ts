@@ -32,7 +32,7 @@ describe('a claim that another takes over while keys are made under it', () => {
     server = await startRedis();
     connection = new Connection({ url: server.url, timeoutMs: 5_000 });
     await connection.firstTry();
-    const catalogue = new Catalogue(connection, 5_000);
+    const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
     const allocation = new Allocation(connection);
     const [slow, quick] = [entryOf('seen'), entryOf('seen')];
     const claim = await Claim.take(catalogue, allocation, await catalogue.read('seen'), slow, inTime());

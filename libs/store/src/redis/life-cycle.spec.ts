@@ -30,9 +30,9 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
     server = await startRedis();
     connection = new Connection({ url: server.url, timeoutMs: 5_000 });
     await connection.firstTry();
-    const catalogue = new InterruptedCatalogue(connection, 5_000);
+    const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = new LifeCycle(connection, catalogue);
-    const other = new LifeCycle(connection, new Catalogue(connection, 5_000));
+    const other = new LifeCycle(connection, new Catalogue(connection, 5_000, 2 ** 20));
     const [spec, creating, clearing] = [filterSpec(), keyed(), keyed()];
     const generations: string[] = [];
 
