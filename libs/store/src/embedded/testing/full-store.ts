@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
 import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { filterSpec, keys, operation, positions } from './fixtures.js';
@@ -73,7 +74,7 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
     await store.open('dropped', 'visited-set').catch(refusal),
   ]);
   await ask('credentials', () => store.credentials.list());
-  await Promise.all(FILTERS.map((filter) => askFilter(store, filter, ask)));
+  await joinAll(FILTERS.map((filter) => askFilter(store, filter, ask)));
   await ask('repeat of drop', () => store.drop('dropped', 'visited-set', keyed('drop')));
   const visited = await store.open('visited', 'visited-set');
   await ask(LEASE, () => store.queue.lease(visited, LEASED, LEASE_MS, keyed('lease')));
@@ -108,7 +109,7 @@ async function askFilter(
     await ask(`${name}: counters`, () => store.counters.count(filter, all, Infinity));
   }
   const batches = Array.from({ length: ITEMS / BATCH }, (_, i) => i * BATCH);
-  await Promise.all([
+  await joinAll([
     ...batches.map((from) => ask(`${name}: repeat of add-${from}`, () => add(store, filter, from))),
     ask(`${name}: repeat of create`, async () => {
       const { filter: made } = await store.create(filterSpec(store, filter), keyed(`create-${name}`));
