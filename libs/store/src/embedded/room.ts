@@ -57,14 +57,18 @@ export class Room {
 /** What there is under a prefix, or is being made, but for what is named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
-  const sizes = new Map<string, number>();
+  // Several may be for one name.
+  const making = new Map<string, number>();
   for (const { name, bytes } of rooms) {
-    if (counts(name)) sizes.set(name, Math.max(bytes, sizes.get(name) ?? 0));
+    if (counts(name) && !filters.has(name)) making.set(name, Math.max(bytes, making.get(name) ?? 0));
   }
-  for (const { filter } of filters.values()) {
-    if (counts(filter.name)) sizes.set(filter.name, filterBytes(filter.geometry));
-  }
+  let number = making.size;
   let bytes = 0;
-  for (const size of sizes.values()) bytes += size;
-  return { filters: sizes.size, bytes };
+  for (const size of making.values()) bytes += size;
+  for (const { filter } of filters.values()) {
+    if (!counts(filter.name)) continue;
+    number++;
+    bytes += filterBytes(filter.geometry);
+  }
+  return { filters: number, bytes };
 }
