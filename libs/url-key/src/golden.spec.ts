@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { compileProfile, InvalidUrl, normaliseProfile } from './index.js';
+
+/**
+ * Keys that are for ever: sets that were stored with version 1 hold them. They are the same under every version of Node,
+ * which `node scripts/golden-keys.mjs <version>` shows.
+ */
+interface Golden {
+  'golden-v1': { profile: object; keys: [url: string, key: string | { reason: string }][] }[];
+  /** Of the keys of all hosts with one character from here to there: SHA-256. */
+  'golden-v1-hosts': [from: string, to: string, digest: string][];
+}
+
+function read<Name extends keyof Golden>(name: Name): Golden[Name] {
+  return JSON.parse(
+    readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8'),
+  ) as Golden[Name];
+}
+
+/** Rows are added to the file, never changed. */
+describe.each(read('golden-v1'))('version 1, for ever: $profile', ({ profile, keys }) => {
+  it.each(keys)('%j', (url, expected) => {
+    const key = compileProfile(normaliseProfile(profile)).key(url);
+    expect(key instanceof InvalidUrl ? { reason: key.reason } : key).toEqual(expected);
+    expect(normaliseProfile(profile)).toEqual(profile);
+  });
+});
+
+describe('version 1, for ever: the keys of hosts with one character', () => {
+  const { key } = compileProfile(normaliseProfile('strict'));
+
+  it.each(read('golden-v1-hosts'))('from %s to %s', (from, to, digest) => {
+    const sum = createHash('sha256');
+    for (let code = Number.parseInt(from, 16); code <= Number.parseInt(to, 16); code++) {
+      if (code >= 0xd800 && code <= 0xdfff) continue;
+      const char = String.fromCodePoint(code);
+      for (const host of [`a${char}b.example`, `${char}.example`, `a\u0323${char}\u0301.example`]) {
+        const own = key(`http://${host}/`);
+        sum.update(own instanceof InvalidUrl ? own.reason : own).update('\n');
+      }
+    }
+    expect(sum.digest('hex')).toBe(digest);
+  });
+});
