@@ -36,7 +36,7 @@ describe('version 1, for ever: the keys of hosts with one character', () => {
     for (let code = Number.parseInt(from, 16); code <= Number.parseInt(to, 16); code++) {
       if (code >= 0xd800 && code <= 0xdfff) continue;
       const char = String.fromCodePoint(code);
-      for (const host of [`a${char}b.example`, `${char}.example`, `a\u0323${char}\u0301.example`]) {
+      for (const host of [`a${char}\u0301b.example`, `${char}.example`]) {
         const own = key(`http://${host}/`);
         sum.update(own instanceof InvalidUrl ? own.reason : own).update('\n');
       }
