@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { connectionOf } from './connection.js';
 
 /** The connections of one address. */
 interface Peer {
@@ -25,15 +26,13 @@ export class ConnectionLimit {
     peer.count++;
     peer.waiting.add(socket);
     this.count++;
+    const { waiting } = peer;
+    connectionOf(socket).watch((busy) => {
+      if (busy) waiting.delete(socket);
+      else if (!socket.destroyed) waiting.add(socket);
+    });
     socket.once('close', () => this.remove(socket, address));
     if (this.count > this.most) this.longestWaiting()?.destroy();
-  }
-
-  /** Says whether something is done for a connection. */
-  note(socket: Socket, busy: boolean): void {
-    const waiting = this.peers.get(socket.remoteAddress ?? '')?.waiting;
-    if (busy) waiting?.delete(socket);
-    else if (!socket.destroyed) waiting?.add(socket);
   }
 
   private longestWaiting(): Socket | undefined {

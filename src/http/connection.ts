@@ -14,11 +14,17 @@ interface Exchange {
   readonly ends: Over[];
 }
 
-const connections = new WeakMap<Socket, Connection>();
+const CONNECTION = Symbol('connection');
 
-export function connectionOf(socket: Socket): Connection {
-  let connection = connections.get(socket);
-  if (!connection) connections.set(socket, (connection = new Connection(socket)));
+interface Connected extends Socket {
+  [CONNECTION]?: Connection;
+}
+
+export function connectionOf(socket: Connected): Connection {
+  const known = socket[CONNECTION];
+  if (known !== undefined) return known;
+  const connection = new Connection(socket);
+  socket[CONNECTION] = connection;
   return connection;
 }
 
@@ -30,11 +36,22 @@ export function connectionOf(socket: Socket): Connection {
 export class Connection {
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;
+  private onBusy: ((busy: boolean) => void) | undefined;
 
   constructor(private readonly socket: Socket) {
     socket.once('close', () => {
       for (const exchange of this.exchanges.splice(0)) end(exchange);
     });
+  }
+
+  /** Has `onBusy` told whether something is done for the connection. */
+  watch(onBusy: (busy: boolean) => void): void {
+    this.onBusy = onBusy;
+  }
+
+  /** Says whether something is done for the connection. */
+  setBusy(busy: boolean): void {
+    this.onBusy?.(busy);
   }
 
   /** Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. */

@@ -29,7 +29,7 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
   const limit = new ConnectionLimit(config.maxConnections);
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
-  gate.guard(server, handle, (socket, busy) => limit.note(socket, busy));
+  gate.guard(server, handle);
   return server;
 }
 

@@ -24,7 +24,6 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     let bytes = 0;
     const stop = (): void => {
       clearTimeout(timer);
-      clearTimeout(prompt);
       payload.off('data', onData).off('end', onEnd).off('close', onClose);
     };
     const refuse = (problem: ProblemError): void => {
@@ -48,10 +47,14 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
     };
     const onClose = (): void => refuse(tooLate('the connection was closed in mid-body'));
-    const timer = setTimeout(() => {
-      refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
-    }, timeoutMs);
-    const prompt = payload.complete ? undefined : setTimeout(() => slot?.park(), PROMPT_MS);
+    const late = (): void => refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
+    let timer =
+      timeoutMs <= PROMPT_MS
+        ? setTimeout(late, timeoutMs)
+        : setTimeout(() => {
+            slot?.park();
+            timer = setTimeout(late, timeoutMs - PROMPT_MS);
+          }, PROMPT_MS);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
     payload.on('error', () => undefined);
     if (Number(payload.headers['content-length']) > maxBytes) refuse(tooLarge(maxBytes));

@@ -1,5 +1,4 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { CATALOGUE } from '../errors/catalogue.js';
 import type { ProblemBody } from '../errors/problem.js';
@@ -29,9 +28,6 @@ export interface GateOptions {
   readonly routes: RouteConfigs;
 }
 
-/** Told whether something is done for a connection. */
-type OnBusy = (socket: Socket, busy: boolean) => void;
-
 /**
  * Stands before the HTTP framework and answers OVERLOADED to what finds no room, by the head alone. Before the
  * framework, because a refusal must cost a fraction of an answer: if it does not, refusing is the overload.
@@ -52,11 +48,9 @@ export class Gate {
   }
 
   /** Lets requests of `server` through to `handle` as there is room. */
-  guard(server: Server, handle: RequestListener, onBusy: OnBusy): void {
+  guard(server: Server, handle: RequestListener): void {
     const take = (request: IncomingMessage, response: ServerResponse, start: () => void): void =>
-      connectionOf(request.socket).begin(request, response, () =>
-        this.take(request, response, start, onBusy),
-      );
+      connectionOf(request.socket).begin(request, response, () => this.take(request, response, start));
     const plain: RequestListener = (request, response) => {
       take(request, response, () => handle(request, response));
     };
@@ -72,14 +66,14 @@ export class Gate {
     });
   }
 
-  private take(request: IncomingMessage, response: ServerResponse, start: () => void, onBusy: OnBusy): void {
+  private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
     const { callers, routes, maxBodyBytes } = this.options;
     const caller = callers.of(request);
     const route = routes.of(request);
     const { kind, bytes } = demandOf(request, route, maxBodyBytes);
-    const onPlace = (held: boolean): void => onBusy(socket, held);
-    const slot = this.inFlight.admit({ kind, bytes, caller, onPlace });
+    const connection = connectionOf(socket);
+    const slot = this.inFlight.admit({ kind, bytes, caller, connection });
     if (!(slot instanceof Slot)) {
       this.refuse(request, response, slot);
       return;
@@ -87,7 +81,7 @@ export class Gate {
     assignSlot(request, slot);
     // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
     response.once('prefinish', () => slot.answered(route.sharedAnswer ? 0 : socket.writableLength));
-    connectionOf(socket).whenOver(request, () => slot.over());
+    connection.whenOver(request, () => slot.over());
     if (kind === 'probes') start();
     else {
       this.turns.begin(caller, bytes, () => {

@@ -10,8 +10,8 @@ export interface Admission {
   readonly bytes: number;
   /** Who is counted for it; undefined: nobody, so that it may have whatever is free. */
   readonly caller: string | undefined;
-  /** Told when it gets its place, and when it gives it back. */
-  readonly onPlace?: (held: boolean) => void;
+  /** Told when the request gets its place, and when it gives it back. */
+  readonly connection?: { setBusy(busy: boolean): void };
 }
 
 /**

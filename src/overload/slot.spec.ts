@@ -1,19 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { BOUNDED, type RequestKind } from './bounds.js';
 import { InFlight } from './in-flight.js';
+import type { Refusal } from './refusal.js';
 import { Slot } from './slot.js';
 
 const BOUNDS = { requests: 2, streams: 2, probes: 1, bytes: 100, answers: 100 };
 
-function admitted(
-  inFlight: InFlight,
-  kind: RequestKind,
-  caller?: string,
-  onPlace?: (held: boolean) => void,
-): Slot {
-  const slot = inFlight.admit({ kind, bytes: 0, caller, ...(onPlace && { onPlace }) });
-  if (!(slot instanceof Slot)) throw new Error(`refused by ${slot.bound}`);
-  return slot;
+function admitted(inFlight: InFlight, kind: RequestKind, caller?: string): Slot {
+  return toSlot(inFlight.admit({ kind, bytes: 0, caller }));
+}
+
+function toSlot(outcome: Slot | Refusal): Slot {
+  if (!(outcome instanceof Slot)) throw new Error(`refused by ${outcome.bound}`);
+  return outcome;
 }
 
 const counts = (inFlight: InFlight) => BOUNDED.map((of) => inFlight.count(of));
@@ -104,9 +103,11 @@ describe('a slot', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('tells when it has a place', () => {
+  it('tells its connection when it has a place', () => {
     const places: boolean[] = [];
-    const slot = admitted(new InFlight(BOUNDS), 'requests', 'a', (held) => places.push(held));
+    const connection = { setBusy: (busy: boolean) => void places.push(busy) };
+    const inFlight = new InFlight(BOUNDS);
+    const slot = toSlot(inFlight.admit({ kind: 'requests', bytes: 0, caller: 'a', connection }));
     slot.park();
     slot.unpark();
     slot.answered(3);

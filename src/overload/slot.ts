@@ -124,6 +124,6 @@ export class Slot {
 
   private place(sign: 1 | -1): void {
     this.inFlight.add(this.admission.kind, sign, this.caller);
-    this.admission.onPlace?.(sign > 0);
+    this.admission.connection?.setBusy(sign > 0);
   }
 }

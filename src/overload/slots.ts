@@ -1,14 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import type { Slot } from './slot.js';
 
-const slots = new WeakMap<IncomingMessage, Slot>();
+/**
+ * On the request itself: V8's young collections keep what a weak map holds, and all that it leads to, as long as the map, so
+ * that every request would grow old.
+ */
+const SLOT = Symbol('slot');
+
+interface Admitted extends IncomingMessage {
+  [SLOT]?: Slot;
+}
 
 /** Gives an admitted request its slot. */
-export function assignSlot(request: IncomingMessage, slot: Slot): void {
-  slots.set(request, slot);
+export function assignSlot(request: Admitted, slot: Slot): void {
+  request[SLOT] = slot;
 }
 
 /** The slot of a request; undefined if it did not come through the gate, as those that tests inject. */
-export function slotOf(request: IncomingMessage): Slot | undefined {
-  return slots.get(request);
+export function slotOf(request: Admitted): Slot | undefined {
+  return request[SLOT];
 }
