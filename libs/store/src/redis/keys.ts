@@ -60,16 +60,44 @@ function operationKeys(prefix: string): OperationKeys {
   return { caller: pair('caller'), made: pair('made') };
 }
 
-/** Hash tags of a filter's segments, in order. */
+const SALT_DIGITS = 5;
+const SALTS = 10 ** SALT_DIGITS;
+const BLANK_SALT = '\0'.repeat(SALT_DIGITS);
+/** What is tried in front of a salt: 1 slot in 64 has none of its own. */
+const TRIES = 100;
+
+/**
+ * By slot, the last salt in it, -1 if there is none. The slot of a text is a CRC without an initial value, and so linear: the
+ * slots of two texts of one length, combined by XOR, are the slot of their XOR, and zeros in front change nothing. Each digit
+ * has its own part in the slot of a salt, and a salt in that of a tag that ends with it.
+ */
+const SALT_BY_SLOT = saltBySlot();
+
+function saltBySlot(): Int32Array {
+  const slots = new Uint16Array(SALTS);
+  for (let behind = 0, known = 1; behind < SALT_DIGITS; behind++, known *= 10) {
+    // From the last digit on: those behind it are read until the digit is 0.
+    for (let digit = 9; digit >= 0; digit--) {
+      const part = calculateSlot(digit + '\0'.repeat(behind));
+      for (let n = 0; n < known; n++) slots[digit * known + n] = (slots[n] as number) ^ part;
+    }
+  }
+  const salts = new Int32Array(SLOTS).fill(-1);
+  slots.forEach((slot, salt) => (salts[slot] = salt));
+  return salts;
+}
+
+/** Hash tags of a filter's segments, in order: each in a slot of its range, which its generation and number pick. */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {
-    const first = Math.ceil((segment * SLOTS) / segments);
+    const first = Math.min(SLOTS - 1, Math.ceil((segment * SLOTS) / segments));
     const end = Math.max(first + 1, Math.ceil(((segment + 1) * SLOTS) / segments));
-    // Every salt hits the range with probability 1/segments: the bound is never reached in practice.
-    for (let salt = 0; salt < segments * 1000 + 1; salt++) {
-      const tag = `${generation}.${segment}.${salt}`;
-      const slot = segments > SLOTS ? first : calculateSlot(tag);
-      if (slot >= first && slot < end) return tag;
+    for (let n = 0; n < TRIES; n++) {
+      const start = `${generation}.${segment}.${n}`;
+      const unsalted = calculateSlot(start + BLANK_SALT);
+      const slot = first + (unsalted % (end - first));
+      const salt = SALT_BY_SLOT[slot ^ unsalted] as number;
+      if (salt >= 0) return start + String(salt).padStart(SALT_DIGITS, '0');
     }
     throw new Error(`no salt puts segment ${segment} of ${segments} into its slots`);
   });
