@@ -50,7 +50,7 @@ export class RequestOperation implements Calls<Operation> {
       return new RequestOperation(key, identity, route, digest(route, body), timeoutMs);
     }
     const checksum = checksumOf(route, body);
-    if ((checksum & 0xffffff) !== made.fingerprint) {
+    if (checksum !== made.fingerprint) {
       throw new ProblemError('IDEMPOTENCY_KEY_REUSED', 'this operation id was made for another request');
     }
     const identity = { origin: 'made', repeat: true, madeAt: made.madeAt } as const;
