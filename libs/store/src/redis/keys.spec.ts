@@ -46,6 +46,20 @@ describe('key layout', () => {
     },
   );
 
+  it('takes no longer the more segments there are: 65,536 at once, and different', () => {
+    expect(new Set(segmentTags('0123456789abcdef', 65_536)).size).toBe(65_536);
+  });
+
+  it('spreads filters of one segment over the slots', () => {
+    const thirds = [0, 0, 0];
+    for (let n = 0; n < 300; n++) {
+      const [tag = ''] = segmentTags(randomBytes(8).toString('hex'), 1);
+      const third = Math.floor((3 * calculateSlot(tag)) / 16_384);
+      thirds[third] = (thirds[third] as number) + 1;
+    }
+    expect(Math.min(...thirds)).toBeGreaterThan(50);
+  });
+
   it.each([12, 48, 200])('gives each of 3 masters its share of %i segments within 10 %%', (segments) => {
     const shares = [0, 0, 0];
     for (const tag of segmentTags('a1b2c3d4e5f60718', segments)) {
