@@ -37,6 +37,9 @@ export function queuedRemovalsContract(subject: Subject): void {
       expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
       expect((await store.describe(filter)).queue).toEqual({ waiting: 1, leased: 0 });
       expect([...(await store.queue.ack(filter, [old!.id], made()))]).not.toEqual([Settled.Done]);
+      expect(await remove(store, filter, ['a'])).toEqual([Removed.Removed]);
+      expect((await store.describe(filter)).queue).toEqual({ waiting: 0, leased: 0 });
+      expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
       const [anew] = await store.queue.lease(filter, 10, 60_000, made());
       expect(anew).toMatchObject({ payload: 'a', attempt: 1 });
       expect([...(await store.queue.ack(filter, [anew!.id], made()))]).toEqual([Settled.Done]);

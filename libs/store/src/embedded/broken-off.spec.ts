@@ -235,3 +235,27 @@ async function holdWriteLock(path: string): Promise<{ release(): Promise<void> }
     },
   };
 }
+
+describe('a change of the same filter, right behind one that breaks off', () => {
+  it('is made upon what was there before', async () => {
+    const store = await bench.open();
+    const visited = await createFilter(store, { kind: 'visited-set' });
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    const ids = (await store.queue.lease(visited, 2, 60_000, operation())).map(({ id }) => id);
+    const database = new Database(await bench.dataDir());
+    await database.transaction(() => {
+      for (const { key, value } of database.order.getRange(prefixRange(generationKey(visited.generation)))) {
+        if (value.includes(keys(1, 1)[0]!)) database.order.removeSync(key);
+      }
+    }, true);
+    await database.close();
+
+    const more = keys(1, 2);
+    const add = () => store.counters.add(visited, positions(visited, more), keyed('add'), more);
+    const [broken] = await Promise.allSettled([store.queue.ack(visited, ids, keyed('ack')), add()]);
+    expect(broken).toMatchObject({ status: 'rejected' });
+    expect([...(await patiently(add))]).toEqual([1]);
+    const { queue } = await store.describe(visited);
+    expect((queue?.waiting ?? 0) + (queue?.leased ?? 0)).toBe(3);
+  });
+});

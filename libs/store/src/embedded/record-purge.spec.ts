@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Database } from './database.js';
+import { generationKey, prefixRange } from './keys.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+const WINDOWS = 20;
+const RECORDS_A_WINDOW = 10;
+const MINUTE = 60_000;
+
+describe('the records of windows that are over', () => {
+  it('are deleted while the store runs, but for those of the last one', async () => {
+    let now = 1_800_000_000_000;
+    const store = await bench.open({ now: () => now });
+    const filter = await createFilter(store);
+    for (let window = 0; window < WINDOWS; window++) {
+      for (let n = 0; n < RECORDS_A_WINDOW; n++) {
+        await store.counters.add(filter, positions(filter, keys(1)), operation({ madeAt: now }));
+      }
+      now += MINUTE;
+    }
+    const database = new Database(await bench.dataDir());
+    const kept = () => [...database.records.getKeys(prefixRange(generationKey(filter.generation)))].length;
+    for (let tries = 0; tries < 500 && kept() > 2 * RECORDS_A_WINDOW; tries++) await sleep(20);
+    const found = kept();
+    await database.close();
+    expect(found).toBe(2 * RECORDS_A_WINDOW);
+  });
+});
