@@ -87,7 +87,7 @@ async function tryOne(mutation, copy) {
     }
     const outcome = await copy.mutated(mutation, () => copy.test(words, limitMs));
     if (!outcome) return { verdict: 'timed out', note: '' };
-    if (outcome.loading || /Error compiling script|SyntaxError/.test(outcome.why ?? '')) {
+    if (outcome.loading || /Error compiling script/.test(outcome.why ?? '')) {
       return { verdict: 'unsound', note: `\n  does not load: ${outcome.why}` };
     }
     if (outcome.failed) return { verdict: 'killed', note: `\n${' '.repeat(21)}by ${outcome.failed}` };
