@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { readStrings } from './kernel.js';
+
+/** What may stand between the parts of a JSON text. */
+const BLANKS = [' ', '\t', '\n', '\r'];
+
+describe('what stands between the strings of an array', () => {
+  it('is a comma, and blanks as JSON has them: no other byte', () => {
+    for (let byte = 0; byte < 256; byte++) {
+      const mark = String.fromCharCode(byte);
+      if (mark === ',' || mark === ']' || mark === '"') continue;
+      const around = [`["a"${mark},"b"]`, `["a",${mark}"b"]`, `["a","b"${mark}]`];
+      for (const text of around) {
+        const read = readStrings(Buffer.from(text, 'latin1'), 1);
+        expect([byte, text, read !== undefined]).toEqual([byte, text, BLANKS.includes(mark)]);
+      }
+    }
+  });
+});
