@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Geometry } from './geometry.js';
+import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
+import { positionsOf } from './positions.js';
+
+const geometry = (hashScheme: number): Geometry => ({
+  ...{ hashScheme, cellBits: 4, hashes: 6, pageCells: 256 },
+  ...{ pagesPerSegment: 1000, segments: 3 },
+});
+
+describe('a hash scheme', () => {
+  it.each([0, 3, 1.5, -1])('that this version does not know is a RangeError: %d', (scheme) => {
+    expect(() => positionsOf(['a'], new Uint8Array(SEED_BYTES), geometry(scheme))).toThrow(RangeError);
+  });
+
+  it.each(HASH_SCHEMES)('that it knows has positions of its own: %d', (scheme) => {
+    const positions = (one: number) => positionsOf(['a'], new Uint8Array(SEED_BYTES), geometry(one)).hash;
+    for (const other of HASH_SCHEMES) {
+      if (other !== scheme) expect(positions(scheme)).not.toEqual(positions(other));
+    }
+  });
+});
