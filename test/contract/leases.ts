@@ -11,7 +11,7 @@ export function leasesContract(subject: Subject): void {
   describe('leases', () => {
     it('are as many as were asked for, of what came back and what waits together', async () => {
       const { queue } = subject.store;
-      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(10));
       expect(await queue.lease(filter, 3, 1, made())).toHaveLength(3);
       await sleep(10);
@@ -21,7 +21,7 @@ export function leasesContract(subject: Subject): void {
 
     it('of any number of entries are of different ones', async () => {
       const { queue } = subject.store;
-      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(400));
       const leased = [
         ...(await queue.lease(filter, 350, LONG_MS, made())),
@@ -32,14 +32,14 @@ export function leasesContract(subject: Subject): void {
     });
 
     it.each(['ack', 'release'] as const)('of a segment that there is not are unknown to %s', async (verb) => {
-      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       const id = encodeLeaseId({ segment: 4_000_000_000, hash: new Uint8Array(16), lease: 1 });
       expect([...(await subject.store.queue[verb](filter, [id], made()))]).toEqual([Settled.Unknown]);
     });
 
     it.each(['ack', 'release'] as const)('that were never given are unknown to %s', async (verb) => {
       const { queue } = subject.store;
-      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, ['a']);
       const [{ id } = { id: '' }] = await queue.lease(filter, 1, LONG_MS, made());
       const { segment, hash, lease } = decodeLeaseId(id)!;

@@ -11,7 +11,7 @@ describe('Redis, started again while a queue is exported', () => {
     const server = await startRedis({ args });
     const store = await RedisStore.open({ url: server.url, timeoutMs: 20_000 });
     try {
-      const filter = await makeFilter(store, { kind: 'visited-set', capacity: URLS });
+      const filter = await makeFilter(store, { kind: 'visited-set', capacity: URLS, errorRate: 1e-9 });
       const urls = items(URLS);
       await discover(store, filter, urls);
       const exported = new Set<string>();

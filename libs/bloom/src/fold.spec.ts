@@ -38,3 +38,12 @@ describe('selecting items of a batch', () => {
     expect(select(all, Uint32Array.of())).toEqual(positions([]));
   });
 });
+
+describe('items whose hashes are equal but for one word', () => {
+  it.each([0, 1, 2, 3])('are two: word %d', (word) => {
+    const two = positions(['a', 'a']);
+    const at = 4 + word;
+    two.hash[at] = (two.hash[at] as number) ^ 0x8000_0000;
+    expect(foldDuplicates(two)).toBeUndefined();
+  });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
 import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
-import { positionsOf } from './positions.js';
+import { positionsOf, segmentOf } from './positions.js';
 
 const geometry = (hashScheme: number): Geometry => ({
   ...{ hashScheme, cellBits: 4, hashes: 6, pageCells: 256 },
@@ -18,5 +18,13 @@ describe('a hash scheme', () => {
     for (const other of HASH_SCHEMES) {
       if (other !== scheme) expect(positions(scheme)).not.toEqual(positions(other));
     }
+  });
+});
+
+describe('the segment that a hash names', () => {
+  it('is the one that the item lives in', () => {
+    const keys = Array.from({ length: 1_000 }, (_, i) => `item ${i}`);
+    const { hash, segment } = positionsOf(keys, new Uint8Array(SEED_BYTES), geometry(2));
+    expect(keys.map((_, i) => segmentOf(hash[4 * i] as number, 3))).toEqual([...segment]);
   });
 });
