@@ -1,7 +1,7 @@
 import { positionsOf } from '#bloom';
 import { ExportFileError, type FilterSpec, type Part, type QueuedItem } from '#store';
 import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
-import { itemFault } from '../batches/limits.js';
+import { isLonger } from '../batches/limits.js';
 import { show } from '../errors/show.js';
 
 type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
@@ -28,8 +28,10 @@ export async function* checkedQueue(
 
 function keyOf({ payload }: QueuedItem, canonicaliser: UrlCanonicaliser, maxItemBytes: number): string {
   const url = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
-  const fault = itemFault(url, 'url', { maxItemBytes });
-  if (fault !== undefined) throw new ExportFileError(`a queue entry ${fault}; it is ${show(url)}`);
+  if (isLonger(url, maxItemBytes)) {
+    const fault = `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(url)}`;
+    throw new ExportFileError(`a queue entry ${fault}; it is ${show(url)}`);
+  }
   const key = canonicaliser.key(url);
   if (!(key instanceof InvalidUrl)) return key;
   throw new ExportFileError(`a queue entry is no URL for this set (${key.reason}): ${show(url)}`);
