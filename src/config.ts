@@ -7,6 +7,9 @@ export { ConfigError } from './settings/reader.js';
 
 const MIB = 1024 * 1024;
 
+/** Of MAX_ITEM_BYTES. */
+export const DEFAULT_MAX_ITEM_BYTES = 8_192;
+
 /** Every setting of the service; the README has the table. */
 export interface Config extends OverloadSettings {
   readonly host: string;
@@ -70,7 +73,7 @@ export function readConfig(env: Environment): Config {
     corsOrigins: webOrigins(read),
     oidc,
     maxBatchItems: read.whole('MAX_BATCH_ITEMS', 10_000, 1, 1_000_000),
-    maxItemBytes: read.whole('MAX_ITEM_BYTES', 8_192, 1, MIB),
+    maxItemBytes: read.whole('MAX_ITEM_BYTES', DEFAULT_MAX_ITEM_BYTES, 1, MIB),
     maxBodyBytes,
     maxStreamBytes: read.whole('MAX_STREAM_BYTES', 16 * 1_024 * MIB, 1_024, Number.MAX_SAFE_INTEGER),
     streamIdleMs: read.whole('STREAM_IDLE_MS', 30_000, 10, 3_600_000),

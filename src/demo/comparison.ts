@@ -57,7 +57,7 @@ async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered>
     counts.given++;
     if ((answer === 'invalid') !== (mark === Mark.Invalid)) {
       throw new DemoError(
-        `line ${counts.given} is a URL to one of demo and service only: are their versions equal?`,
+        `line ${counts.given} is a URL to one of demo and service only: are their versions and MAX_ITEM_BYTES equal?`,
       );
     }
     if (answer === 'invalid') counts.invalid++;

@@ -56,14 +56,22 @@ describe('the demo against a running service', () => {
     expect(discovered).toMatchObject({ given: 100_001, invalid: 100_000, fresh: 1 });
   });
 
+  it('counts a URL that is too long for the service as invalid, as that does', async () => {
+    const path = join(folder, 'too-long.txt');
+    await writeFile(path, ['http://a.example/', `http://a.example/${'a'.repeat(9_000)}`].join('\n'));
+    const list = await readUrlList(path, SILENT, NEVER);
+    const { discovered } = await compare(list, await visitedSet(app.url, list.distinct));
+    expect(discovered).toMatchObject({ given: 2, invalid: 1, fresh: 1 });
+  });
+
   it('says what the service refuses, and at which line', async () => {
-    const path = join(folder, 'bad.txt');
+    const path = join(folder, 'too-many.txt');
     const lines = Array.from({ length: 2_500 }, (_, i) => `http://a.example/${i}`);
-    lines[2_200] = `http://a.example/${'a'.repeat(9_000)}`;
     await writeFile(path, lines.join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
-    const visited = await visitedSet(app.url, list.distinct);
-    await expect(compare(list, visited)).rejects.toThrow(/VALIDATION_FAILED, line 2201/);
+    // Full with the third block of a thousand.
+    const visited = await visitedSet(app.url, 1_100);
+    await expect(compare(list, visited)).rejects.toThrow(/FILTER_FULL, line 2001/);
     await visited.drop(new ServiceClient(new URL(app.url), NEVER));
     await expect(compare(list, visited)).rejects.toThrow(/VISITED_SET_NOT_FOUND/);
   });

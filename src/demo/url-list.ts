@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { compileProfile, normaliseProfile } from '#url-key';
+import { isLonger } from '../batches/limits.js';
+import { DEFAULT_MAX_ITEM_BYTES } from '../config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
@@ -34,7 +36,7 @@ export async function readUrlList(
     signal.throwIfAborted();
     for (const line of lines) {
       const key = canonicaliser.key(line);
-      if (typeof key !== 'string') {
+      if (typeof key !== 'string' || isLonger(line, DEFAULT_MAX_ITEM_BYTES)) {
         marks.push(Mark.Invalid);
         continue;
       }

@@ -9,11 +9,15 @@ const HEX = /[0-9a-fA-F]{4}/y;
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 
+/** Characters of a string that are looked at between two pauses of the search. */
+const STRIDE = 64 * 1024;
+
 /**
  * Where a text stops being JSON, in characters from 0; its length if it merely ends too early. Run only on texts that
- * JSON.parse has refused, because its messages do not always say where. Linear time, no recursion.
+ * JSON.parse has refused, because its messages do not always say where. Linear time, no recursion. Yields where a long
+ * search may be interrupted.
  */
-export function jsonErrorAt(text: string): number {
+export function* jsonErrorAt(text: string): Generator<undefined, number, undefined> {
   const open: ('[' | '{')[] = [];
   let expected: Expected = 'value';
   let at = skipSpace(text, 0);
@@ -21,7 +25,7 @@ export function jsonErrorAt(text: string): number {
     const token = tokenAt(text, at);
     const next = follow(expected, token, open);
     if (next === undefined) return at;
-    const end = tokenEnd(token, text, at);
+    const end = token === 'string' ? yield* stringEnd(text, at) : tokenEnd(token, text, at);
     if (!end.whole) return end.at;
     expected = next;
     at = skipSpace(text, end.at);
@@ -74,16 +78,20 @@ interface End {
   readonly whole: boolean;
 }
 
-function tokenEnd(token: Token, text: string, at: number): End {
-  if (token === 'string') return stringEnd(text, at);
+function tokenEnd(token: Exclude<Token, 'string'>, text: string, at: number): End {
   if (token !== 'scalar') return { at: at + 1, whole: true };
   const end = matchEnd(SCALAR, text, at);
   return { at: end ?? at, whole: end !== undefined };
 }
 
-function stringEnd(text: string, from: number): End {
+function* stringEnd(text: string, from: number): Generator<undefined, End, undefined> {
   let at = from + 1;
+  let pauseAt = at + STRIDE;
   while (at < text.length) {
+    if (at >= pauseAt) {
+      yield undefined;
+      pauseAt = at + STRIDE;
+    }
     const c = text.charCodeAt(at);
     if (c === QUOTE) return { at: at + 1, whole: true };
     if (c < 32) break;

@@ -23,14 +23,23 @@ export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown
   if (large && turn.isSpent()) await turn.next();
   const body = valueOf(text);
   if (body === undefined) {
-    if (large && turn.isSpent()) await turn.next();
     throw new ProblemError(
       'VALIDATION_FAILED',
-      `the body is not valid JSON at character ${jsonErrorAt(text)}`,
+      `the body is not valid JSON at character ${await errorAt(text)}`,
     );
   }
   if (typeof body === 'object' && body !== null && !hasUnicodeEscape(text)) noteWellFormed(body);
   return body;
+}
+
+/** Where the text stops being JSON. */
+async function errorAt(text: string): Promise<number> {
+  const search = jsonErrorAt(text);
+  for (;;) {
+    if (turn.isSpent()) await turn.next();
+    const { done, value } = search.next();
+    if (done) return value;
+  }
 }
 
 /** Undefined if the text is no JSON. */

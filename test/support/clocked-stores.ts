@@ -58,6 +58,7 @@ async function redis(options: ClockedOptions): Promise<Clocked> {
 
 async function shiftTimes(own: Redis, ms: number): Promise<void> {
   for (const key of await own.keys('unseen:*:meta')) {
+    await own.hincrby(key, 'created', ms);
     for (const origin of ['caller', 'made']) {
       for (const field of ['since', 'previous']) await own.hincrby(key, `${origin}:${field}`, ms);
     }
@@ -68,8 +69,8 @@ async function shiftTimes(own: Redis, ms: number): Promise<void> {
   }
   for (const origin of ['caller', 'made'] as const) {
     const { current } = CATALOGUE.operations[origin];
-    const since = Number(await own.hget(current, ''));
-    if (since > 0) await own.hset(current, '', String(since + ms));
+    const [since = 0, bytes = 0] = ((await own.hget(current, '')) ?? '').split(' ').map(Number);
+    if (since > 0) await own.hset(current, '', `${since + ms} ${bytes}`);
   }
   for (const [name, raw] of Object.entries(await own.hgetall(CATALOGUE.filters))) {
     if (name === '') continue;
