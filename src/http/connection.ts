@@ -37,6 +37,8 @@ export class Connection {
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;
   private onBusy: ((busy: boolean) => void) | undefined;
+  /** What is done for it, side by side: work for a request may outlive its answer. */
+  private works = 0;
 
   constructor(private readonly socket: Socket) {
     socket.once('close', () => {
@@ -49,9 +51,11 @@ export class Connection {
     this.onBusy = onBusy;
   }
 
-  /** Says whether something is done for the connection. */
+  /** Says that something more, or something less, is done for the connection. */
   setBusy(busy: boolean): void {
-    this.onBusy?.(busy);
+    const before = this.works;
+    this.works += busy ? 1 : -1;
+    if (before > 0 !== this.works > 0) this.onBusy?.(this.works > 0);
   }
 
   /** Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. */

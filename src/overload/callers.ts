@@ -5,6 +5,8 @@ import { isLoopback } from '../http/loopback.js';
 /** Credentials that are remembered at most; those learnt first are forgotten first. */
 const MOST_KNOWN = 10_000;
 
+const SCHEME = /^Bearer +/i;
+
 /**
  * Who is counted for a request, known by its head alone: the principal, if its credentials have been taken before, else the
  * address. Only for counting; whether the credentials are taken is asked again every time.
@@ -36,7 +38,7 @@ export class Callers {
   }
 }
 
-/** So that no credentials are kept. */
+/** So that no credentials are kept. Of the credentials alone: the scheme before them has many spellings. */
 function digest(authorization: string): string {
-  return hash('sha256', authorization, 'base64');
+  return hash('sha256', authorization.replace(SCHEME, ''), 'base64');
 }

@@ -103,6 +103,15 @@ describe('a slot', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
+  it('whose client left while it was found out who that is leaves nothing counted for anyone', () => {
+    const inFlight = new InFlight(BOUNDS);
+    const slot = admitted(inFlight, 'requests', 'address');
+    slot.over();
+    expect(slot.claim('key')).toBeUndefined();
+    expect(counts(inFlight)).toEqual(NOTHING);
+    expect(inFlight.callerCount).toBe(0);
+  });
+
   it('tells its connection when it has a place', () => {
     const places: boolean[] = [];
     const connection = { setBusy: (busy: boolean) => void places.push(busy) };

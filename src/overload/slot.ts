@@ -29,10 +29,11 @@ export class Slot {
 
   /** Counts the request as another caller's from now on, or says why that has no room for it. */
   claim(caller: string | undefined): ProblemError | undefined {
-    if (caller === this.caller) return undefined;
+    // Without a use its client left while it was found out who that was: nothing is counted for it any more.
+    if (caller === this.caller || this.uses === 0) return undefined;
     const { kind } = this.admission;
     this.count(-1);
-    const refusal = this.hasPlace ? this.inFlight.lack(kind, 1, caller) : undefined;
+    const refusal = this.parked ? undefined : this.inFlight.lack(kind, 1, caller);
     if (!refusal) this.countedFor = caller;
     this.count(1);
     return refusal && this.inFlight.problem(refusal);
@@ -110,10 +111,6 @@ export class Slot {
     this.answered(0);
     if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);
     this.unread = 0;
-  }
-
-  private get hasPlace(): boolean {
-    return this.uses > 0 && !this.parked;
   }
 
   /** Counts all that a slot in use has, once more or once less. */

@@ -1,4 +1,4 @@
-import { statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
@@ -32,5 +32,36 @@ describe('a data file that LMDB could not survive', () => {
         again.counters.check(await again.open('seen', 'filter'), positions(filter, keys(10))),
       );
     await expect(answer).rejects.toThrow(/data.mdb is damaged|filter seen has lost data/);
+  });
+});
+
+/** Offsets in a meta page. */
+const META = { pageSize: 48, commit: 152, header: 24, end: 168 };
+
+describe('a data file of which a power loss has undone commits', () => {
+  it('is opened as LMDB leaves it: the commit it went back to stands in both meta pages', async () => {
+    const path = join(await bench.dataDir(), 'data.mdb');
+    const store = await bench.open();
+    const filter = await createFilter(store, { name: 'seen' });
+    await store.counters.add(filter, positions(filter, keys(100)), operation());
+    await store.close();
+
+    const file = readFileSync(path);
+    const pageSize = file.readUInt32LE(META.pageSize);
+    const [first, second] = [0, pageSize].map((at) => file.readBigUInt64LE(at + META.commit)) as [
+      bigint,
+      bigint,
+    ];
+    const [kept, other] = first > second ? [0, pageSize] : [pageSize, 0];
+    file.copy(file, other + META.header, kept + META.header, kept + META.end);
+    file.writeBigUInt64LE((first > second ? first : second) - 1n, other + META.commit);
+    writeFileSync(path, file);
+
+    for (let start = 0; start < 2; start++) {
+      const again = await bench.open();
+      const seen = await again.open('seen', 'filter');
+      expect([...(await again.counters.check(seen, positions(seen, keys(100))))]).not.toContain(0);
+      await again.close();
+    }
   });
 });

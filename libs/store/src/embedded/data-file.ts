@@ -96,11 +96,14 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   if (second.pageSize !== pageSize) throw new DataFileError('its meta pages do not agree');
   const newest = Math.max(first.commit, second.commit);
   if (newest === 0) return { chosen: first, metas };
-  if (Math.abs(first.commit - second.commit) !== 1 || first.commit % 2 !== 0 || flushed.commit > newest) {
-    throw new DataFileError('its meta pages are not of successive commits');
-  }
   const boot = bootId();
   const chosen = metas.reduce((a, b) => choose(a, b, boot));
+  // Of commits that a power loss has undone some may be on the disk and others not.
+  const undone = chosen === flushed;
+  const successive = Math.abs(first.commit - second.commit) === 1 && first.commit % 2 === 0;
+  if ((!successive && !undone) || flushed.commit > newest) {
+    throw new DataFileError('its meta pages are not of successive commits');
+  }
   // Commits are taken back when the machine went down before they were flushed: then nothing is of this boot.
   if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {
     throw new DataFileError('its last commit is not readable');

@@ -18,7 +18,7 @@ export function walkDataFile(path: string, visit: (table: string, key: Buffer, v
     if (!found) return;
     const { chosen, metas } = found;
     const pages = new DataPages(fd, chosen);
-    for (const meta of metas) assertOfItsCommit(pages, meta);
+    for (const meta of metas) assertOfItsCommit(pages, meta, chosen);
     new DataTree(pages, compareNumbers, (_, value) => takeFreePages(pages, value)).walk(chosen.free);
     for (const [name, tree] of tablesOf(pages, chosen.main)) {
       new DataTree(pages, compareBytes, (key, value) => visit(name, key, value)).walk(tree);
@@ -28,9 +28,14 @@ export function walkDataFile(path: string, visit: (table: string, key: Buffer, v
   }
 }
 
-/** Every commit writes the root of the main tree: a meta page that says an earlier one is not as it was. */
-function assertOfItsCommit(pages: DataPages, { main, commit }: Meta): void {
-  if (main.root !== undefined && pages.commitOf(main.root) > commit) {
+/**
+ * Every commit writes the root of the main tree: a meta page that says an earlier one is not as it was. But for commits
+ * that a power loss has undone: LMDB then writes the one it goes back to into both meta pages, under its number and the one
+ * before, and of a later one the root need not be in the file.
+ */
+function assertOfItsCommit(pages: DataPages, { main, commit }: Meta, chosen: Meta): void {
+  const undone = commit > chosen.commit || (commit < chosen.commit && main.root === chosen.main.root);
+  if (main.root !== undefined && !undone && pages.commitOf(main.root) > commit) {
     throw new DataFileError('a meta page is older than its root');
   }
 }

@@ -108,10 +108,9 @@ export class Table {
     return this.rows.removeSync(key);
   }
 
-  getRange(options: RangeOptions): { key: Buffer; value: Buffer }[] {
-    const rows = Array.from(this.rows.getRange(options));
-    for (const row of rows) row.value = this.open(row.key, row.value);
-    return rows;
+  /** Rows as they are asked for. */
+  *getRange(options: RangeOptions): Generator<{ key: Buffer; value: Buffer }, void, undefined> {
+    for (const { key, value } of this.rows.getRange(options)) yield { key, value: this.open(key, value) };
   }
 
   /** Every row; of a damaged one the value is undefined. */
