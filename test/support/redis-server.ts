@@ -1,7 +1,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -62,14 +63,37 @@ async function writeConfig(dir: string, text: string): Promise<string> {
   return path;
 }
 
-/** A TCP port of the loopback that was free a moment ago. */
+/**
+ * A TCP port of the loopback that was free a moment ago, and that nobody else takes while a server restarts on it: it
+ * lies below the ports that systems give to outgoing connections (from 32,768 on Linux, 49,152 on macOS), workers of
+ * jest have classes of their own, and it is given once.
+ */
 export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, 'close');
-  return port;
+  for (let attempt = 1; attempt <= PORT_ATTEMPTS; attempt++) {
+    const port = FIRST_PORT + WORKERS * randomInt(PORTS_A_WORKER) + (WORKER % WORKERS);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+  throw new Error(`none of ${PORT_ATTEMPTS} ports tried is free`);
+}
+
+const FIRST_PORT = 12_000;
+const PORTS_A_WORKER = 2_500;
+const WORKERS = 8;
+const WORKER = Number(process.env.JEST_WORKER_ID ?? 0);
+const PORT_ATTEMPTS = 100;
+const given = new Set<number>();
+
+async function isFree(port: number): Promise<boolean> {
+  const listener = createServer();
+  try {
+    await once(listener.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return false;
+  }
+  await once(listener.close(), 'close');
+  return true;
 }
 
 let program: string | undefined;
