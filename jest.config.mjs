@@ -1,6 +1,6 @@
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/node-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   // Many files start servers of their own; more workers than this only make them wait for each other.
@@ -10,7 +10,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
-      '<rootDir>/test/support/swc-transform.mjs',
+      '@swc/jest',
       {
         jsc: {
           target: 'es2023',
