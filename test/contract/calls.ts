@@ -8,6 +8,9 @@ import { Random } from '../support/random.js';
 export const SEGMENTED: Segmentation = { maxSegmentBytes: 4096, minSegments: 4, minSegmentBytes: 1 };
 const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1 };
 
+/** What a filter describes of its operation records while none of them had to be forgotten. */
+export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
+
 const PATIENCE_MS = 20_000;
 const BATCH = 5_000;
 

@@ -188,6 +188,29 @@ export function queueContract(subject: Subject): void {
       expect(await ack(filter, ids)).toEqual(ids.map(() => Settled.Expired));
       expect(await ack(filter, idsOf(again))).toEqual(again.map(() => Settled.Done));
     });
+
+    it('release makes visible what it names and nothing else, and answers id by id', async () => {
+      const filter = await visitedSet();
+      await discover(subject.store, filter, items(12));
+      const leased = await lease(filter, 12);
+      const [named, others] = [leased.filter((_, i) => i % 3 === 1), leased.filter((_, i) => i % 3 !== 1)];
+      const [first, second, third, fourth] = idsOf(named) as [string, string, string, string];
+      expect(await release(filter, [fourth, 'unknown', second, first, second])).toEqual([
+        ...[Settled.Done, Settled.Unknown, Settled.Done, Settled.Done, Settled.Expired],
+      ]);
+      expect(await release(filter, [third])).toEqual([Settled.Done]);
+      expect(await queued(filter)).toEqual({ waiting: 4, leased: 8 });
+      const payloadsOf = (entries: readonly { payload: string }[]) => entries.map(({ payload }) => payload);
+      expect(payloadsOf(await lease(filter, 12)).sort()).toEqual(payloadsOf(named).sort());
+      expect(await ack(filter, idsOf(others))).toEqual(others.map(() => Settled.Done));
+    });
+
+    it('release keeps the order of what it names, and that of the waiting', async () => {
+      const order = await orderAfterRelease(subject);
+      expect([...order].sort()).toEqual(items(6).filter((_, i) => ![1, 3].includes(i)));
+      expect(order.filter((payload) => ['item 0', 'item 2'].includes(payload))).toEqual(['item 0', 'item 2']);
+      expect(order.filter((payload) => ['item 4', 'item 5'].includes(payload))).toEqual(['item 4', 'item 5']);
+    });
   });
 
   describe('forgetting', () => {
@@ -226,4 +249,26 @@ export function queueContract(subject: Subject): void {
       expect(await ack(cleared, ids)).toEqual(ids.map(() => Settled.Unknown));
     });
   });
+}
+
+/**
+ * Of six entries that came one after the other, the first four are leased; the first and the third are released, in this
+ * order. Answers the payloads that are handed out then, one lease each.
+ */
+export async function orderAfterRelease({ store }: Subject): Promise<string[]> {
+  const filter = await makeFilter(store, { kind: 'visited-set' });
+  for (const payload of items(6)) {
+    await discover(store, filter, [payload]);
+    await sleep(2);
+  }
+  const leased = await store.queue.lease(filter, 4, LONG_MS, made());
+  for (const { id } of [leased[0]!, leased[2]!]) {
+    expect([...(await store.queue.release(filter, [id], made()))]).toEqual([Settled.Done]);
+    await sleep(2);
+  }
+  const order: string[] = [];
+  for (let turn = 0; turn < 5; turn++) {
+    order.push(...(await store.queue.lease(filter, 1, LONG_MS, made())).map(({ payload }) => payload));
+  }
+  return order;
 }

@@ -1,14 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Filter } from '#store';
-import { add, discover, expectRefusal, filterSpec, items, keyed, made, makeFilter, remove } from './calls.js';
+import {
+  add,
+  discover,
+  expectRefusal,
+  filterSpec,
+  FULL_WINDOW_SECONDS as FULL,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  remove,
+} from './calls.js';
 import type { Subject } from './subject.js';
 
 /** Of one filter and kind of key: two windows of some twenty records each. */
 const FEW_BYTES = 8_192;
 /** More than two windows hold. */
 const MANY = 200;
-
-const FULL = { caller: 86_400, made: 60 };
 
 export function recordWindowContract(subject: Subject): void {
   const windowOf = async (filter: Filter) => (await subject.store.describe(filter)).recordWindowSeconds;
