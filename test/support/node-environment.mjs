@@ -1,10 +1,11 @@
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
+import { openHandles, untilClosed } from './open-handles.mjs';
 
 /**
  * Jest's environment for Node.js, in a context whose global is an ordinary object. Jest's own is wrapped in a proxy, and
  * each time that a module names a global (Math, Uint8Array, URL) it is looked up through interceptors: tests of pure
- * computation took up to five times the CPU time.
+ * computation took up to five times the CPU time. A file that leaves timers, connections or processes behind fails.
  */
 export default class NodeEnvironment extends TestEnvironment {
   constructor(config, context) {
@@ -16,5 +17,11 @@ export default class NodeEnvironment extends TestEnvironment {
     } finally {
       vm.createContext = createContext;
     }
+    this.openBefore = openHandles();
+  }
+
+  async teardown() {
+    await super.teardown();
+    await untilClosed(this.openBefore);
   }
 }
