@@ -3,8 +3,9 @@ export default {
   testEnvironment: '<rootDir>/test/support/node-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
-  // Many files start servers of their own; more workers than this only make them wait for each other.
-  maxWorkers: 2,
+  // Many files wait for servers more than they compute.
+  maxWorkers: 3,
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -88,7 +88,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
 
   it.each(grid)('n = $n, p = $p', ({ n, p }) => {
     const filters = Math.max(1, Math.min(200, 20_000 / n));
-    const queries = Math.ceil((p < 1e-3 ? 500_000 : 50_000) / filters);
+    const queries = Math.ceil((p < 1e-3 ? 200_000 : 50_000) / filters);
     let hits = 0;
     let expected = 0;
     let predicted = 0;

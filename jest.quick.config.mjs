@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import config from './jest.config.mjs';
+
+const ROOTS = ['libs', 'src'];
+/** Modules that start processes, or have one ready. */
+const PROCESSES = /'node:child_process'|\/support\/(?:redis-server|service-process)\.js'/;
+
+const specs = ROOTS.flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name)),
+).filter((file) => file.endsWith('.spec.ts'));
+
+/**
+ * The specs that stand beside the sources, but for those that start a server or another process. One that does so by way
+ * of another module fails here: it has to import what starts the process itself.
+ *
+ * @type {import('jest').Config}
+ */
+export default {
+  ...config,
+  testRegex: '\\.spec\\.ts$',
+  // They compute, and wait for nothing.
+  maxWorkers: '100%',
+  roots: ROOTS.map((root) => `<rootDir>/${root}`),
+  testPathIgnorePatterns: specs
+    .filter((file) => PROCESSES.test(readFileSync(file, 'utf8')))
+    .map((file) => `<rootDir>/${file}$`),
+  moduleNameMapper: {
+    '^node:child_process$': '<rootDir>/test/support/no-processes.mjs',
+    ...config.moduleNameMapper,
+  },
+};

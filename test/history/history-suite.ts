@@ -1,0 +1,49 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { SEED } from '../support/random.js';
+import { removeProgram } from '../support/service-process.js';
+import { checkHistory, type Losses } from './checker.js';
+import { run } from './run.js';
+import { summary } from './summary.js';
+import type { System } from './system.js';
+import { violationText } from './text.js';
+
+export interface Run {
+  readonly store: string;
+  readonly start: () => Promise<System>;
+  readonly faults: readonly string[];
+  /** What a failover may lose; nothing unless said. */
+  readonly losses?: Losses;
+}
+
+/** Clients work for so long, and until each kind of fault has struck. */
+const SECONDS = 8;
+const CLIENTS = 12;
+/** Restarts and failovers take seconds each, many on a busy machine. */
+const TIMEOUT_MS = 300_000;
+
+/** The test of one kind of system: each has a file of its own, so that they run beside each other. */
+export function historySuite({ store, start, faults, losses }: Run): void {
+  afterAll(removeProgram);
+
+  describe(`the history of services on ${store}, while faults strike`, () => {
+    it(
+      `is explained by items that change one operation at a time, each once (seed ${SEED})`,
+      async () => {
+        const system = await start();
+        try {
+          const history = await run(system, { seed: SEED, seconds: SECONDS, clients: CLIENTS, faults });
+          const report = checkHistory(history, losses);
+          console.log(summary(history, report));
+          const told = report.violations.map((violation) => violationText(violation, history.faults));
+          expect(told).toEqual([]);
+          expect(report.undecided).toBe(0);
+          expect(new Set(history.faults.map(({ kind }) => kind))).toEqual(new Set(faults));
+          expect(history.attempts.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(200);
+        } finally {
+          await system.stop();
+        }
+      },
+      TIMEOUT_MS,
+    );
+  });
+}
