@@ -23,6 +23,13 @@ describe('docs/reliability.md', () => {
     expect(PAGE).not.toMatch(/@[A-Z]{2,}|TODO|\?\?\?/);
   });
 
+  it('is compared with titles, not with whatever else a test file says', () => {
+    const titles = titlesOf('test/faults/killed.spec.ts');
+    expect(titles).toHaveLength(4);
+    expect(titles).toContain('Redis, killed under load and started again');
+    expect(titles.filter((title) => /SIGKILL|redis-server|everysec/.test(title))).toEqual([]);
+  });
+
   it.each(COMMANDS)('names tests that there are: $command', ({ paths, pattern }) => {
     for (const path of paths) {
       const found = SPECS.filter((spec) => spec.includes(path));
@@ -35,7 +42,7 @@ describe('docs/reliability.md', () => {
   });
 });
 
-/** Texts that a test file gives to describe and it, and those of the suites that it runs. */
+/** What a test file gives to describe and it, `each` or not, and what those of the suites that it runs give. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')
@@ -44,6 +51,6 @@ function titlesOf(file: string): string[] {
       )
     : [];
   return [own, ...suites].flatMap((source) =>
-    [...source.matchAll(/['"`]([^'"`\n]+)['"`]/g)].map(([, text = '']) => text),
+    [...source.matchAll(/(?:\b(?:describe|it)|\))\(\s*(['"`])(.+?)\1,\s/g)].map(([, , title = '']) => title),
   );
 }
