@@ -34,9 +34,14 @@ export class TcpProxy {
     this.cut = { direction, left: bytes };
   }
 
+  /** Whether the cut that was asked for has happened, or none was. */
+  get hasCut(): boolean {
+    return this.cut === undefined;
+  }
+
   /** Cancels a cut; answers whether it had happened already. */
   disarm(): boolean {
-    const happened = this.cut === undefined;
+    const happened = this.hasCut;
     this.cut = undefined;
     return happened;
   }

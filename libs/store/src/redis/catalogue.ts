@@ -6,7 +6,7 @@ import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js'
 import { RETENTION_MS } from '../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage } from '../store.js';
 import type { Connection } from './connection.js';
-import { type CatalogueEntry, RedisFilter } from './filter.js';
+import { type CatalogueEntry, type EntryState, RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
 import { windowBytes } from './operations.js';
 import {
@@ -43,6 +43,17 @@ interface SetOptions {
 }
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
+
+/** Which names an entry's is among: none while it is cleared, which leaves no more behind than the filter that was there. */
+const LISTS: Readonly<Record<EntryState, string>> = {
+  ready: 'listed',
+  creating: 'unfinished',
+  dropping: 'unfinished',
+  clearing: '',
+};
+
+/** Names that are looked at in one step. */
+const NAMES_AT_ONCE = 100;
 
 /** The names and descriptions of filters, and the records of operations on whole filters. */
 export class Catalogue {
@@ -92,12 +103,12 @@ export class Catalogue {
     const reply = await this.onUsage(deadline, () =>
       this.connection.mutate(
         catalogueSetScript,
-        [CATALOGUE.filters, CATALOGUE.names(kind), current, previous, CATALOGUE.usage],
+        [CATALOGUE.filters, CATALOGUE.names(kind), current, previous, CATALOGUE.usage, CATALOGUE.unfinished],
         [
           name,
           read.raw,
           raw,
-          next?.state === 'ready' ? '1' : '0',
+          next ? LISTS[next.state] : '',
           record ? recordField(record.verb, name, record.operation) : '',
           record ? JSON.stringify(record.value) : '',
           RETENTION_MS[record?.operation.origin ?? 'made'],
@@ -174,14 +185,16 @@ export class Catalogue {
    */
   private async makeKeys(deadline: number): Promise<void> {
     if (this.keysMade) return;
-    const { filters, names, operations, usage } = CATALOGUE;
+    const { filters, names, operations, unfinished, usage } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
     // First: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
-      ...KINDS.map((kind) => this.connection.mutate(makeNamesScript, [names(kind)], [], deadline)),
+      ...[...KINDS.map(names), unfinished].map((key) =>
+        this.connection.mutate(makeNamesScript, [key], [], deadline),
+      ),
     ]);
     await this.connection.mutate(countUsageScript, [filters, usage], [], deadline);
     this.keysMade = true;
@@ -208,20 +221,10 @@ export class Catalogue {
   }
 
   async list(kind: FilterKind, limit: number, after = '', prefix = ''): Promise<ListPage> {
-    const { client } = this.connection;
     const deadline = Date.now() + this.timeoutMs;
-    // The empty name keeps the set from ever being empty; it is no filter.
-    const from = after < prefix ? `[${prefix}` : `(${after}`;
-    const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
-    const names = await this.connection.repeat(
-      () => client.zrangebylex(CATALOGUE.names(kind), from, to, 'LIMIT', 0, limit + 1),
-      deadline,
-    );
+    const names = await this.names(CATALOGUE.names(kind), limit + 1, after, prefix, deadline);
     const page = names.slice(0, limit);
-    const raws =
-      page.length === 0
-        ? []
-        : await this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...page), deadline);
+    const raws = await this.raws(page, deadline);
     if (raws.includes(null)) await this.assertWhole(deadline);
     const filters = raws
       .flatMap((raw) => (raw ? [JSON.parse(raw) as CatalogueEntry] : []))
@@ -229,6 +232,39 @@ export class Catalogue {
       .map((entry) => new RedisFilter(entry));
     const next = names.length > limit ? page.at(-1) : undefined;
     return next === undefined ? { filters } : { filters, next };
+  }
+
+  /** What is being made or dropped under names that begin with `prefix`, or was when an instance died; a page at a time. */
+  async *unfinished(prefix: string, deadline: number): AsyncGenerator<EntryRead, void, undefined> {
+    for (let after = '', full = true; full;) {
+      const names = await this.names(CATALOGUE.unfinished, NAMES_AT_ONCE, after, prefix, deadline);
+      for (const raw of await this.raws(names, deadline)) {
+        if (raw) yield { raw, entry: JSON.parse(raw) as CatalogueEntry };
+      }
+      full = names.length === NAMES_AT_ONCE;
+      after = names.at(-1) ?? after;
+    }
+  }
+
+  /** Names in a sorted set of them that begin with `prefix`, in order. */
+  private names(
+    key: string,
+    limit: number,
+    after: string,
+    prefix: string,
+    deadline: number,
+  ): Promise<string[]> {
+    const { client } = this.connection;
+    // The empty name keeps the set from ever being empty; it is no filter.
+    const from = after < prefix ? `[${prefix}` : `(${after}`;
+    const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
+    return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
+  }
+
+  private async raws(names: readonly string[], deadline: number): Promise<(string | null)[]> {
+    const { client } = this.connection;
+    if (names.length === 0) return [];
+    return this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...names), deadline);
   }
 
   /** Server time, ms. */

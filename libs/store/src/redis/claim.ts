@@ -1,12 +1,15 @@
+import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
-import { type CatalogueEntry, RedisFilter } from './filter.js';
+import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
 
 /** After so long without a change an operation on a filter is taken to have died with its instance. */
 export const STALE_MS = 30_000;
 /** How often work that takes longer than that shows that it lives. */
 const RENEW_MS = 5_000;
+/** How much longer one waits for the error of an operation that is given up. */
+const GIVE_UP_MS = 2_000;
 
 /**
  * A filter's name, held while a new generation is made under it: claim, fill, publish. Others wait meanwhile, or take
@@ -33,11 +36,12 @@ export class Claim {
     deadline: number,
     quota?: Quota,
   ): Promise<Claim | undefined> {
-    const raw = await catalogue.set(read, entry, deadline, { quota });
-    if (raw === undefined) return undefined;
-    const claim = new Claim(catalogue, allocation, { raw, entry });
-    await allocation.free(entry.retired ?? [], deadline);
-    return claim;
+    const claim = new Claim(catalogue, allocation, { raw: JSON.stringify(entry), entry });
+    return claim.orGiveUp(async () => {
+      if ((await catalogue.set(read, entry, deadline, { quota })) === undefined) return undefined;
+      await allocation.free(entry.retired ?? [], deadline);
+      return claim;
+    });
   }
 
   get entry(): CatalogueEntry {
@@ -73,11 +77,32 @@ export class Claim {
     return undefined;
   }
 
-  /** Frees what a creation had taken; an emptied filter stays marked, for the next clear or drop to finish. */
-  async giveUp(deadline: number): Promise<void> {
-    const { entry } = this;
-    await this.allocation.free(entry.tags, deadline);
-    const next = entry.state === 'creating' ? undefined : { ...entry, since: 0 };
-    await this.catalogue.set(this.held, next, deadline);
+  /**
+   * Does a part of the work. If that throws, frees what a creation had taken, as far as Redis can be reached; an emptied
+   * filter stays marked, for the next clear or drop to finish.
+   */
+  async orGiveUp<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const unchanged = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
+      // What cannot be done now is done by whoever next makes a filter of this name, or needs the room that this one takes.
+      if (!unchanged) await this.giveUp(Date.now() + GIVE_UP_MS).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** First marks the entry as stale, so that a publication that seemed to fail cannot be done any more, or is seen. */
+  private async giveUp(deadline: number): Promise<void> {
+    const entry = { ...this.entry, since: 0 };
+    const raw = await this.catalogue.set(this.held, entry, deadline);
+    const held = raw !== undefined;
+    if (!held) {
+      const { entry: current } = await this.catalogue.read(entry.name, deadline);
+      if (current?.state === 'ready' && current.generation === entry.generation) return;
+    }
+    const creating = held && entry.state === 'creating';
+    await this.allocation.free(creating ? allTags(entry) : entry.tags, deadline);
+    if (creating) await this.catalogue.set({ raw, entry }, undefined, deadline);
   }
 }

@@ -30,6 +30,11 @@ export interface CatalogueEntry {
   readonly retired?: readonly string[];
 }
 
+/** Hash tags of all that an entry has, or still has to remove. */
+export function allTags(entry: CatalogueEntry): string[] {
+  return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
+}
+
 /** An open filter of the Redis store, with the keys of its segments. */
 export class RedisFilter implements Filter {
   readonly name: string;

@@ -28,6 +28,8 @@ describe('key layout', () => {
     const catalogue = [
       CATALOGUE.filters,
       CATALOGUE.names('filter'),
+      CATALOGUE.unfinished,
+      CATALOGUE.usage,
       ...Object.values({ ...caller, ...made }),
     ];
     expect(new Set(catalogue.map(calculateSlot)).size).toBe(1);

@@ -19,6 +19,7 @@ import calculateSlot from 'cluster-key-slot';
  *
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
+ *   unseen:{catalogue}:unfinished                           names that are being made or dropped (sorted set, likewise)
  *   unseen:{catalogue}:usage                                prefix of names -> how many, and their bytes (hash)
  *   unseen:{catalogue}:operations:<origin>:current | :previous
  *   unseen:{catalogue}:credentials                          id -> what is kept of a credential (hash)
@@ -44,6 +45,7 @@ const SLOTS = 16_384;
 export const CATALOGUE = {
   filters: 'unseen:{catalogue}:filters',
   names: (kind: string) => `unseen:{catalogue}:names:${kind}`,
+  unfinished: 'unseen:{catalogue}:unfinished',
   usage: 'unseen:{catalogue}:usage',
   operations: operationKeys('unseen:{catalogue}'),
   credentials: 'unseen:{catalogue}:credentials',

@@ -7,7 +7,7 @@ import { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, type LifeCycleRecord, underWay } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
-import { type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
+import { allTags, type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
 import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
 
@@ -69,18 +69,13 @@ export class LifeCycle {
       const { entry } = read;
       if (entry && entry.state !== 'creating') throw taken(entry);
       const next = this.describe(spec, 'import', operation, now, entry);
-      const claim = await Claim.take(this.catalogue, this.allocation, read, next, operation.deadline, quota);
-      if (!claim) return undefined;
-      try {
+      const claim = await this.claim(read, next, operation.deadline, quota);
+      return claim?.orGiveUp(async () => {
         await fill(claim);
-      } catch (error) {
-        // If that fails too, it is done by whoever next makes a filter of this name.
-        await claim.giveUp(Date.now() + timeoutMs).catch(() => undefined);
-        throw error;
-      }
-      const filter = await claim.publish({ ...operation, deadline: Date.now() + timeoutMs }, 'import');
-      if (!filter) throw underWay(next);
-      return filter;
+        const filter = await claim.publish({ ...operation, deadline: Date.now() + timeoutMs }, 'import');
+        if (!filter) throw underWay(next);
+        return filter;
+      });
     });
   }
 
@@ -185,15 +180,41 @@ export class LifeCycle {
     quota?: Quota,
   ): Promise<RedisFilter | undefined> {
     const { deadline } = operation;
-    const claim = await Claim.take(this.catalogue, this.allocation, read, entry, deadline, quota);
-    if (!claim) return undefined;
-    try {
+    const claim = await this.claim(read, entry, deadline, quota);
+    return claim?.orGiveUp(async () => {
       for (const segment of entry.tags.keys()) await claim.allocate(segment, deadline);
+      return claim.publish(operation, verb);
+    });
+  }
+
+  /** See Claim.take. What died under the quota's prefix and still counts there is removed before anything is refused. */
+  private async claim(
+    read: EntryRead,
+    entry: CatalogueEntry,
+    deadline: number,
+    quota: Quota | undefined,
+  ): Promise<Claim | undefined> {
+    const take = () => Claim.take(this.catalogue, this.allocation, read, entry, deadline, quota);
+    try {
+      return await take();
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'STORE_FULL') await claim.giveUp(deadline);
-      throw error;
+      const exceeded = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
+      if (!exceeded || !quota || !(await this.freeStale(quota.prefix, deadline))) throw error;
+      return take();
     }
-    return claim.publish(operation, verb);
+  }
+
+  /** Removes what instances that died were making or dropping. False if there was nothing. */
+  private async freeStale(prefix: string, deadline: number): Promise<boolean> {
+    const now = await this.catalogue.now(deadline);
+    let freed = false;
+    for await (const read of this.catalogue.unfinished(prefix, deadline)) {
+      const { entry } = read;
+      if (!entry || now - entry.since <= STALE_MS) continue;
+      const dropping = { ...entry, state: 'dropping' as const, since: now, retired: allTags(entry) };
+      freed = (await this.remove(read, dropping, undefined, deadline)) || freed;
+    }
+    return freed;
   }
 
   private async remove(
@@ -216,11 +237,6 @@ export class LifeCycle {
 /** What tells an operation that is under way from all others. */
 function identity(verb: string, { id, fingerprint }: Operation): string {
   return `${verb}:${id}:${fingerprint}`;
-}
-
-/** Hash tags of all that an entry has, or still has to remove. */
-function allTags(entry: CatalogueEntry): string[] {
-  return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
 }
 
 function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {

@@ -82,9 +82,9 @@ return call('HSET', usage, '', '${COUNTED}')`,
 
 /**
  * Compares and sets a catalogue entry, with the usage, and keeps the operation's record in the same step.
- * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage.
- * ARGV: 1 name, 2 the entry as it was read ('' for none), 3 the entry to set ('' to delete), 4 '1' if the name is
- * to be listed, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold, 9 prefix
+ * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished.
+ * ARGV: 1 name, 2 the entry as it was read ('' for none), 3 the entry to set ('' to delete), 4 'listed' or 'unfinished'
+ * if the name is to be among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold, 9 prefix
  * of a quota ('' for none), 10 filters and 11 bytes there may be of it ('' for any number).
  * The empty field of current and previous says since when, in ms, and how many bytes of, records are there.
  * Returns 1 if set, 0 if the entry is another by now, 'UNCOUNTED' if usage has to be counted first, or, if the quota would
@@ -92,9 +92,9 @@ return call('HSET', usage, '', '${COUNTED}')`,
  */
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',
-  numberOfKeys: 5,
+  numberOfKeys: 6,
   lua: `#!lua flags=allow-oom
-local filters, names, current, previous, usage = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local filters, names, current, previous, usage, unfinished = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
 ${USAGE}
 if (call('HGET', filters, ARGV[1]) or '') ~= ARGV[2] then return 0 end
@@ -109,7 +109,8 @@ if ARGV[9] ~= '' then
 end
 count(ARGV[1], more, moreBytes)
 if ARGV[3] == '' then call('HDEL', filters, ARGV[1]) else call('HSET', filters, ARGV[1], ARGV[3]) end
-if ARGV[4] == '1' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, ARGV[1]) end
+if ARGV[4] == 'listed' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, ARGV[1]) end
+if ARGV[4] == 'unfinished' then call('ZADD', unfinished, 0, ARGV[1]) else call('ZREM', unfinished, ARGV[1]) end
 if ARGV[5] ~= '' then
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
