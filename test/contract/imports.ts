@@ -1,7 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_PLACE, type Part } from '#store';
-import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
-import { add, check, discover, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
+import { encodeExportFile, exportHeader, MAX_PLACE, StoreError, type Part } from '#store';
+import { collect, exportFile, importFile, readFile, specOf } from '../support/export-files.js';
+import { Random } from '../support/random.js';
+import {
+  add,
+  check,
+  discover,
+  expectRefusal,
+  items,
+  made,
+  makeFilter,
+  remove,
+  SEGMENTED,
+  type FilterOptions,
+} from './calls.js';
 import type { Subject } from './subject.js';
 
 async function* given(
@@ -13,6 +25,9 @@ async function* given(
     yield part;
   }
 }
+
+const ROUNDS = 60;
+const KINDS: readonly FilterOptions[] = [{}, { semantics: 'multiset' }, { type: 'standard' }];
 
 export function importsContract(subject: Subject): void {
   /** A small visited set, as a file has it, under a name of its own. */
@@ -77,6 +92,44 @@ export function importsContract(subject: Subject): void {
         more = leased.length > 0;
       }
       expect(meanwhile.filter((item, i) => visited[i] === 1 && !queued.has(item))).toEqual([]);
+    });
+
+    it('takes every export there is: of overfull filters, after removals of any kind, and while they are written to', async () => {
+      const random = new Random();
+      console.log(`SEED=${random.seed}`);
+      const { store } = subject;
+      for (let round = 0; round < ROUNDS; round++) {
+        const filter = await makeFilter(store, {
+          ...random.pick(KINDS),
+          ...{ capacity: 5 + random.below(60), errorRate: random.pick([0.5, 0.2, 0.01]) },
+          ...(random.below(2) === 0 && { segmentation: SEGMENTED }),
+        });
+        const keys = () => items(300).filter(() => random.below(12) === 0);
+        const copies = () => Array.from({ length: random.below(20) }, () => random.pick(items(3)));
+        const change = async () => {
+          const call = filter.type === 'counting' && random.below(3) === 0 ? remove : add;
+          const refused = call(store, filter, random.below(4) === 0 ? copies() : keys());
+          await refused.catch((error: unknown) => {
+            if (!(error instanceof StoreError) || error.code !== 'FILTER_FULL') throw error;
+          });
+        };
+        for (let n = random.below(12); n > 0; n--) await change();
+        const written: Part[] = [];
+        for await (const part of store.transfer.export(filter)) {
+          written.push(part);
+          if (round % 2 === 0) await change();
+        }
+        const file = await collect(
+          encodeExportFile(
+            exportHeader(filter),
+            given(written, async () => undefined),
+          ),
+        );
+        const copied = await importFile(store, file, made(), `${filter.name}.copy`);
+        if (round % 2 === 0) continue;
+        const { items: before } = await store.describe(filter);
+        expect([round, await store.describe(copied)]).toMatchObject([round, { items: before }]);
+      }
     });
 
     it('has the cells of segments that come in several pieces', async () => {

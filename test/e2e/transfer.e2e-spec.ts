@@ -221,6 +221,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
       [geometry({ hashes: 0 }), 'hashes must be a whole number from 1 to 32, not 0'],
       [geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
       [geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown'],
+      [{ capacity: 2 ** 40 }, 'fewer than the capacity 1099511627776'],
     ] as const) {
       expect(await refused(await forged(file, changes))).toContain(detail);
     }

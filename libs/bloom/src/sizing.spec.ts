@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { cellCount, filterBytes, pageBytes, segmentBytes, type Geometry } from './geometry.js';
 import {
+  capacityAt,
   MAX_CAPACITY,
   MAX_ERROR_RATE,
   MIN_ERROR_RATE,
@@ -20,6 +21,50 @@ function expectedErrorRate(capacity: number, geometry: Geometry): number {
   const pages = geometry.segments * geometry.pagesPerSegment;
   return PagedErrorRate.of(geometry.pageCells, geometry.hashes).at(capacity / pages);
 }
+
+describe('what a geometry holds at a rate', () => {
+  it.each(RATES)('p = %d: what it was planned for, and no more than keeps the rate', (p) => {
+    for (const capacity of CAPACITIES) {
+      for (const near of [capacity, capacity + 1, Math.ceil(capacity * 1.37)]) {
+        const geometry = planGeometry({ capacity: near, errorRate: p, cellBits: 1 }, cluster);
+        const held = capacityAt(geometry, p);
+        expect([near, held >= near]).toEqual([near, true]);
+        expect(expectedErrorRate(held, geometry)).toBeLessThanOrEqual(p * (1 + 1e-9));
+        expect(expectedErrorRate(held + Math.ceil(held * 1e-6), geometry)).toBeGreaterThan(p);
+      }
+    }
+  });
+
+  // Whoever may import says what page and hashes are to be looked at.
+  it('is known after little work, whatever the page and the hashes', () => {
+    const at = jest.spyOn(PagedErrorRate.prototype, 'at');
+    try {
+      for (const p of RATES) {
+        for (const [pageCells, hashes] of [
+          [128, 1],
+          [128, 32],
+          [4_096, 1],
+          [4_096, 32],
+        ] as const) {
+          const shape = {
+            hashScheme: 2,
+            cellBits: 1,
+            pageCells,
+            hashes,
+            pagesPerSegment: 1,
+            segments: 1,
+          } as const;
+          at.mockClear();
+          capacityAt(shape, p);
+          expect(at.mock.calls.length).toBeLessThan(200);
+          expect(Math.max(...at.mock.calls.map(([load]) => load))).toBeLessThan((8 * pageCells) / hashes);
+        }
+      }
+    } finally {
+      at.mockRestore();
+    }
+  });
+});
 
 describe('page shape', () => {
   it.each(RATES)('p = %d: within the memory allowed beyond the classic optimum', (p) => {

@@ -99,6 +99,16 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
   };
 }
 
+/** Items that a geometry holds at an error rate. Of one that was planned for that rate: at least those it was planned for. */
+export function capacityAt(geometry: Geometry, errorRate: number): number {
+  const { pageCells, hashes, pagesPerSegment, segments } = geometry;
+  const itemsPerPage = PagedErrorRate.of(pageCells, hashes).loadFor(errorRate);
+  return Math.floor(itemsPerPage * pagesPerSegment * segments * (1 + ROUNDING));
+}
+
+/** Of a quotient that is multiplied again. */
+const ROUNDING = 1e-12;
+
 /** No segment is cut to less than this for the allocator's sake: more scripts a batch would cost more. */
 const CUT_TO_BYTES = 2 ** 21;
 const MAX_CUTS = 4;

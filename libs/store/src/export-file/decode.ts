@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { countCells } from '../transfer/cell-counts.js';
+import { ItemsHeld } from '../transfer/items-held.js';
 import type { Part } from '../store.js';
 import { ByteReader } from './byte-reader.js';
 import { decodeEntries } from './entries.js';
@@ -60,6 +61,7 @@ export class ExportFileReader {
   async *parts(header: ExportHeader): AsyncGenerator<Part, void, undefined> {
     const { cellBits } = header.geometry;
     const order = new SegmentOrder(header);
+    const held = new ItemsHeld(header);
     const totals = { nonZero: 0, saturated: 0, queued: 0 };
     for (;;) {
       const { type, payload } = await this.frame();
@@ -75,15 +77,16 @@ export class ExportFileReader {
         case CELLS: {
           const cells = payload.subarray(SEGMENT_BYTES);
           const segment = order.cells(segmentOf(payload), cells.length);
-          const { nonZero, saturated } = countCells(cells, cellBits);
-          totals.nonZero += nonZero;
-          totals.saturated += saturated;
-          yield { type: 'cells', segment, cells, nonZero, saturated };
+          const counts = countCells(cells, cellBits);
+          held.take(cells, counts);
+          totals.nonZero += counts.nonZero;
+          totals.saturated += counts.saturated;
+          yield { type: 'cells', segment, cells, ...counts };
           break;
         }
         case END:
           order.end();
-          yield { type: 'counts', counts: this.end(payload, totals) };
+          yield { type: 'counts', counts: this.end(payload, totals, held) };
           if (!(await this.bytes.atEnd()))
             throw new ExportFileError('something follows the end of the export');
           return;
@@ -119,7 +122,11 @@ export class ExportFileReader {
   }
 
   /** The counts of the last frame, which must agree with all that came before it. */
-  private end(payload: Buffer, totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>) {
+  private end(
+    payload: Buffer,
+    totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>,
+    held: ItemsHeld,
+  ) {
     const json = parseJson(payload);
     if (!isObject(json)) throw new ExportFileError('the end must be a JSON object');
     for (const [name, found] of Object.entries(totals)) whole(json, name, found, found);
@@ -127,11 +134,13 @@ export class ExportFileReader {
     if (sha256 !== this.sha256.digest('hex'))
       throw new ExportFileError('the SHA-256 of the export is another');
     const count = (name: string) => whole(json, name, 0, Number.MAX_SAFE_INTEGER);
+    const removed = count('removed');
+    const { least, most } = held.bounds({ removed });
     return {
-      items: count('items'),
+      items: whole(json, 'items', least, most),
       added: count('added'),
       duplicate: count('duplicate'),
-      removed: count('removed'),
+      removed,
       refused: count('refused'),
     };
   }

@@ -200,6 +200,17 @@ describe('a forged header', () => {
     ['capacity 2^53', { capacity: 2 ** 53 }, 'capacity must be'],
     ['errorRate 0', { errorRate: 0 }, 'errorRate'],
     ['errorRate 1', { errorRate: 1 }, 'errorRate'],
+    [
+      'more items than its cells hold',
+      { capacity: 1_000 },
+      /the geometry holds 2\d items at the errorRate 0.01, fewer than the capacity 1000/,
+    ],
+    [
+      'a rate that its cells do not keep',
+      { errorRate: 1e-9 },
+      'items at the errorRate 1e-9, fewer than the capacity 10',
+    ],
+    ['more hashes than its rate bears', geometry({ hashes: 32 }), 'fewer than the capacity 10'],
     ['errorRate as text', { errorRate: '0.01' }, 'errorRate'],
     ['a short seed', { seed: '00' }, 'seed must match'],
     ['another generation', { generation: '0' }, 'generation must match'],
@@ -224,7 +235,7 @@ describe('a forged header', () => {
     ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 1024'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
   ])('with %s is refused', async (_, changes, message) => {
-    expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toContain(message);
+    expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toMatch(message);
   });
 
   it.each(['null', '[]', '7', '{', ''])('of %j is refused', async (text) => {
@@ -246,11 +257,11 @@ describe('forged frames', () => {
   };
   const queue = (segment: number, ...entries: Buffer[]) =>
     ['Q', inSegment(segment, Buffer.concat(entries))] as const;
-  const end = { ...COUNTS, nonZero: 0, saturated: 0, queued: 0 };
+  const end = { ...COUNTS, items: 0, nonZero: 0, saturated: 0, queued: 0 };
 
   it('are taken when they are right', async () => {
     const found = await decode([forged([header, cells(0), cells(1)], end)]);
-    expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: COUNTS });
+    expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: { ...COUNTS, items: 0 } });
   });
 
   it.each([
@@ -298,7 +309,7 @@ describe('forged frames', () => {
     ['nonZero', { nonZero: 1 }],
     ['saturated', { saturated: 1 }],
     ['queued', { queued: 1 }],
-    ['items', { items: -1 }],
+    ['items', { items: 1 }],
     ['added', { added: 0.5 }],
     ['refused', { refused: undefined }],
   ])('with an end that lies about %s are refused', async (name, lie) => {
@@ -306,6 +317,41 @@ describe('forged frames', () => {
       `${name} must be`,
     );
   });
+
+  /** In pages of 128 cells: 14 counters of 1, or bits, and 6 hashes. */
+  const few = Buffer.alloc(64);
+  few.fill(0x11, 0, 7);
+  const fewBits = Buffer.alloc(16);
+  fewBits.fill(0xff, 0, 1);
+  const set = { ...headerJson, kind: 'filter', urlProfile: undefined };
+  const standard = { ...set, type: 'standard', geometry: { ...GEOMETRY, cellBits: 1 } };
+
+  it.each([
+    ['a set', set, few, { removed: 0, items: [3, 3] }],
+    ['a set from which others were removed', set, few, { removed: 2, items: [3, 5] }],
+    ['a multiset', { ...set, semantics: 'multiset' }, few, { removed: 2, items: [0, 5] }],
+    ['a standard filter', standard, fewBits, { removed: 0, items: [2, 8] }],
+    ['an empty one', set, Buffer.alloc(64), { removed: 2, items: [0, 0] }],
+  ] as const)(
+    'of %s are refused with items that its cells contradict',
+    async (_, header, bytes, expected) => {
+      const { removed, items } = expected;
+      const nonZero = header === standard ? 8 : bytes === few ? 14 : 0;
+      const frames = [0, 1].map((segment) => {
+        return ['C', inSegment(segment, segment === 0 ? bytes : Buffer.alloc(bytes.length))] as const;
+      });
+      const of = (count: number) =>
+        forged([['H', json(header)], ...frames], { ...end, nonZero, removed, items: count });
+      const [least, most] = items;
+      for (const taken of new Set([least, most])) {
+        expect((await decode([of(taken)])).parts.at(-1)).toMatchObject({ counts: { items: taken } });
+      }
+      const limit = least === most ? `items must be ${least}` : `from ${least} to ${most}`;
+      for (const refused of [least - 1, most + 1]) {
+        expect(await refusal(of(refused))).toContain(`${limit}, not ${refused}`);
+      }
+    },
+  );
 });
 
 function plain(given: readonly Part[]): unknown {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   filterBytes,
   assertKnown,
+  capacityAt,
   MAX_CAPACITY,
   MAX_ERROR_RATE,
   MIN_ERROR_RATE,
@@ -115,7 +116,14 @@ function knownScheme(number: number): number {
   }
 }
 
-function refuseImpossible({ kind, type, semantics, urlProfile }: ExportHeader): void {
+function refuseImpossible(header: ExportHeader): void {
+  const { kind, type, semantics, urlProfile, capacity, errorRate, geometry } = header;
+  const held = capacityAt(geometry, errorRate);
+  if (capacity > held) {
+    throw new ExportFileError(
+      `the geometry holds ${held} items at the errorRate ${errorRate}, fewer than the capacity ${capacity}`,
+    );
+  }
   if (type === 'standard' && semantics !== 'set') {
     throw new ExportFileError('semantics of the header must be "set" for a standard filter');
   }

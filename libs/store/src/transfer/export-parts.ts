@@ -1,5 +1,6 @@
 import type { CallCounts, Filter, Part, QueuedItem } from '../store.js';
 import { countCells } from './cell-counts.js';
+import { ItemsHeld } from './items-held.js';
 
 /** Cells go in pieces of this size, the last of a segment may be shorter. */
 export const PIECE_BYTES = 2 ** 20;
@@ -52,9 +53,11 @@ export interface SegmentSource {
  * made since an export began have to be after its import.
  */
 export async function* exportParts(
-  { geometry, kind }: Pick<Filter, 'geometry' | 'kind'>,
+  filter: Pick<Filter, 'geometry' | 'kind' | 'semantics'>,
   source: SegmentSource,
 ): AsyncGenerator<Part, void, undefined> {
+  const { geometry, kind } = filter;
+  const held = new ItemsHeld(filter);
   const total = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
   for (let segment = 0; segment < geometry.segments; segment++) {
     let snapshot = await source.snapshot(segment);
@@ -70,8 +73,13 @@ export async function* exportParts(
     for (const name of Object.keys(total) as (keyof CallCounts)[]) total[name] += snapshot.counts[name];
     for (let at = 0; at < snapshot.cells.length; at += PIECE_BYTES) {
       const cells = snapshot.cells.subarray(at, at + PIECE_BYTES);
-      yield { type: 'cells', segment, cells, ...countCells(cells, geometry.cellBits) };
+      const counts = countCells(cells, geometry.cellBits);
+      held.take(cells, counts);
+      yield { type: 'cells', segment, cells, ...counts };
     }
   }
+  // What has changed meanwhile in segments that had been read is in the counts, but not in the cells.
+  const { least, most } = held.bounds(total);
+  total.items = Math.min(most, Math.max(least, total.items));
   yield { type: 'counts', counts: total };
 }

@@ -1,0 +1,42 @@
+import type { CallCounts, FilterSpec } from '../store.js';
+import type { CellCounts } from './cell-counts.js';
+
+/** Adds up the cells of a filter, piece by piece, and tells how many items can have left them so. */
+export class ItemsHeld {
+  private nonZero = 0;
+  private saturated = 0;
+  private sum = 0;
+
+  constructor(private readonly filter: Pick<FilterSpec, 'geometry' | 'semantics'>) {}
+
+  take(cells: Uint8Array, { nonZero, saturated }: CellCounts): void {
+    this.nonZero += nonZero;
+    this.saturated += saturated;
+    if (this.filter.geometry.cellBits === 4) this.sum += sumOfCounters(cells);
+  }
+
+  /**
+   * The least and the most that `items` can be of so many removals. Bits: each item has set one at least, k at most.
+   * Counters: whatever is stored adds k to their sum, whatever is removed takes k from it. But a multiset counts copies in
+   * the sum and not as items, and a removal of what was never added, which only seemed to be there, may take no item away.
+   * Once a counter is stuck at 15 the sum tells nothing any more.
+   */
+  bounds({ removed }: Pick<CallCounts, 'removed'>): { readonly least: number; readonly most: number } {
+    const { nonZero, saturated, sum } = this;
+    const { semantics, geometry } = this.filter;
+    const { cellBits, hashes } = geometry;
+    if (nonZero === 0) return { least: 0, most: 0 };
+    if (cellBits === 1) return { least: Math.ceil(nonZero / hashes), most: nonZero };
+    if (saturated > 0) return { least: 0, most: Number.MAX_SAFE_INTEGER };
+    const least = Math.ceil(sum / hashes);
+    return { least: semantics === 'set' ? least : 0, most: least + removed };
+  }
+}
+
+const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + (byte & 15));
+
+function sumOfCounters(bytes: Uint8Array): number {
+  let sum = 0;
+  for (let i = 0; i < bytes.length; i++) sum += NIBBLES_SUM[bytes[i] as number] as number;
+  return sum;
+}
