@@ -36,7 +36,9 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 /** The data file is not one that LMDB can be let at, or it is not known what is damaged in it. */
 export class DataFileError extends Error {
   constructor(what: string) {
-    super(`data.mdb is damaged (${what}): restore a copy of the directory, or begin with an empty one`);
+    super(
+      `data.mdb is damaged (${what}): restore a copy of the directory, or start with an empty DATA_DIR and import exports`,
+    );
     this.name = 'DataFileError';
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Filter } from '../store.js';
 import { Database } from './database.js';
@@ -87,12 +87,19 @@ describe('a filter of which something is missing', () => {
     await expect(verifyDirectory(dataDir)).rejects.toThrow('in use');
     await store.close();
     const before = readFileSync(`${dataDir}/data.mdb`);
-    expect(await verifyDirectory(dataDir)).toEqual([
-      { name: 'hurt', kind: 'filter', whole: false },
-      { name: 'whole', kind: 'filter', whole: true },
-    ]);
+    expect(await verifyDirectory(dataDir)).toEqual({
+      filters: [
+        { name: 'hurt', kind: 'filter', whole: false },
+        { name: 'whole', kind: 'filter', whole: true },
+      ],
+    });
     expect(readFileSync(`${dataDir}/data.mdb`).equals(before)).toBe(true);
     await expect(verifyDirectory(`${dataDir}/none`)).rejects.toThrow('there is no data.mdb');
+    expect(existsSync(`${dataDir}/none`)).toBe(false);
+    const reading = new Database(dataDir, undefined, { readOnly: true });
+    const writing = reading.transaction(() => void reading.catalogue.removeSync(Buffer.from('whole')), false);
+    await expect(writing).rejects.toThrow();
+    await reading.close();
   });
 
   it('stays lost over restarts, until it is cleared', async () => {

@@ -46,16 +46,18 @@ export class Database {
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
   /**
-   * Opens `directory`'s environment, making it if absent. LMDB trusts the file: `damage` is what a look at it found, to
-   * which is added what reads find later.
+   * Opens `directory`'s environment, making it if absent, unless it is only to be read. LMDB trusts the file: `damage` is
+   * what a look at it found, to which is added what reads find later.
    */
   constructor(
     directory: string,
     readonly damage = new Damage(),
+    { readOnly = false } = {},
   ) {
     this.root = open({
       path: join(directory, DATA_FILE),
       noSubdir: true,
+      readOnly,
       ...TABLE,
       // Whole operations are our transactions. With batches by event turn a failed commit also rejects a promise
       // inside the library that nobody can handle, which would end the process.

@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FilterKind } from '../store.js';
+import { DataFileError } from './data-file.js';
 import { Database, DATA_FILE } from './database.js';
-import { DirectoryLock } from './directory-lock.js';
+import { claimLockFile, DirectoryLock } from './directory-lock.js';
 import { inspectData } from './inspect-data.js';
 import { loadMemory } from './load.js';
+import { DamagedRow } from './table.js';
 
 export interface VerifiedFilter {
   readonly name: string;
@@ -13,26 +15,40 @@ export interface VerifiedFilter {
   readonly whole: boolean;
 }
 
+export interface VerifiedDirectory {
+  readonly filters: readonly VerifiedFilter[];
+  /** Why no store would start on it: then it is not known what filters there are. */
+  readonly refusal?: string;
+}
+
 /**
- * Reads everything in a data directory as a start does, and answers what a store would find; no row is changed. Throws
- * if no store would start on it, another store owns it, or there is nothing in it.
+ * Reads everything in a data directory as a start does, and answers what a store would find. LMDB has the data file for
+ * reading only; what is written are the lock files beside it. Throws if another store owns the directory, another version
+ * wrote it, or there is nothing in it.
  */
-export async function verifyDirectory(directory: string): Promise<VerifiedFilter[]> {
-  if (!existsSync(join(directory, DATA_FILE))) throw new Error(`there is no ${DATA_FILE} in ${directory}`);
+export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
+  const size = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);
   const lock = DirectoryLock.take(directory);
   try {
-    const database = new Database(directory, inspectData(directory));
-    try {
-      const { filters } = loadMemory(database, Date.now());
-      return Array.from(filters.values(), ({ filter: { name, kind }, lost }) => ({
-        name,
-        kind,
-        whole: !lost,
-      }));
-    } finally {
-      await database.close();
+    claimLockFile(directory);
+    return { filters: await readFilters(directory) };
+  } catch (error) {
+    if (error instanceof DataFileError || error instanceof DamagedRow) {
+      return { filters: [], refusal: error.message };
     }
+    throw error;
   } finally {
     lock.release();
+  }
+}
+
+async function readFilters(directory: string): Promise<VerifiedFilter[]> {
+  const database = new Database(directory, inspectData(directory), { readOnly: true });
+  try {
+    const { filters } = loadMemory(database, Date.now());
+    return Array.from(filters.values(), ({ filter: { name, kind }, lost }) => ({ name, kind, whole: !lost }));
+  } finally {
+    await database.close();
   }
 }

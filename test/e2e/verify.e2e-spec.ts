@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EmbeddedStore } from '#store/embedded';
+import { add, items, makeFilter } from '../contract/calls.js';
+import { removeProgram, runProgram, startProcess, type Ended } from '../support/service-process.js';
+
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'unseen-verify-'));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+afterAll(removeProgram);
+
+const verify = (env: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
+  runProgram('store/verify.js', args, { DATA_DIR: dataDir, ...env });
+
+async function fill(): Promise<void> {
+  const store = await EmbeddedStore.open({ dataDir });
+  try {
+    await add(store, await makeFilter(store, { name: 'seen' }), items(100));
+  } finally {
+    await store.close();
+  }
+}
+
+/** What LMDB goes by is gone. */
+async function damage(): Promise<void> {
+  const file = await open(join(dataDir, 'data.mdb'), 'r+');
+  try {
+    await file.write(Buffer.alloc(200), 0, 200, 0);
+  } finally {
+    await file.close();
+  }
+}
+
+describe('npm run verify', () => {
+  it('ends with 0 when every filter is whole, says where it looked, and changes nothing of the data', async () => {
+    await fill();
+    const before = await readFile(join(dataDir, 'data.mdb'));
+    expect(await verify()).toEqual({
+      code: 0,
+      stdout: `filter seen: whole\nDATA_DIR ${JSON.stringify(dataDir)}: 1 whole, 0 not\n`,
+      stderr: '',
+    });
+    expect((await readFile(join(dataDir, 'data.mdb'))).equals(before)).toBe(true);
+    expect(await verify({}, '--help')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Exits with'),
+    });
+  });
+
+  it('ends with 1 on what the service refuses to start on; both say what can be done', async () => {
+    await fill();
+    await damage();
+    const remedy =
+      /data\.mdb is damaged \(.+\): restore a copy of the directory, or start with an empty DATA_DIR/;
+    const looked = await verify();
+    expect(looked).toMatchObject({ code: 1, stderr: '' });
+    expect(looked.stdout).toMatch(remedy);
+    const service = await startProcess({ DATA_DIR: dataDir });
+    try {
+      expect(await service.exit()).toBe(1);
+      expect(service.stderr()).toMatch(/^Unseen cannot start: DATA_DIR /);
+      expect(service.stderr()).toMatch(remedy);
+    } finally {
+      await service.clean();
+    }
+  });
+
+  it('ends with 2 when it cannot look: in use, nothing there, arguments or settings that are wrong', async () => {
+    const missing = join(dataDir, 'none');
+    const nowhere = await verify({ DATA_DIR: missing });
+    expect(nowhere).toMatchObject({ code: 2, stdout: '' });
+    expect(nowhere.stderr).toBe(
+      `verify: DATA_DIR ${JSON.stringify(missing)}: there is no data.mdb in it, or an empty one\n`,
+    );
+    expect(existsSync(missing)).toBe(false);
+
+    const store = await EmbeddedStore.open({ dataDir });
+    try {
+      const used = await verify();
+      expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining('in use by another') });
+    } finally {
+      await store.close();
+    }
+    expect(await verify({}, 'all')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('not understood'),
+    });
+    expect(await verify({ PORT: 'x' })).toMatchObject({ code: 2, stderr: expect.stringContaining('PORT') });
+  });
+
+  it('ends with 2 where the settings name Redis: it looks at the embedded store only', async () => {
+    await fill();
+    for (const env of [
+      { REDIS_URL: 'redis://127.0.0.1:1' },
+      { STORE: 'redis', REDIS_URL: 'redis://127.0.0.1:1' },
+    ]) {
+      const looked = await verify(env);
+      expect(looked).toMatchObject({ code: 2, stdout: '' });
+      expect(looked.stderr).toContain('only the embedded store is looked at');
+      expect(looked.stderr).toContain(`DATA_DIR ${JSON.stringify(dataDir)}`);
+    }
+    const embedded = { REDIS_URL: 'redis://127.0.0.1:1', STORE: 'embedded' };
+    expect(await verify(embedded)).toMatchObject({ code: 0 });
+  });
+});
