@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { bearer } from '../support/credentials.js';
@@ -78,6 +81,30 @@ function audited(output: string): Record<string, unknown>[] {
 }
 
 describe('npm run keys', () => {
+  it('lists and revokes nothing where there is no data, and makes no folder there; create makes it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'unseen-keys-'));
+    try {
+      const env = { DATA_DIR: join(folder, 'mistyped') };
+      for (const args of [['list'], ['revoke', '0123456789abcdef']]) {
+        const refused = await keys(env, ...args);
+        expect(refused).toMatchObject({ code: 1, stdout: '' });
+        expect(refused.stderr).toBe(
+          `keys: DATA_DIR ${JSON.stringify(env.DATA_DIR)} has no data of the service, and so no keys\n`,
+        );
+        expect(await readdir(folder)).toEqual([]);
+      }
+      expect(await keys(env, 'create', '--name', 'ops')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('create needs --scope SCOPE'),
+      });
+      expect(await readdir(folder)).toEqual([]);
+      expect(await keys(env, 'create', '--name', 'ops', '--scope', 'admin')).toMatchObject({ code: 0 });
+      expect(await keys(env, 'list')).toMatchObject({ code: 0, stdout: expect.stringContaining('ops') });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('makes, lists and revokes keys in the embedded store while the service is stopped', async () => {
     const dataDir = (await start()).dataDir;
     await running[0]!.url();

@@ -5,7 +5,8 @@ npm run keys -- list
 npm run keys -- revoke ID
 
 Makes, lists and revokes API keys in the store that the settings (STORE, DATA_DIR, REDIS_URL, …) name. With the
-embedded store the service must be stopped; while it runs, use POST, GET and DELETE /v1/keys.
+embedded store the service must be stopped; while it runs, use POST, GET and DELETE /v1/keys. Only create makes a
+data directory where there is none.
 
   --name NAME         what people call the key
   --scope SCOPE       read, write (includes read) or admin (includes write); may be given several times
@@ -37,6 +38,10 @@ export function readCommand(args: readonly string[]): Command {
   if (verb !== 'create' || operands.length > 0) throw new CommandError(`not understood\n\n${USAGE}`);
   const { name, scope: scopes, prefix, 'expires-at': expiresAt } = values;
   const limits = { maxFilters: numberIn(values['max-filters']), maxBytes: numberIn(values['max-bytes']) };
+  if (name === undefined || scopes === undefined) {
+    const missing = name === undefined ? '--name NAME' : '--scope SCOPE, one of read, write and admin';
+    throw new CommandError(`create needs ${missing}\n\n${USAGE}`);
+  }
   const given = Object.entries({ name, scopes, prefix, ...limits, expiresAt }).filter(
     ([, value]) => value !== undefined,
   );

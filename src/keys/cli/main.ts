@@ -27,6 +27,7 @@ try {
 
 /** Keys and lists go to stdout, audit lines to stderr. */
 async function run(command: Exclude<Command, { verb: 'help' }>, config: Config): Promise<void> {
+  if (command.verb !== 'create') await assertData(config);
   const store = await openStore(config);
   try {
     const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
@@ -44,6 +45,14 @@ async function run(command: Exclude<Command, { verb: 'help' }>, config: Config):
   } finally {
     await store.close();
   }
+}
+
+/** To open the embedded store makes its directory: whoever lists or revokes keys has mistyped it then. */
+async function assertData({ store, dataDir }: Config): Promise<void> {
+  if (store !== 'embedded') return;
+  const { hasData } = await import('#store/embedded');
+  if (hasData(dataDir)) return;
+  throw new CommandError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
 }
 
 /** Of the system's user; in a container that may be a number without a name. */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { Damage } from './damage.js';
@@ -5,6 +6,12 @@ import { Table, type Rows } from './table.js';
 
 /** The environment's file in the data directory. */
 export const DATA_FILE = 'data.mdb';
+
+/** Whether there is anything in a data directory. Where there is none a store begins anew. */
+export function hasData(directory: string): boolean {
+  const file = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false });
+  return file !== undefined && file.size > 0;
+}
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
 /** The one row that carries no checksum, so that every version can read it. In `meta`. */

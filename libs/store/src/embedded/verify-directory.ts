@@ -1,8 +1,6 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { FilterKind } from '../store.js';
 import { DataFileError } from './data-file.js';
-import { Database, DATA_FILE } from './database.js';
+import { Database, DATA_FILE, hasData } from './database.js';
 import { claimLockFile, DirectoryLock } from './directory-lock.js';
 import { inspectData } from './inspect-data.js';
 import { loadMemory } from './load.js';
@@ -27,8 +25,7 @@ export interface VerifiedDirectory {
  * wrote it, or there is nothing in it.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
-  const size = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);
+  if (!hasData(directory)) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);
   const lock = DirectoryLock.take(directory);
   try {
     claimLockFile(directory);
