@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Commits } from './commits.js';
+import { Database } from './database.js';
+import { JOURNAL_LAST } from './journal.js';
+import { numberKey } from './keys.js';
+import { Memory } from './memory.js';
+import { Workbench } from './testing/fixtures.js';
+
+const bench = new Workbench();
+let database: Database;
+beforeEach(async () => {
+  database = new Database(await bench.dataDir());
+});
+afterEach(async () => {
+  await database.close();
+  await bench.tidy();
+});
+
+describe('a change', () => {
+  /** Memory of so many journal records, over a database of three. */
+  const commitsAt = async (sequence: number): Promise<Commits> => {
+    await database.transaction(() => void database.meta.putSync(JOURNAL_LAST, numberKey(3)), false);
+    const memory = new Memory(Date.now());
+    memory.sequence = sequence;
+    return new Commits(database, memory, false);
+  };
+
+  it('is made where memory has the journal that the database has', async () => {
+    const commits = await commitsAt(3);
+    expect(await commits.run(() => 'made')).toBe('made');
+    expect(commits.failed).toBe(false);
+  });
+
+  it.each([
+    ['ahead of', 4],
+    ['behind', 2],
+  ])('is not made on memory that is %s the database, nor is any after it', async (_, sequence) => {
+    const commits = await commitsAt(sequence);
+    let made = 0;
+    for (let turn = 0; turn < 2; turn++) {
+      await expect(commits.run(() => made++)).rejects.toMatchObject({ name: 'CommitError' });
+    }
+    expect([made, commits.failed]).toEqual([0, true]);
+  });
+});
