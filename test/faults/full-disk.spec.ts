@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 import { insist, Load, post, send, type Reply } from './load.js';
 
 const running: ServiceProcess[] = [];
@@ -19,6 +21,9 @@ afterAll(removeProgram);
 const FILE_BLOCKS = 4_096;
 const MOST_BATCHES = 20_000;
 const TURNS = 30;
+const PATIENCE_MS = 60_000;
+/** Where there is `prlimit`. */
+const inLinux = process.platform === 'linux' ? it : it.skip;
 
 const items = (batch: number) => Array.from({ length: 200 }, (_, i) => `item ${batch} ${i}`);
 const add = (batch: number) => post('/v1/filters/f/items/add', { items: items(batch) }, `add-${batch}`);
@@ -80,7 +85,32 @@ describe('the disk of the embedded store is full (a limit on the size of files s
   });
 });
 
+describe('a disk that has room again', () => {
+  inLinux('is written to again, and the service ready, without a restart', async () => {
+    const service = await start({}, FILE_BLOCKS);
+    const url = await service.url();
+    await Load.makeFilter(url, 'f', 1_000_000);
+    const { refused } = await fill(url);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+
+    execFileSync('prlimit', ['--pid', String(service.child.pid), '--fsize=unlimited:']);
+    await until('it is ready', PATIENCE_MS, async () => (await fetch(`${url}/readyz`)).ok);
+    expect((await insist(url, add(refused))).body).toEqual({ results: items(refused).map(() => true) });
+    const { body } = await insist(url, post('/v1/filters/f/items/check', { items: items(0) }));
+    expect(body).toEqual({ results: items(0).map(() => true) });
+  });
+});
+
 describe('a data directory', () => {
+  it.each([0, 8, 64, 512])(
+    'that is new, where files have room for %i blocks, is refused in words',
+    async (blocks) => {
+      const service = await start({}, blocks);
+      expect(await service.exit()).toBe(1);
+      expect(service.stderr()).toMatch(/^Unseen cannot start: DATA_DIR "[^"\n]+" cannot be used: .*\n$/);
+    },
+  );
+
   it('that another process has is refused with a word that says so, and free again once that is killed', async () => {
     const first = await start({});
     await first.url();

@@ -26,7 +26,7 @@ let program: Promise<string> | undefined;
 
 /**
  * Starts the sources as they are, whatever was built last. `fileBlocks`: no file it writes may be longer (`ulimit -f`: 512
- * bytes each).
+ * bytes each), until `prlimit` lets it.
  */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
@@ -35,7 +35,7 @@ export async function startProcess(
   program ??= compile();
   const main = await program;
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
-  const shell = ['-c', `ulimit -f ${limits?.fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
+  const shell = ['-c', `ulimit -S -f ${limits?.fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
   const child = spawn('/bin/sh', [...shell, process.execPath, main], {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
