@@ -60,7 +60,8 @@ export class Connection {
 
   /** Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. */
   begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
-    if (this.last || this.socket.destroyed) return;
+    // Not writable: nothing can be answered any more, though what its client still sends is read.
+    if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();
       return;

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Config } from '../config.js';
 import type { Gate } from '../overload/gate.js';
 import { ConnectionLimit } from './connection-limit.js';
-import { discard } from './discard.js';
+import { discard, lingerAtEnd } from './discard.js';
 import { onEveryRequest } from './every-request.js';
 
 /** How often connections are looked at whose headers are overdue. */
@@ -26,6 +26,8 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
     // Asked for in the hooks, and answered with a problem.
     requireHostHeader: false,
   });
+  // A client may end its side once it has sent all (`nc -N`): it is answered. Node has no option for this property.
+  Object.assign(server, { httpAllowHalfOpen: true });
   const limit = new ConnectionLimit(config.maxConnections);
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
@@ -42,6 +44,7 @@ function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerCo
       response.once('close', () => clearTimeout(late));
       // Node goes back to the keep-alive time once the answer is out.
       socket.setTimeout(streamIdleMs);
+      if (!request.complete) lingerAtEnd(request);
     });
     response.once('finish', () => {
       if (!request.complete) discard(request);
