@@ -64,7 +64,10 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   await useCors(server, config.corsOrigins);
   const authenticator = app.get(Authenticator);
   isOpen = () => authenticator.isOpen;
-  useAuthentication(server, authenticator, app.get(AuditLog));
+  useAuthentication(server, authenticator, {
+    audit: app.get(AuditLog),
+    onRejected: (authorization) => callers.forget(authorization),
+  });
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);

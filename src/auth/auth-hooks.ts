@@ -8,6 +8,12 @@ import { authorise } from './authorise.js';
 import type { Principal } from './principal.js';
 import { Unauthenticated } from './unauthenticated.js';
 
+interface AuthWatchers {
+  readonly audit: AuditLog;
+  /** Told of credentials that are not taken, or no longer. */
+  readonly onRejected: (authorization: string) => void;
+}
+
 /**
  * Finds out who asks, and whether they may, before anything of a body is read; and has admin calls audited. From now on
  * no route can be registered that does not say who may use it.
@@ -15,12 +21,15 @@ import { Unauthenticated } from './unauthenticated.js';
 export function useAuthentication(
   server: FastifyInstance,
   authenticator: Authenticator,
-  audit: AuditLog,
+  { audit, onRejected }: AuthWatchers,
 ): void {
   server.decorateRequest('principal', undefined);
   server.decorateRequest('auditTarget', undefined);
   const audited = (request: Request, error: unknown): unknown => {
-    if (error instanceof Unauthenticated) audit.failedAuthentication(request, error.reason);
+    if (!(error instanceof Unauthenticated)) return error;
+    audit.failedAuthentication(request, error.reason);
+    const { authorization } = request.headers;
+    if (authorization !== undefined) onRejected(authorization);
     return error;
   };
   const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {

@@ -29,10 +29,14 @@ export class StartRules {
     this.anyOrigin = auth === 'keys';
   }
 
-  /** Throws FORBIDDEN. */
-  check(headers: IncomingHttpHeaders): void {
+  /**
+   * Throws FORBIDDEN. A probe needs no Host, which HTTP/1.0 does not: load balancers ask in it, and browsers always send
+   * one.
+   */
+  check(headers: IncomingHttpHeaders, isProbe = false): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;
-    if (!this.isOwnHost(hostName(host))) {
+    const isNamed = headers.host !== undefined || !isProbe;
+    if (isNamed && !this.isOwnHost(hostName(host))) {
       throw new ProblemError(
         'FORBIDDEN',
         `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,

@@ -29,6 +29,8 @@ export interface BatchTask<C, P extends PackedKeys = never> {
   /** As metrics name it. */
   readonly verb: string;
   readonly rule: ItemRule;
+  /** Of no items: all that it counts, at 0. */
+  noCounts(): Counts;
   /** Refuses a streamed request before its body is read, if it can be refused at all by then. */
   admit(): Promise<unknown>;
   run(items: readonly string[] | P, call: C): Promise<BatchResult>;

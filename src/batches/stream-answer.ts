@@ -31,7 +31,7 @@ export async function* streamEvents<C>(
   task: BatchTask<C>,
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const totals: Record<string, number> = {};
+  const totals: Record<string, number> = { ...task.noCounts() };
   let done = false;
   const ended = ({ line, problem }: LineFault): StreamEvent => {
     if (!done) return { refusal: problem };

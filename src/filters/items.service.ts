@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Keys, PackedKeys } from '#bloom';
 import type { Filter, Operation } from '#store';
-import type { BatchResult, BatchTask } from '../batches/batch.js';
-import { named, tally, type Verdicts } from '../batches/tally.js';
+import type { BatchTask } from '../batches/batch.js';
+import { named, noCounts, tally, type Verdicts } from '../batches/tally.js';
 import { ProblemError } from '../errors/problem.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
@@ -31,49 +31,58 @@ export class ItemsService {
   ) {}
 
   add(name: string): BatchTask<Operation, PackedKeys> {
-    return this.task('add', name, async (filter, items, operation) =>
-      tally(await this.membership.add(filter, items, operation), ADD),
+    return this.task('add', name, ADD, (filter, items, operation) =>
+      this.membership.add(filter, items, operation),
     );
   }
 
   check(name: string): BatchTask<number, PackedKeys> {
-    return this.task('check', name, async (filter, items, deadline) =>
-      tally(await this.membership.check(filter, items, deadline), CHECK),
+    return this.task('check', name, CHECK, (filter, items, deadline) =>
+      this.membership.check(filter, items, deadline),
     );
   }
 
   remove(name: string): BatchTask<Operation, PackedKeys> {
-    return this.countingTask('remove', name, async (filter, items, operation) =>
-      tally(await this.membership.remove(filter, items, operation), REMOVE),
+    return this.countingTask('remove', name, REMOVE, (filter, items, operation) =>
+      this.membership.remove(filter, items, operation),
     );
   }
 
   count(name: string): BatchTask<number, PackedKeys> {
-    return this.countingTask('count', name, async (filter, items, deadline) =>
-      tally(await this.membership.count(filter, items, deadline), COUNT),
+    return this.countingTask('count', name, COUNT, (filter, items, deadline) =>
+      this.membership.count(filter, items, deadline),
     );
   }
 
-  private task<C>(verb: string, name: string, act: Act<C>): BatchTask<C, PackedKeys> {
+  private task<C>(verb: string, name: string, verdicts: Verdicts, act: Act<C>): BatchTask<C, PackedKeys> {
     return {
       verb,
       rule: 'item',
+      noCounts: () => noCounts(verdicts),
       admit: () => this.filters.open(name, 'filter'),
-      run: (items, call) => this.filters.on(name, 'filter', (filter) => act(filter, items, call)),
+      run: async (items, call) => {
+        const bytes = await this.filters.on(name, 'filter', (filter) => act(filter, items, call));
+        return tally(bytes, verdicts);
+      },
       json: ({ results }) => ({ results }),
     };
   }
 
   /** A task that only a counting filter can do. */
-  private countingTask<C>(verb: string, name: string, act: Act<C>): BatchTask<C, PackedKeys> {
+  private countingTask<C>(
+    verb: string,
+    name: string,
+    verdicts: Verdicts,
+    act: Act<C>,
+  ): BatchTask<C, PackedKeys> {
     return {
-      ...this.task(verb, name, (filter, items, call: C) => act(counting(filter), items, call)),
+      ...this.task(verb, name, verdicts, (filter, items, call: C) => act(counting(filter), items, call)),
       admit: async () => counting(await this.filters.open(name, 'filter')),
     };
   }
 }
 
-type Act<C> = (filter: Filter, items: Keys, call: C) => Promise<BatchResult>;
+type Act<C> = (filter: Filter, items: Keys, call: C) => Promise<Uint8Array>;
 
 function counting(filter: Filter): Filter {
   if (filter.type === 'counting') return filter;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
 /** Whether the service is on its way out: it then takes nothing new. */
@@ -5,6 +6,11 @@ import { Injectable } from '@nestjs/common';
 export class Lifecycle {
   private ending = false;
   private readonly grace = new AbortController();
+
+  constructor() {
+    // Every stream that waits listens: many are no leak.
+    setMaxListeners(0, this.grace.signal);
+  }
 
   get shuttingDown(): boolean {
     return this.ending;

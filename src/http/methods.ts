@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ProblemError } from '../errors/problem.js';
 
@@ -6,6 +7,10 @@ import { ProblemError } from '../errors/problem.js';
  * routes are registered; the function it returns after all of them are.
  */
 export function watchMethods(server: FastifyInstance): () => void {
+  // Fastify takes eight of them unasked. What a CONNECT asks for is no path.
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !server.supportedMethods.includes(method)) server.addHttpMethod(method);
+  }
   const methodsByUrl = new Map<string, Set<string>>();
   server.addHook('onRoute', ({ url, method }: RouteOptions) => {
     const methods = methodsByUrl.get(url) ?? new Set();

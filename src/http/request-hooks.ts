@@ -27,7 +27,7 @@ export function useRequestHooks(
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     requireOneHost(request.raw);
-    rules.check(request.headers);
+    rules.check(request.headers, request.routeOptions.config.probe);
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
       if (!request.routeOptions.config.probe)

@@ -42,8 +42,9 @@ function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerCo
     response.once('prefinish', () => {
       const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
       response.once('close', () => clearTimeout(late));
-      // Node goes back to the keep-alive time once the answer is out.
       socket.setTimeout(streamIdleMs);
+      // Before Node's own listener, which sets the keep-alive time if nothing is pipelined behind.
+      response.prependOnceListener('finish', () => socket.setTimeout(0));
       if (!request.complete) lingerAtEnd(request);
     });
     response.once('finish', () => {

@@ -120,12 +120,14 @@ function addProblems(operation: OperationObject, codes: ReadonlySet<ErrorCode>):
 function addStreams(operation: OperationObject): void {
   if (operation.requestBody && 'content' in operation.requestBody) {
     const { content } = operation.requestBody;
-    content['application/x-ndjson'] = { schema: { type: 'string', description: 'A JSON string a line' } };
+    content['application/x-ndjson'] = {
+      schema: { type: 'string', description: 'A JSON string a line; an empty line is an error' },
+    };
     content['text/plain'] = {
       schema: {
         type: 'string',
         description:
-          'A line an item, LF or CRLF; empty lines are skipped, and a byte order mark at the start',
+          'A line an item, LF or CRLF; empty lines count as lines, but are no items; a byte order mark at the start is skipped',
       },
     };
   }
@@ -137,5 +139,7 @@ function addStreams(operation: OperationObject): void {
 }
 
 const STREAM_ANSWER =
-  'To a stream. Per 1,000 input lines `{"from", "results", "invalid"?}`, `from` being the number of their first line, from 1. ' +
+  'To a stream. Per 1,000 input lines `{"from", "results", "invalid"?}`, `from` being the number of their first line, from 1, ' +
+  'empty lines included. `results` has an entry an item, so none for an empty line; `index` in `invalid` is a place in `results`. ' +
+  'Nothing is said of lines that are all empty. ' +
   'Last `{"done": true, "counts"}` or `{"error": problem, "line"}`; the lines before that one keep their answers.';

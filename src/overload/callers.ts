@@ -36,6 +36,11 @@ export class Callers {
     }
     this.known.set(key, caller);
   }
+
+  /** Says that these credentials are taken no longer: whoever has them is counted by the address again. */
+  forget(authorization: string): void {
+    this.known.delete(digest(authorization));
+  }
 }
 
 /** So that no credentials are kept. Of the credentials alone: the scheme before them has many spellings. */

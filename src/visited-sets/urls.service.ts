@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Filter, Operation } from '#store';
 import type { BatchResult, BatchTask } from '../batches/batch.js';
-import { named, tally, type Verdicts } from '../batches/tally.js';
+import { named, noCounts, tally, type Verdicts } from '../batches/tally.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
@@ -63,6 +63,7 @@ export class UrlsService {
     return {
       verb,
       rule: 'url',
+      noCounts: () => noCounts(table),
       admit: () => this.filters.open(name, 'visited-set'),
       run: (urls, call) =>
         this.filters.on(name, 'visited-set', async (filter) => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { InFlight } from '../../src/overload/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
@@ -39,6 +40,28 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
   async function seen(item: string): Promise<unknown> {
     return (await call(app, 'POST', `${items}/check`, { items: [item] }, admin.headers)).body;
   }
+
+  it('is counted by its address again, and so is what is refused after that', async () => {
+    const key = await makeKey(app, 'write');
+    const counted = jest.spyOn(app.app.get(InFlight), 'admit');
+    const caller = () => counted.mock.lastCall?.[0].caller;
+    const check = () => call(app, 'POST', `${items}/check`, { items: ['x'] }, key.headers);
+    try {
+      for (const known of [`address:`, `key:${key.id}`]) {
+        expect(await check()).toMatchObject({ status: 200 });
+        expect(caller()).toContain(known);
+      }
+      const stream = await open(key);
+      await stream.send(block('counted')).receives(/"from":1,/);
+      await revoke(key);
+      await stream.send(block('late')).receives(/UNAUTHENTICATED/);
+      stream.destroy();
+      expect(await check()).toMatchObject({ status: 401 });
+      expect(caller()).toContain('address:');
+    } finally {
+      counted.mockRestore();
+    }
+  });
 
   it('ends with the error line of 401 at the next block, of which nothing is done', async () => {
     const key = await makeKey(app, 'write');

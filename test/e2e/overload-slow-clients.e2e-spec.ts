@@ -136,6 +136,18 @@ describe('a slow or endless client is cut off', () => {
     });
   });
 
+  it('and the answer before counts for nothing: a request pipelined behind it has its own time', async () => {
+    const body = JSON.stringify({ items: ['behind'] });
+    const pipelined = (await client()).send(
+      jsonPost(`${items}/check`, { items: ['first'] }) +
+        postHead(`${items}/check`, { ...JSON_TYPE, 'content-length': body.length }),
+    );
+    expect(await pipelined.answer()).toMatchObject({ status: 200 });
+    // Longer than an answer may wait to be read, shorter than a body to be sent.
+    await sleep(550);
+    expect(await pipelined.send(body).answer()).toMatchObject({ status: 200 });
+  });
+
   it('and a client that is only not fast is served', async () => {
     const body = JSON.stringify({ items: ['slow'] });
     const slow = (await client()).send(

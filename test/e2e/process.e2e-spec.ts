@@ -48,6 +48,29 @@ describe('starting', () => {
     expect(service.stdout()).toBe('');
   });
 
+  it('and many streams that wait are nothing to warn of', async () => {
+    const service = await start({ MAX_STREAMS: '40' });
+    const url = await service.url();
+    await post(`${url}/v1/visited-sets`, { name: 'many', capacity: 1_000, errorRate: 0.01 });
+    const { port } = new URL(url);
+    const head =
+      'POST /v1/visited-sets/many/urls/visit HTTP/1.1\r\nHost: localhost\r\n' +
+      'Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const sockets = Array.from({ length: 20 }, () => connect(Number(port), '127.0.0.1'));
+    try {
+      for (const socket of sockets) socket.write(head);
+      await until('all to wait', 20_000, async () => {
+        const text = await (await fetch(`${url}/metrics`)).text();
+        return /^unseen_in_flight_requests\{[^}]*streams[^}]*\} 20$/m.test(text);
+      });
+      // A warning is written in a turn of its own: an answer comes after it.
+      await fetch(`${url}/healthz`);
+      expect(service.stderr()).toBe('');
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+
   it('says aloud that AUTH=none lets everyone in', async () => {
     const service = await start({ HOST: '0.0.0.0', AUTH: 'none' });
     await service.url();

@@ -102,12 +102,39 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('takes nothing for an answer', async () => {
-    const path = await createFilter(app);
-    for (const body of ['', '\n\n\r\n']) {
-      const { status, lines } = await send(app, `${path}/add`, 'text', body);
-      expect({ status, lines }).toEqual({ status: 200, lines: [{ done: true, counts: {} }] });
+  it('answers nothing with the counts of every route, all 0', async () => {
+    const items = await createFilter(app);
+    const name = freshName();
+    await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, errorRate: 0.01 });
+    const urls = `/v1/visited-sets/${name}/urls`;
+    const counts = {
+      [`${items}/add`]: { new: 0, duplicate: 0 },
+      [`${items}/check`]: { present: 0, absent: 0 },
+      [`${items}/remove`]: { removed: 0, absent: 0, saturated: 0 },
+      [`${items}/count`]: { present: 0, absent: 0 },
+      [`${urls}/discover`]: { new: 0, seen: 0, invalid: 0 },
+      [`${urls}/visit`]: { new: 0, seen: 0, invalid: 0 },
+      [`${urls}/check`]: { seen: 0, unseen: 0, invalid: 0 },
+      [`${urls}/forget`]: { forgotten: 0, absent: 0, saturated: 0, invalid: 0 },
+    };
+    for (const [path, none] of Object.entries(counts)) {
+      for (const body of ['', '\n\n\r\n']) {
+        const { status, lines } = await send(app, path, 'text', body);
+        expect({ path, status, lines }).toEqual({ path, status: 200, lines: [{ done: true, counts: none }] });
+      }
     }
+  });
+
+  it('numbers lines with the empty ones, results and invalid ones without', async () => {
+    const name = freshName();
+    await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, errorRate: 0.01 });
+    const body = `${'\n'.repeat(1_500)}https://example.org/\n\nno URL\n${'\n'.repeat(1_000)}https://example.org/2`;
+    const { lines } = await send(app, `/v1/visited-sets/${name}/urls/visit`, 'text', body);
+    expect(lines).toEqual([
+      { from: 1_001, results: ['new', 'invalid'], invalid: [{ index: 1, reason: expect.anything() }] },
+      { from: 2_001, results: ['new'], invalid: [] },
+      { done: true, counts: { new: 2, seen: 0, invalid: 1 } },
+    ]);
   });
 
   it('streams removals and counts', async () => {

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
@@ -118,8 +119,15 @@ describe('requests that are odd', () => {
     expect(await answersOf(get(''))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(get(`${HOST}hOST: evil.example\r\n`))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(`GET /healthz HTTP/1.0\r\n${HOST}\r\n`)).toEqual([{ status: 200 }]);
-    // Without API keys only known names are served, and no name is none of them.
-    expect(await answersOf('GET /healthz HTTP/1.0\r\n\r\n')).toEqual(refused(403, 'FORBIDDEN'));
+    // Without API keys only known names are served, and no name is none of them; but load balancers ask in HTTP/1.0.
+    for (const probe of ['/healthz', '/readyz', '/metrics']) {
+      expect(await answersOf(`GET ${probe} HTTP/1.0\r\n\r\n`)).toEqual([{ status: 200 }]);
+      expect(await answersOf(`GET ${probe} HTTP/1.0\r\nHost:\r\n\r\n`)).toEqual(refused(403, 'FORBIDDEN'));
+    }
+    expect(await answersOf('GET /v1/filters HTTP/1.0\r\n\r\n')).toEqual(refused(403, 'FORBIDDEN'));
+    expect(await answersOf('GET /healthz HTTP/1.0\r\nOrigin: http://evil.example\r\n\r\n')).toEqual(
+      refused(403, 'FORBIDDEN'),
+    );
     expect(await answersOf(get('Host: evil.example\r\n', 'http://localhost/healthz'))).toEqual(
       refused(403, 'FORBIDDEN'),
     );
@@ -214,6 +222,25 @@ describe('requests that are odd', () => {
     const all = await conversation(stream.replace('application/json', 'text/plain'), '"from":1', 'zz\r\n');
     expect(all).toContain('HTTP/1.1 200');
     expect(all).not.toContain('HTTP/1.1 400');
+  });
+
+  it('of all methods that HTTP knows are told which ones a known path takes', async () => {
+    const methods = METHODS.filter((method) => !['GET', 'HEAD', 'POST', 'CONNECT'].includes(method));
+    expect(methods).toContain('PROPFIND');
+    for (const method of methods) {
+      const { answers } = await send(`${method} /v1/filters HTTP/1.1\r\n${HOST}\r\n`);
+      expect([method, answers[0]?.status, answers[0]?.headers.get('allow')]).toEqual([
+        method,
+        405,
+        'GET, HEAD, POST',
+      ]);
+      // Refused earlier, for want of a body.
+      if (method === 'QUERY') continue;
+      expect([method, ...(await answersOf(`${method} /nowhere HTTP/1.1\r\n${HOST}\r\n`))]).toEqual([
+        method,
+        ...refused(404, 'ROUTE_NOT_FOUND'),
+      ]);
+    }
   });
 
   it('do not switch protocols', async () => {
