@@ -108,8 +108,52 @@ class Watched {
     }
   }
 
+  /** The longest turn of each piece of work, in ms of CPU time: see `works`. */
+  async holds(): Promise<Record<string, number>> {
+    const held: Record<string, number> = {};
+    for (const [name, work] of Object.entries(this.works())) {
+      await this.longestTurn();
+      await this.whileHealthy(work);
+      held[name] = await this.longestTurn();
+    }
+    return held;
+  }
+
+  /** What goes on for long, or is many things at once; in the order in which it can be done. */
+  private works(): Record<string, () => Promise<unknown>> {
+    const sets = '/v1/visited-sets';
+    const escapes = '\u0001'.repeat(8_000);
+    const lines = (count: number, tail = ''): Buffer =>
+      Buffer.from(Array.from({ length: count }, (_, i) => `https://example.org/${i}/${tail}\n`).join(''));
+    return {
+      create: () => this.post(sets, { name: 'large', capacity: 2_000_000, errorRate: 1e-6 }),
+      'a stream of long URLs': () =>
+        this.post(`${sets}/large/urls/visit?results=none`, lines(1_000, escapes), TYPES.text),
+      'a stream of many URLs': () =>
+        this.post(`${sets}/large/urls/discover?results=none`, lines(200_000), TYPES.text),
+      import: async () => {
+        const exported = await fetch(`${this.url}${sets}/large/export`);
+        const file = Buffer.from(await exported.arrayBuffer());
+        expect(file.length).toBeGreaterThan(20e6);
+        await this.longestTurn();
+        await this.post(`${sets}/import?name=imported`, file, 'application/vnd.unseen.filter');
+        expect((await fetch(`${this.url}${sets}/imported`)).status).toBe(200);
+      },
+      'batches and small calls at once': async () => {
+        const urls = Array.from({ length: 10_000 }, (_, i) => `https://example.org/${i}?b=${i}&a=1#x`);
+        const batches = Array.from({ length: 12 }, (_, i) =>
+          this.post(`${sets}/all-rules/urls/${i % 2 ? 'check' : 'visit'}`, { urls }),
+        );
+        const small = Array.from({ length: 40 }, () =>
+          this.post('/v1/filters/items/items/check', { items: ['one'] }),
+        );
+        await Promise.all([...batches, ...small]);
+      },
+    };
+  }
+
   /** Does something while asking for /healthz all the while; each time it has to be answered. */
-  private async whileHealthy(act: () => Promise<void>): Promise<void> {
+  private async whileHealthy(act: () => Promise<unknown>): Promise<void> {
     let done = false;
     const asking = async (): Promise<void> => {
       do {
@@ -127,7 +171,7 @@ class Watched {
     expect(response.status).toBeLessThan(500);
   }
 
-  private async post(path: string, body: Buffer | object, type = 'application/json'): Promise<void> {
+  private async post(path: string, body: Buffer | object, type = 'application/json'): Promise<string> {
     const init = {
       method: 'POST',
       headers: { 'content-type': type },
@@ -137,6 +181,7 @@ class Watched {
     const text = await response.text();
     // A search of hours fills the set.
     if (response.status !== 507) expect([response.status < 500, text]).toEqual([true, text]);
+    return text;
   }
 
   /** In ms, since it was last asked. */
@@ -195,5 +240,20 @@ describe(`the worst requests that a search finds (SEED=${SEED} TURN_RUNS=${RUNS}
       }
     },
     240_000 + RUNS * MS_PER_RUN,
+  );
+});
+
+describe('work that goes on for long, or is many requests at once', () => {
+  it.each(['embedded', 'redis'])(
+    `holds no turn of the event loop for more than ${LONGEST_TURN_MS} ms, %s store`,
+    async (store) => {
+      const redis = store === 'redis' ? await startRedis() : undefined;
+      if (redis) cleanUps.push(() => redis.stop());
+      const watched = await Watched.start(redis && { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '60000' });
+      const held = await watched.holds();
+      console.log(`${store}: ${JSON.stringify(held)}`);
+      expect(Object.entries(held).filter(([, ms]) => ms > LONGEST_TURN_MS)).toEqual([]);
+    },
+    300_000,
   );
 });
