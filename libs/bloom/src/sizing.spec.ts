@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { cellCount, filterBytes, pageBytes, segmentBytes, type Geometry } from './geometry.js';
 import {
