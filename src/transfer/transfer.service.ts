@@ -15,6 +15,7 @@ import { Config } from '../config.js';
 import { ProblemReporter } from '../errors/problem-reporter.js';
 import { ProblemError } from '../errors/problem.js';
 import { toProblem } from '../errors/to-problem.js';
+import { turn } from '../event-loop/turn.js';
 import { FilterCatalogue, type Described } from '../filters/filter-catalogue.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { EXPORT_TYPES } from '../http/body.js';
@@ -94,7 +95,10 @@ export class TransferService {
       exportHeader(filter),
       (async function* () {
         if (!first.done) yield first.value;
-        yield* parts;
+        for await (const part of parts) {
+          if (turn.isSpent()) await turn.next();
+          yield part;
+        }
       })(),
     );
   }

@@ -105,12 +105,12 @@ export function queueContract(subject: Subject): void {
     });
 
     it.each([1_000, 10])(
-      'answers at most 4 MiB of payloads, in order, and the rest next time: %d at once',
+      'answers at most 1 MiB of payloads, in order, and the rest next time: %d at once',
       async (max) => {
         const filter = await whole();
         const long = (n: number, bytes: number) => `${n}:`.padEnd(bytes, 'é') + '..';
-        // Bytes of UTF-8 count: the second to the fifth are 4 MiB sharp.
-        const payloads = [5, 1, 1, 1, 1, 1, 5, 1].map((mib, n) => long(n, mib * 2 ** 19));
+        // Bytes of UTF-8 count: the second to the fifth are 1 MiB sharp.
+        const payloads = [5, 1, 1, 1, 1, 1, 5, 1].map((quarters, n) => long(n, quarters * 2 ** 17));
         for (const payload of payloads) {
           await discover(subject.store, filter, [payload]);
           await sleep(2);

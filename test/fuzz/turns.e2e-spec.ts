@@ -123,19 +123,25 @@ class Watched {
   private works(): Record<string, () => Promise<unknown>> {
     const sets = '/v1/visited-sets';
     const escapes = '\u0001'.repeat(8_000);
+    let file: Buffer = Buffer.alloc(0);
     const lines = (count: number, tail = ''): Buffer =>
       Buffer.from(Array.from({ length: count }, (_, i) => `https://example.org/${i}/${tail}\n`).join(''));
     return {
       create: () => this.post(sets, { name: 'large', capacity: 2_000_000, errorRate: 1e-6 }),
       'a stream of long URLs': () =>
-        this.post(`${sets}/large/urls/visit?results=none`, lines(1_000, escapes), TYPES.text),
+        this.post(`${sets}/large/urls/discover?results=none`, lines(1_000, escapes), TYPES.text),
+      'a lease of control characters': async () => {
+        const leases = await this.post(`${sets}/large/queue/lease`, { max: 1_000, leaseSeconds: 1 });
+        expect(leases.length).toBeGreaterThan(6e6);
+      },
       'a stream of many URLs': () =>
         this.post(`${sets}/large/urls/discover?results=none`, lines(200_000), TYPES.text),
-      import: async () => {
-        const exported = await fetch(`${this.url}${sets}/large/export`);
-        const file = Buffer.from(await exported.arrayBuffer());
+      export: async () => {
+        const response = await fetch(`${this.url}${sets}/large/export`);
+        file = Buffer.from(await response.arrayBuffer());
         expect(file.length).toBeGreaterThan(20e6);
-        await this.longestTurn();
+      },
+      import: async () => {
         await this.post(`${sets}/import?name=imported`, file, 'application/vnd.unseen.filter');
         expect((await fetch(`${this.url}${sets}/imported`)).status).toBe(200);
       },

@@ -135,7 +135,7 @@ export interface Counters {
 export const MAX_LEASE_MS = 86_400_000;
 
 /** Bytes of payloads, in UTF-8, that the answer of one lease holds at most, unless its first entry alone has more. */
-export const MAX_LEASED_BYTES = 4 * 2 ** 20;
+export const MAX_LEASED_BYTES = 2 ** 20;
 
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {

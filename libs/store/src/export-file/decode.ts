@@ -78,7 +78,7 @@ export class ExportFileReader {
           const cells = payload.subarray(SEGMENT_BYTES);
           const segment = order.cells(segmentOf(payload), cells.length);
           const counts = countCells(cells, cellBits);
-          held.take(cells, counts);
+          held.take(counts);
           totals.nonZero += counts.nonZero;
           totals.saturated += counts.saturated;
           yield { type: 'cells', segment, cells, ...counts };

@@ -74,8 +74,9 @@ export async function* exportParts(
     for (let at = 0; at < snapshot.cells.length; at += PIECE_BYTES) {
       const cells = snapshot.cells.subarray(at, at + PIECE_BYTES);
       const counts = countCells(cells, geometry.cellBits);
-      held.take(cells, counts);
-      yield { type: 'cells', segment, cells, ...counts };
+      held.take(counts);
+      const { nonZero, saturated } = counts;
+      yield { type: 'cells', segment, cells, nonZero, saturated };
     }
   }
   // What has changed meanwhile in segments that had been read is in the counts, but not in the cells.

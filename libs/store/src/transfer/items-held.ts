@@ -9,10 +9,10 @@ export class ItemsHeld {
 
   constructor(private readonly filter: Pick<FilterSpec, 'geometry' | 'semantics'>) {}
 
-  take(cells: Uint8Array, { nonZero, saturated }: CellCounts): void {
+  take({ nonZero, saturated, sum }: CellCounts): void {
     this.nonZero += nonZero;
     this.saturated += saturated;
-    if (this.filter.geometry.cellBits === 4) this.sum += sumOfCounters(cells);
+    this.sum += sum;
   }
 
   /**
@@ -31,12 +31,4 @@ export class ItemsHeld {
     const least = Math.ceil(sum / hashes);
     return { least: semantics === 'set' ? least : 0, most: least + removed };
   }
-}
-
-const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + (byte & 15));
-
-function sumOfCounters(bytes: Uint8Array): number {
-  let sum = 0;
-  for (let i = 0; i < bytes.length; i++) sum += NIBBLES_SUM[bytes[i] as number] as number;
-  return sum;
 }
