@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 /** Of MAX_ITEM_BYTES. */
 export const DEFAULT_MAX_ITEM_BYTES = 8_192;
 
-/** Every setting of the service; the README has the table. */
+/** Every setting of the service; docs/settings.md has the table. */
 export interface Config extends OverloadSettings {
   readonly host: string;
   readonly port: number;

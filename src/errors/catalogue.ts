@@ -7,7 +7,7 @@ export interface CatalogueEntry {
 }
 
 /**
- * Every error the service answers. Codes are stable, titles and details are free. The table in the README and the
+ * Every error the service answers. Codes are stable, titles and details are free. The table in docs/errors.md and the
  * list of the OpenAPI document are held equal to this one by tests.
  */
 export const CATALOGUE = {

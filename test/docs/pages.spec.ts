@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const DOCS = readdirSync('docs')
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join('docs', name));
+const PAGES = ['README.md', 'CHANGELOG.md', ...DOCS];
+const FILES = ['libs', 'scripts', 'src', 'test'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+);
+const SOURCES = FILES.filter((file) => /\.(?:ts|mjs)$/.test(file));
+/** Configuration, which stands at the top. */
+const TOP = readdirSync('.');
+
+/** Targets of the page's links to other pages, files and headings: [file, heading]. */
+function linksOf(page: string): [file: string, heading: string | undefined][] {
+  const targets = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(
+    ([, target = '']) => target,
+  );
+  return targets
+    .filter((target) => !/^https?:/.test(target))
+    .map((target) => {
+      const [path = '', heading] = target.split('#');
+      return [path === '' ? page : normalize(join(dirname(page), path)), heading];
+    });
+}
+
+/** The anchors that GitHub gives the headings of a page. */
+function anchorsOf(page: string): string[] {
+  const headings = [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => text);
+  return headings.map((text) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** Names of source files in a text, with as much of their path as is given. */
+function filesNamedIn(text: string): string[] {
+  return [...text.matchAll(/(?<![\w./*{}$-])((?:[\w-]+\/)*[\w-][\w.-]*\.(?:ts|mjs))\b(?![\w(])/g)].map(
+    ([, name = '']) => name,
+  );
+}
+
+/** Whether the name, or the end of a path that it is, is that of a file. */
+function exists(name: string): boolean {
+  return TOP.includes(name) || SOURCES.some((file) => file === name || file.endsWith(`/${name}`));
+}
+
+describe('the README', () => {
+  it('has at most 130 lines', () => {
+    expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(130);
+  });
+
+  it('links every page of docs', () => {
+    expect(linksOf('README.md').map(([file]) => file)).toEqual(expect.arrayContaining(DOCS));
+  });
+});
+
+describe.each(PAGES)('%s', (page) => {
+  it('links to what there is', () => {
+    const broken = linksOf(page).filter(
+      ([file, heading]) => !existsSync(file) || (heading !== undefined && !anchorsOf(file).includes(heading)),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('names source files and folders that there are', () => {
+    const text = readFileSync(page, 'utf8');
+    expect(filesNamedIn(text).filter((name) => !exists(name))).toEqual([]);
+    // Commands of tests take the beginning of a path.
+    const paths = [...text.matchAll(/`((?:libs|scripts|src|test)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    expect(paths.filter((path) => !FILES.some((file) => file.startsWith(path)))).toEqual([]);
+  });
+});
+
+describe('comments of the sources', () => {
+  it('name files that there are', () => {
+    const named = SOURCES.flatMap((file) => {
+      const comments = readFileSync(file, 'utf8').match(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm) ?? [];
+      return filesNamedIn(comments.join('\n')).map((name) => ({ file, name }));
+    });
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ name }) => !exists(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { readConfig } from '../../src/config.js';
+import { rowsOf } from '../support/markdown.js';
+
+const ROWS = rowsOf('docs/settings.md', 'setting');
+
+describe('docs/settings.md', () => {
+  it('has the settings that are read, no more and no less', () => {
+    const read = new Set<string>();
+    readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
+    expect(ROWS.map(([name]) => name).sort()).toEqual([...read].sort());
+  });
+
+  it('has their defaults', () => {
+    const given = ROWS.filter(([, fallback]) => fallback !== 'unset');
+    const env: Record<string, string> = {};
+    for (const [name = '', fallback = ''] of given) env[name] = fallback;
+    expect(readConfig(env)).toEqual(readConfig({}));
+  });
+});

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+
+/** Rows of all tables of a document whose first column has this name: their cells, without enclosing backticks. */
+export function rowsOf(file: string, firstColumn: string): string[][] {
+  const rows: string[][] = [];
+  let inTable = false;
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    if (!line.startsWith('|')) inTable = false;
+    else if (inTable) rows.push(cellsOf(line));
+    else inTable = cellsOf(line)[0] === firstColumn;
+  }
+  // Behind each head comes a line of dashes.
+  return rows.filter(([first = '']) => !/^-+$/.test(first));
+}
+
+function cellsOf(line: string): string[] {
+  const inner = line.trim().slice(1, -1).split('|');
+  return inner.map((cell) => cell.trim().replace(/^`([^`]*)`$/, '$1'));
+}
