@@ -1,12 +1,14 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
 import { MAX_LEASE_MS } from '#store';
+import { BASES } from '#url-key';
 import type { BatchLimits } from '../batches/limits.js';
 import { WellFormedBatch } from '../batches/well-formed-batch.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
+import { UrlProfileDto } from './url-profile.dto.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
 const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
@@ -14,6 +16,7 @@ const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}
 export const DEFAULT_ERROR_RATE = 1e-4;
 export const DEFAULT_URL_PROFILE = 'safe';
 
+@ApiExtraModels(UrlProfileDto)
 export class CreateVisitedSetDto {
   @ApiProperty({ pattern: NAME_PATTERN.source, example: 'crawl' })
   @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
@@ -33,9 +36,10 @@ export class CreateVisitedSetDto {
   readonly errorRate?: number;
 
   @ApiPropertyOptional({
-    oneOf: [{ type: 'string', enum: ['safe', 'strict'] }, { type: 'object' }],
+    oneOf: [{ type: 'string', enum: [...BASES] }, { $ref: getSchemaPath(UrlProfileDto) }],
     default: DEFAULT_URL_PROFILE,
-    description: 'Which URLs are one: a base profile, or an object with `base` and opt-in rules',
+    description:
+      'Which URLs are one: a base profile by its name, or an object with rules that are off otherwise',
   })
   @Optional()
   readonly urlProfile?: unknown;

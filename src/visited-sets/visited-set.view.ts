@@ -2,6 +2,7 @@ import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import type { Filter } from '#store';
 import type { Described } from '../filters/filter-catalogue.js';
 import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
+import { UrlProfileDto } from './url-profile.dto.js';
 
 export class QueueView {
   @ApiProperty({ type: 'integer', description: 'URLs that can be leased' }) readonly waiting!: number;
@@ -9,9 +10,8 @@ export class QueueView {
 }
 
 const URL_PROFILE = {
-  type: 'object',
-  additionalProperties: true,
-  description: 'With all defaults filled in',
+  type: UrlProfileDto,
+  description: 'With `base` and `version`; of the rules those that are on',
 } as const;
 
 export class VisitedSetView extends FilterView {

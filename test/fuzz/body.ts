@@ -62,6 +62,7 @@ function json(written: Schema, schemas: Schemas): Arbitrary<string> {
     const member = fc.oneof(item, url).map((text) => JSON.stringify(text));
     return fc.array(often(member, oddJson, 30), { maxLength: 20 }).map((members) => `[${members.join(',')}]`);
   }
+  if (schema.type === 'boolean') return fc.constantFrom('true', 'false');
   if (schema.type === 'integer' || schema.type === 'number') return numbers(schema);
   if (schema.type === 'string')
     return fc.oneof(fc.constantFrom<string>(...NAMES), item).map((text) => JSON.stringify(text));

@@ -1,0 +1,79 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { BASES, MAX_NAME_LENGTH, MAX_NAMES, TRACKING_VERSIONS, type UrlProfileSpec } from '#url-key';
+
+/** A rule that is off unless asked for. */
+function Rule(description: string): PropertyDecorator {
+  return ApiPropertyOptional({ type: 'boolean', default: false, description });
+}
+
+/** A list of names of parameters. */
+function Names(description: string, minItems: number): PropertyDecorator {
+  const items = { type: 'string', minLength: 1, maxLength: MAX_NAME_LENGTH } as const;
+  return ApiPropertyOptional({ type: 'array', items, minItems, maxItems: MAX_NAMES, description });
+}
+
+/** The members of a URL profile as the API describes them. `normaliseProfile` is what reads and checks them. */
+export class UrlProfileDto implements Required<UrlProfileSpec> {
+  @ApiPropertyOptional({
+    type: 'string',
+    enum: [...BASES],
+    default: 'safe',
+    description: '`safe` drops empty parameters and sorts the others by name; `strict` does neither',
+  })
+  readonly base!: (typeof BASES)[number];
+
+  @ApiPropertyOptional({ type: 'integer', enum: [1], default: 1, description: 'Version of the rules' })
+  readonly version!: 1;
+
+  @Rule('Drops parameters that only track visitors, by a versioned list: `utm_*`, `gclid`, `fbclid` …')
+  readonly stripTracking!: boolean;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    enum: [...TRACKING_VERSIONS],
+    description: 'Version of the list of `stripTracking`, the latest if absent; only together with it',
+  })
+  readonly trackingVersion!: (typeof TRACKING_VERSIONS)[number];
+
+  @Names('Drops parameters of these exact names', 0)
+  readonly dropParams!: readonly string[];
+
+  @Names('Drops all other parameters', 1)
+  readonly keepParams!: readonly string[];
+
+  @Rule('Drops session ids from path and query, where the value has the shape of a session')
+  readonly stripSession!: boolean;
+
+  @Rule('Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`')
+  readonly formQuery!: boolean;
+
+  @Rule('Sorts parameters of one name by their values; not with `strict`')
+  readonly sortValues!: boolean;
+
+  @Rule('Drops parameters without a value: `a=`, with `formQuery` also `a`')
+  readonly dropBlank!: boolean;
+
+  @Rule('`/a/` is `/a`')
+  readonly stripTrailingSlash!: boolean;
+
+  @Rule('`www.a.b` is `a.b`')
+  readonly stripWww!: boolean;
+
+  @Rule('http is https')
+  readonly ignoreScheme!: boolean;
+
+  @Rule('`/a/index.html` is `/a/`, and so are other names of such pages')
+  readonly stripDirIndex!: boolean;
+
+  @Rule('`/a//b` is `/a/b`')
+  readonly collapseSlashes!: boolean;
+
+  @Rule('`user:password@a.b` is `a.b`')
+  readonly stripUserinfo!: boolean;
+
+  @Rule('Drops the fragments `#!…` and `#/…`, too')
+  readonly dropFragments!: boolean;
+
+  @Rule('Keeps every fragment that is not empty; not with `dropFragments`')
+  readonly keepFragments!: boolean;
+}
