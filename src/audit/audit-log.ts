@@ -30,14 +30,14 @@ export class AuditLog {
   }
 
   /**
-   * A call of a route for administrators by one who may call it, whatever came of it; every one has its line. No
-   * `status`: its client left before the answer was out.
+   * Logs a call of a route for administrators by a principal who may call it, whatever its outcome: every call has a line.
+   * Without `status` its client left before the answer was out.
    */
   adminCall(principal: Principal, request: Request, status: number | undefined): void {
     this.logger.info({ ...adminCall(principal, request), status }, 'admin call');
   }
 
-  /** One by a principal who may not; `unreported` counts those of that principal that have no line since its last one. */
+  /** Logs a call by a principal who may not; `unreported` counts its calls since its last line that have none. */
   refusedAdminCall(principal: Principal, request: Request, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);
     if (unreported === undefined) return;

@@ -63,8 +63,8 @@ export class Authenticator {
   }
 
   /**
-   * Whoever makes a key wants it to be asked for: from the first key seen on, the service is open no more, also if that
-   * key is revoked. Before the store has said once that there is none, nobody is let in.
+   * An operator who makes a key wants it to be needed. So from the first key on the service is not open any more, even if
+   * that key is revoked. Nobody is let in before the store has said once that there is no key.
    */
   private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;

@@ -20,14 +20,14 @@ export function authorise(principal: Principal, request: Request): void {
   if (access !== undefined && access !== 'public' && !includesScope(principal.scopes, access)) {
     throw new ProblemError(
       'FORBIDDEN',
-      `this takes the scope "${access}"; the credentials have ${had(principal)}`,
+      `this needs the scope "${access}"; the credentials have ${had(principal)}`,
     );
   }
   if (allNames && principal.prefix !== '') {
-    throw new ProblemError('FORBIDDEN', 'this takes credentials without a name prefix');
+    throw new ProblemError('FORBIDDEN', 'this needs credentials without a name prefix');
   }
   const { name } = request.params as { name?: string };
-  // What is no name at all is refused as such, whoever asks.
+  // A text that is no name at all is refused as such later, for every caller.
   if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
   const route = routePattern(request);
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];

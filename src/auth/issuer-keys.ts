@@ -74,7 +74,7 @@ export class IssuerKeys {
     throw new Error(`the configuration at ${url} has no usable jwks_uri`);
   }
 
-  /** Not at once again after a failure: whoever sends tokens must not be able to have the issuer flooded. */
+  /** Waits after a failure before it asks again: nobody can have the issuer flooded by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
     if (performance.now() < this.restUntil) throw new Error(`${url} has just failed`);
     const response = await fetch(url, options);

@@ -55,7 +55,7 @@ export class ItemsPipe implements PipeTransform<unknown, ItemBatch | Promise<Ite
   transform(body: unknown): ItemBatch | Promise<ItemBatch> {
     if (body instanceof LineInput) return body;
     if (!(body instanceof PackedItems)) return this.items(body);
-    // What is beyond a limit is parsed after all: the error is to say what it is.
+    // A body beyond a limit is parsed after all, so that the error can name what is wrong.
     return body.isWithin(this.limits) ? body.keys : body.parse().then((parsed) => this.items(parsed));
   }
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { LineFormat } from './line-input.js';
 
 /**
- * A line that is longer than a line may be: what is kept of it while the rest is skipped. It stands for an item that is
- * too long as well, and that differs as the line does, so that a repeat is told from another request.
+ * What is kept of a line that is longer than a line may be, while the rest of it is skipped. It stands for an item that is
+ * too long as well. The item differs if the line does, so that a repeat can be told from another request.
  */
 export class LongLine {
   private readonly digest = createHash('sha256');

@@ -22,7 +22,7 @@ export class VisitedSet {
     const name = `demo-${randomUUID()}`;
     const made = await client.call('POST', '/v1/visited-sets', { name, ...parameters });
     const { memoryBytes } = (made ?? {}) as { memoryBytes?: unknown };
-    if (typeof memoryBytes !== 'number') throw new DemoError('what answers there is no Unseen service');
+    if (typeof memoryBytes !== 'number') throw new DemoError('no Unseen service answers there');
     return new VisitedSet(client, `/v1/visited-sets/${name}`, output, memoryBytes);
   }
 

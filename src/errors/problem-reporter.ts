@@ -10,9 +10,9 @@ import type { ProblemError } from './problem.js';
 const LINES_A_MINUTE = 60;
 
 /**
- * Counts every error answered and logs those that are not the caller's. A defect is logged with its stack; what was
- * foreseen with its causes only, and LINES_A_MINUTE of a code at most: an outage or a full filter is met by every
- * request, of strangers, too, as while nobody can say whether their credentials are valid.
+ * Counts every error answered and logs those that are not the caller's. A defect is logged with its stack, an
+ * error that was foreseen with its causes only, and at most LINES_A_MINUTE of a code: every request meets an outage or a
+ * full filter, also those of strangers while their credentials cannot be checked.
  */
 @Injectable()
 export class ProblemReporter {

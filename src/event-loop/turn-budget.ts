@@ -1,8 +1,8 @@
 /**
- * What the work on large bodies may take of each turn of the event loop, all requests together: until a turn ends, a
- * process answers nobody. Whoever works asks before each piece, and goes on in the same step (an `await` in between would
- * let others pass the same question). Once the budget of a turn is spent they wait in line, and each turn to come is the
- * first one's. So a turn lasts for the budget and one piece, however many requests there are.
+ * The time that work on large bodies may take of each turn of the event loop, all requests together: until a turn ends, a
+ * process answers nobody. Code that does such work asks before each piece, and goes on in the same step (an `await` in
+ * between would let others pass the same question). Once the budget of a turn is spent it waits in line, and each coming
+ * turn belongs to the first in the line. So a turn lasts for the budget and one piece, however many requests there are.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];

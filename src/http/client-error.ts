@@ -7,9 +7,9 @@ import { nextRequestId } from './request-id.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Answers what is no HTTP request (broken syntax, headers too large or too slow) on the bare socket: Fastify has no
- * request to reply to. Requests before it that came whole are answered first, since they may have been executed, which an
- * error in the place of their answers would deny.
+ * Answers bytes that are no HTTP request (broken syntax, headers too large or too slow) on the bare socket: Fastify has no
+ * request to reply to. Requests before them that came whole are answered first. They may have been executed, and an error
+ * in the place of their answers would deny that.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {

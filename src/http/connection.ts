@@ -29,9 +29,9 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * A connection's exchanges, in the order of its requests, which are begun one at a time: what is pipelined behind a request that
- * changes something must wait for its answer (RFC 9112, 9.3.2), and a client that reads no answers has no more than one
- * made for it.
+ * A connection's exchanges, in the order of its requests, which are begun one at a time. A request that is pipelined behind
+ * one that changes something must wait for its answer (RFC 9112, 9.3.2), and for a client that reads no answers no more
+ * than one is made.
  */
 export class Connection {
   private readonly exchanges: Exchange[] = [];
@@ -83,8 +83,8 @@ export class Connection {
   }
 
   /**
-   * Begins nothing more, and calls `last` when what has come whole is answered: at once, if nothing is. False if that
-   * cannot be, because of an answer that has begun to a request that will never be whole.
+   * Begins nothing more, and calls `last` when all requests that came whole are answered: at once if there are none. False
+   * if that cannot be, because an answer has begun to a request that will never be whole.
    */
   endWith(last: () => void): boolean {
     if (this.last) return true;

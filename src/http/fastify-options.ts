@@ -17,7 +17,7 @@ type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerError): FastifyServerOptions {
   return {
     loggerInstance: logger,
-    // Request lines are ours, at debug: see use-request-hooks.
+    // Request lines are ours, at debug: see request-hooks.ts.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: nextRequestId,
     routerOptions: ROUTER_OPTIONS,

@@ -6,8 +6,8 @@ import { hasTooManyParts } from './json-parts.js';
 import { noteWellFormed } from './well-formed.js';
 
 /**
- * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. What works on
- * all of a text cannot be cut, but the steps need not be in one turn.
+ * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. A step that
+ * works on the whole text cannot be cut, but the steps need not be in one turn.
  */
 export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown> {
   const large = raw.length > PORTION;

@@ -36,7 +36,7 @@ export function watchMethods(server: FastifyInstance): () => void {
   };
 }
 
-/** Who may see the service may see which methods it takes. */
+/** A caller that may read may also see which methods a path takes. */
 const config = { access: 'read' } as const;
 
 /** Whether a pattern with parameters takes a path without any, too. */

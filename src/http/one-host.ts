@@ -11,5 +11,5 @@ export function requireOneHost({ httpVersion, rawHeaders }: IncomingMessage): vo
     if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts++;
   }
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return;
-  throw new ProblemError('VALIDATION_FAILED', `a request has one Host header, not ${hosts}`);
+  throw new ProblemError('VALIDATION_FAILED', `a request must have one Host header, not ${hosts}`);
 }

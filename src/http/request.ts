@@ -8,7 +8,7 @@ declare module 'fastify' {
     rawBody: Buffer | undefined;
     /** The id of the request's operation, once it has one. */
     operationId: string | undefined;
-    /** Who asks; undefined on public routes. */
+    /** The caller; undefined on public routes. */
     principal: Principal | undefined;
     /** What the audit log says the call is about, where neither path nor JSON body do. */
     auditTarget: string | undefined;
@@ -17,12 +17,12 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** How long a caller waits for an answer. */
     requestTimeoutMs: number;
-    /** Throws once the credentials that a request was let in with are taken no longer. */
+    /** Throws once the credentials that a request was let in with are no longer accepted. */
     confirmCaller: (request: FastifyRequest) => Promise<void>;
   }
 
   interface FastifyContextConfig {
-    /** Who may use the route; every route says it. What is no route (an unknown path) is for principals of any scope. */
+    /** Who may use the route; every route says it. An unknown path is answered to principals of any scope. */
     access?: Access;
     /** Not for principals with a name prefix. */
     allNames?: boolean;

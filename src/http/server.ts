@@ -13,9 +13,10 @@ const KEEP_ALIVE_MS = 72_000;
 type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConnections'>;
 
 /**
- * The HTTP server below Fastify. Heads are timed by Node, bodies by their readers (streams may take as long as they
- * move). Cut off is who does not take an answer that is complete, all of it in `requestTimeoutMs` and some of it in every
- * `streamIdleMs`; and who has it and goes on with a body that nobody reads: a refused one, or that of a GET.
+ * The HTTP server below Fastify. Node times heads, the readers of bodies time those (a stream may take as long as it
+ * moves). A client is cut off if it does not take a complete answer: all of it in `requestTimeoutMs` and some of it in every
+ * `streamIdleMs`. It is also cut off if it has the answer and goes on sending a body that nobody reads: a refused one, or
+ * that of a GET.
  */
 export function createHttpServer(handle: RequestListener, gate: Gate, config: ServerConfig): Server {
   const server = createServer({
@@ -35,7 +36,7 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
   return server;
 }
 
-/** Of refusals, too, whoever makes them. */
+/** Cuts off slow readers of refusals, too, wherever these are made. */
 function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerConfig): void {
   onEveryRequest(server, (request, response) => {
     const { socket } = request;

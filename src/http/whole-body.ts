@@ -65,7 +65,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
 }
 
 function tooLarge(limit: number): ProblemError {
-  return new ProblemError('BODY_TOO_LARGE', `a JSON body has at most ${limit} bytes`);
+  return new ProblemError('BODY_TOO_LARGE', `a JSON body may have at most ${limit} bytes`);
 }
 
 function tooLate(detail: string): ProblemError {

@@ -97,7 +97,7 @@ export class ReadDeadline implements Calls<number> {
   }
 }
 
-/** The request's operation id, made if need be; undefined if the key that came is none. For error answers. */
+/** The request's operation id, made if need be, for error answers. Undefined if the given key is not valid. */
 export function operationIdOf(request: Request): string | undefined {
   if (request.operationId !== undefined) return request.operationId;
   const key = request.headers['idempotency-key'];

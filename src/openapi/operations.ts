@@ -27,7 +27,7 @@ const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
 /** Errors of any method that can have a body: a body is read, wanted or not. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'delete'] as const;
-/** Name of the one way to say who asks. */
+/** Name of the one security scheme. */
 const CREDENTIALS = 'credentials';
 
 const PROBLEM: SchemaObject = {

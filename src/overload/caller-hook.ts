@@ -29,7 +29,7 @@ export function countByCaller(server: FastifyInstance, callers: Callers): void {
   });
 }
 
-/** Who is counted for a request; undefined without credentials on this machine, where all have one address. */
+/** The caller that a request is counted for; undefined without credentials on this machine, where all have one address. */
 export function countedCaller(request: Pick<Request, 'principal' | 'ip'>): string | undefined {
   const known = request.principal !== undefined && request.principal.id !== ANONYMOUS.id;
   return known || !isLoopback(request.ip) ? callerOf(request) : undefined;

@@ -8,8 +8,8 @@ const MOST_KNOWN = 10_000;
 const SCHEME = /^Bearer +/i;
 
 /**
- * Who is counted for a request, known by its head alone: the principal, if its credentials have been taken before, else the
- * address. Only for counting; whether the credentials are taken is asked again every time.
+ * Finds the caller that a request is counted for, by its head alone: the principal if its credentials have been accepted
+ * before, else the address. This is for counting only; the credentials are checked again every time.
  */
 export class Callers {
   private readonly known = new Map<string, string>();

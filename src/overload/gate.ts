@@ -29,8 +29,8 @@ export interface GateOptions {
 }
 
 /**
- * Stands before the HTTP framework and answers OVERLOADED to what finds no room, by the head alone. Before the
- * framework, because a refusal must cost a fraction of an answer: if it does not, refusing is the overload.
+ * Answers OVERLOADED to a request that finds no room, by its head alone. It stands before the HTTP framework because a
+ * refusal must cost a fraction of an answer: if it does not, refusing is the overload.
  */
 export class Gate {
   private readonly turns = new Turns();

@@ -8,14 +8,14 @@ export interface Admission {
   readonly kind: RequestKind;
   /** Of its body, as announced. They are not taken: what is announced may never come. */
   readonly bytes: number;
-  /** Who is counted for it; undefined: nobody, so that it may have whatever is free. */
+  /** The caller that it is counted for. Undefined: nobody, so that it may have all that is free. */
   readonly caller: string | undefined;
   /** Told when the request gets its place, and when it gives it back. */
   readonly connection?: { setBusy(busy: boolean): void };
 }
 
 /**
- * What is in flight, how much may be, and how much of it is whose. Nothing waits here: what finds no room is refused.
+ * What is in flight, how much may be, and how much each caller has. Nothing waits here: a request without room is refused.
  *
  * A caller may take what leaves at least as much free as it then holds (dynamic thresholds, Choudhury and Hahne 1998):
  * one that is alone gets half of all, two get a third each, and there is always as much for the next one.
@@ -38,7 +38,7 @@ export class InFlight {
     return slot;
   }
 
-  /** Why there is no room for so many more of something. What takes none is not refused for those of others. */
+  /** Why there is no room for so many more of something. A request that takes none of it is not refused for it. */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined {
     if (more === 0) return undefined;
     const free = this.bounds[of] - this.taken[of];
@@ -46,7 +46,7 @@ export class InFlight {
     return this.heldBy(caller, of) + more > free ? REFUSALS[of].caller : undefined;
   }
 
-  /** Whether a caller holds more than half of something, as it may of what is there already and cannot be refused. */
+  /** Whether a caller holds more than half of something. It may come to that with what exists and cannot be refused. */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean {
     return this.heldBy(caller, of) > this.bounds[of] / 2;
   }

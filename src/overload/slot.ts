@@ -50,8 +50,8 @@ export class Slot {
   }
 
   /**
-   * Says how many bytes of body it holds now. They are there already; what is said of them is that the caller holds more
-   * than half of all.
+   * Says how many bytes of body it holds now. They are there already, so they are not refused;
+   * the answer is an error if the caller then holds more than half of all.
    */
   hold(bytes: number): ProblemError | undefined {
     const more = bytes - this.bytes;

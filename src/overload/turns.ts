@@ -23,7 +23,7 @@ interface Line {
  *
  * Between callers the bytes are shared by start-time fair queueing (Goyal, Vin and Cheng 1996): work is due when its
  * caller's earlier work is done, counted in bytes, but not before the work that was begun last, and what is due first is
- * next. So whoever sends little waits for one piece of others' work each, not for their queues.
+ * next. So a caller that sends little waits for one piece of work of each other one, not for their queues.
  */
 export class Turns {
   private readonly lines = new Map<string | undefined, Line>();

@@ -31,7 +31,7 @@ export function authMode(read: SettingReader, host: string, hasIssuer: boolean):
   return auth ?? 'open';
 }
 
-/** What was said, with HOST: unless nothing was, and others may reach the service under names that only its operator knows. */
+/** The names that are set, and HOST. None if none is set: the service may have names that only its operator knows. */
 export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
   const names = read.list(
     'ALLOWED_HOSTS',

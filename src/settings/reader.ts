@@ -54,7 +54,7 @@ export class SettingReader {
     );
   }
 
-  /** For a setting that would be ignored: whoever sets it, to other than its default, expects something of it. */
+  /** Refuses a setting that would be ignored: an operator who changes its default expects an effect. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
     throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);

@@ -2,7 +2,7 @@ import type { Store } from '#store';
 import type { Config } from '../config.js';
 import { StoreOpenError } from './store-open-error.js';
 
-/** The one place that chooses between the adapters. Throws StoreOpenError. */
+/** Opens the store that the settings choose. Throws StoreOpenError. */
 export async function openStore(config: Config): Promise<Store> {
   try {
     return await openAdapter(config);

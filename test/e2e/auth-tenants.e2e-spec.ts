@@ -180,7 +180,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const answer = await as(beta, method, path);
       expect(answer).toMatchObject({
         status: 403,
-        body: { detail: 'this takes credentials without a name prefix' },
+        body: { detail: 'this needs credentials without a name prefix' },
       });
     }
     expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });

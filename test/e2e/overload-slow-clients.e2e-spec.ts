@@ -75,7 +75,7 @@ describe('a slow or endless client is cut off', () => {
 
   it('whose stream trickles a byte at a time', async () => {
     const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
-    await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream brings at least 1000 bytes a second/);
+    await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream must bring at least 1000 bytes a second/);
   });
 
   it('whose stream pauses', async () => {

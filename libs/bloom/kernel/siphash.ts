@@ -2,8 +2,8 @@ import { tail64 } from './tail';
 
 /**
  * SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit
- * form is their reference implementation's). A pseudorandom function: who does not know the key finds no collisions
- * but by trying, whatever he knows of the algorithm.
+ * form is their reference implementation's). A pseudorandom function: without the key collisions are found by
+ * trying only, even if the algorithm is known.
  *
  * Hashes `length` bytes at `at` under the 16 bytes at `key` into the 16 at `out`. One long function, because its state
  * has to be local variables to stay in registers.

@@ -1,6 +1,6 @@
 /**
- * What calls that were begun side by side answer, in their order. If some fail, the error of the first of these, once
- * nothing of any call is under way any more: whoever sees it may give back what the call held, and repeat it.
+ * The answers of calls that were begun side by side, in their order. If some fail, it throws the error of the first of
+ * these, but only once no call is under way any more: then what they held can be given back, and the call repeated.
  * `Promise.all` would throw while the others go on.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {

@@ -193,9 +193,9 @@ export interface Usage {
 }
 
 /**
- * How much there may be of filters and visited sets whose names begin with `prefix`, whoever made them. A filter counts
- * from when its making begins, or its contents begin to be brought in, until it is gone; being cleared makes no difference.
- * Filters made without a quota count, and are not refused.
+ * How many filters and visited sets, and how many bytes, there may be under names that begin with `prefix`, whoever made
+ * them. A filter counts from the moment its creation or import begins until it is gone; clearing it makes no difference.
+ * Filters made without a quota count, too, but are not refused.
  */
 export interface Quota {
   /** Ends with ".", "_" or "-". */
@@ -255,9 +255,9 @@ export interface Transfer {
 
   /**
    * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must
-   * be complete and fit the spec: whoever reads them from elsewhere checks that, and throws out of the iteration if
-   * not. Only when they have ended does the filter become visible; before that, or if anything throws, there is none,
-   * and what had been claimed is freed, after a crash by whoever comes next.
+   * be complete and fit the spec: a caller that reads them from elsewhere checks that, and throws out of the iteration if
+   * not. The filter becomes visible when they have ended. If anything throws before that, there is no filter, and the
+   * memory that it had claimed is freed; after a crash the next one to come does that.
    *
    * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one, QUOTA_EXCEEDED as `create`, before the
    * parts are read. A repeated operation answers the same filter, without reading the parts.

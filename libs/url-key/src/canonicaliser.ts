@@ -13,8 +13,8 @@ export interface UrlCanonicaliser {
    * The URL's identity: two URLs are the same to a visited set if and only if their keys are equal strings. A key is pure
    * ASCII and is its own key. It is for comparing and hashing; it is not the URL to fetch.
    *
-   * `base` is the absolute URL that a relative `url` is resolved against. Never throws: what is no http or https URL
-   * gives an InvalidUrl.
+   * `base` is the absolute URL that a relative `url` is resolved against. Never throws: a text that is no http or
+   * https URL gives an InvalidUrl.
    */
   key(url: string, base?: string): string | InvalidUrl;
 }

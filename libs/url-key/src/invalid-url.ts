@@ -2,7 +2,7 @@
  * Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code.
  *
  * `host too long` is one of more than 253 bytes, or with a label of more than 63, after IDNA and without a trailing dot.
- * `too long` is for whoever bounds the length of a URL; `key` itself takes any.
+ * `too long` is for callers that bound the length of a URL; `key` itself takes any.
  */
 export const INVALID_URL_REASONS = [
   'empty',

@@ -31,7 +31,7 @@ const PLAIN_FRAGMENT = /^#(?![!/])[!-~]*$/;
 /** In characters. Bounds the stack that the expressions need. */
 const MAX_LENGTH = 4_096;
 
-/** What is no longer has no label that is too long, so that most URLs need no look at their host. */
+/** A URL of at most this length has no label that is too long, so the hosts of most URLs need no look. */
 const MAX_LENGTH_OF_ANY_HOST = 'http://'.length + 63;
 
 const LONG_HOST = /^https?:\/\/[^/#]{64}/;

@@ -16,7 +16,7 @@ data directory where there is none.
   --expires-at TIME   such as 2030-01-31T12:00:00Z; without it the key does not expire
 `;
 
-/** What cannot be done as it was asked for. The message says why. */
+/** The command cannot be done as it was given. The message says why. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -68,7 +68,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** A number as JSON would have it; what is none stays a text, to be refused by its name. */
+/** A number as JSON would have it. Any other text stays as it is, to be refused under the name of its option. */
 function numberIn(text: string | undefined): number | string | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }

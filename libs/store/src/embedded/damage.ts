@@ -15,9 +15,9 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
 const NAMES = '00'.repeat(GENERATION_BYTES);
 
 /**
- * What is known of damaged rows, and which filters they concern. A filter is lost by a damaged row under its generation,
- * with two exceptions: of an operation record only the operation is, to whoever repeats it, and of the journal its own
- * chain says what is missing (load.ts).
+ * What is known of damaged rows, and which filters they concern. A damaged row under its generation loses a filter, with
+ * two exceptions: a damaged operation record loses only that operation, for those who repeat it, and the chain of the
+ * journal itself says which of its records are missing (load.ts).
  */
 export class Damage {
   /** Generations, hexadecimal. */

@@ -33,7 +33,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** The data file is not one that LMDB can be let at, or it is not known what is damaged in it. */
+/** LMDB must not open the data file, or nobody can tell what is damaged in it. */
 export class DataFileError extends Error {
   constructor(what: string) {
     super(

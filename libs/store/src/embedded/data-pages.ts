@@ -51,10 +51,10 @@ export class DataPages {
     }
   }
 
-  /** Takes pages that are free: nothing is known of what is in them, nor are they all in the file. */
+  /** Takes pages that are free. Their contents are unknown, and not all of them need be in the file. */
   takeFree(page: number, count: number): void {
     if (!(page > 1 && count > 0 && page + count - 1 <= this.meta.lastPage)) {
-      throw new DataFileError(`page ${page} is free, but is none`);
+      throw new DataFileError(`page ${page} is on the list of free pages, but is no page of the data`);
     }
     for (let at = page; at < page + count; at++) this.take(at);
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from './database.js';
 
-/** The second for whoever takes the first for a stale lock and deletes it, as is often done. */
+/** The second still holds when somebody takes the first for a stale lock and deletes it, as is often done. */
 const LOCKED_FILES = ['lock', DATA_FILE];
 
 /** LMDB's own lock file, which it maps into memory, and enough for what it keeps there. */
@@ -11,7 +11,7 @@ const MAPPED_FILE = `${DATA_FILE}-lock`;
 const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
 
-/** Has the disk give LMDB's lock file its room: to write where there is none would end the process without a word. */
+/** Makes LMDB's lock file at its full size: a write to a part that has no room on disk would end the process without a word. */
 export function claimLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
   if (existsSync(file) && statSync(file).size >= MAPPED_BYTES) return;

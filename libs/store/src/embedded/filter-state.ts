@@ -50,7 +50,7 @@ export class FilterState implements RecordScope {
   readonly queue: QueueNumbers = { entries: 0, nextSequence: 1, nextLease: 1, leasedUntil: new Map() };
   windows: { caller: RecordWindow; made: RecordWindow };
   lastChange = 0;
-  /** See fetchPages in batches.ts. */
+  /** See fetchPages in fetch-pages.ts. */
   fetched = 0;
   /** Part of its data is missing: every call is refused. */
   lost = false;

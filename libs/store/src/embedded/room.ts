@@ -42,7 +42,7 @@ export class Room {
   /** Throws as `assert`. */
   take(memory: Memory): void {
     this.assert(memory);
-    // Whoever wanted it may have given up by then.
+    // The caller may have given up by now.
     if (this.left) return;
     this.held = memory.rooms.add(this);
   }

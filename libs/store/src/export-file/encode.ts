@@ -14,7 +14,7 @@ import {
 } from './format.js';
 import { encodeHeader, type ExportHeader } from './header.js';
 
-/** An export file in pieces of at most a frame. What `parts` throws is thrown: a file without its end is none. */
+/** An export file in pieces of at most a frame. It throws what `parts` throws: a file without its end is not valid. */
 export async function* encodeExportFile(
   header: ExportHeader,
   parts: AsyncIterable<Part>,

@@ -31,8 +31,8 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments. The keys of a queue too, since what was left half made may have been of the other
-   * kind; and key by key, since a command on several, of which one does not exist, is refused while the slot moves.
+   * Deletes the keys of segments. It also deletes those of a queue, since a filter that was left half made may have been a
+   * visited set. It goes key by key, since a command on several keys is refused while the slot moves if one is missing.
    */
   async free(tags: readonly string[], deadline: number): Promise<void> {
     for (const tag of tags) {

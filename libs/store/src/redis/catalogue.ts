@@ -87,8 +87,8 @@ export class Catalogue {
   }
 
   /**
-   * Sets an entry (undefined deletes it) if it still is what was read. Answers whether it was. QUOTA_EXCEEDED if it would
-   * pass the quota.
+   * Sets an entry (undefined deletes it) if it still is what was read. Answers the text that is kept now, empty for a deleted
+   * entry, or undefined if the entry had changed. QUOTA_EXCEEDED if it would pass the quota.
    */
   async set(
     read: EntryRead,
@@ -168,7 +168,7 @@ export class Catalogue {
     });
   }
 
-  /** Does what needs the usage; if that has been lost, again after it has been counted. */
+  /** Runs a step that needs the usage; if that has been lost, runs it again after it has been counted. */
   private async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
     for (let attempt = 1; attempt <= 2; attempt++) {
       await this.makeKeys(deadline);

@@ -201,7 +201,7 @@ function firstTryOf(client: Redis | Cluster, timeoutMs: number): Promise<void> {
   });
 }
 
-/** What `call` answers, or an error at `end`: what is under way then may still be executed. */
+/** What `call` answers, or an error at `end`: a call that is under way then may still be executed. */
 async function before<T>(end: number, call: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

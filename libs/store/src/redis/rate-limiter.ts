@@ -12,7 +12,7 @@ export function redisRateLimiter(connection: Connection, perSecond: number): Rat
     keyPrefix: RATE_PREFIX,
     points: perSecond,
     duration: 1,
-    // Whoever is over the limit is refused without asking Redis until the second is over.
+    // A caller over the limit is refused without asking Redis until the second is over.
     inMemoryBlockOnConsumed: perSecond,
     rejectIfRedisNotReady: true,
   });

@@ -1,6 +1,6 @@
 /** A Lua script as a value: no files to read at run time. */
 export interface Script {
-  /** Name and version; another text needs another name. */
+  /** Unique: the client knows a script by its name, so another text needs another name. */
   readonly name: string;
   readonly numberOfKeys: number;
   readonly lua: string;
@@ -13,7 +13,7 @@ export interface Script {
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
 /**
- * First line of scripts that run when the server is at its memory limit: what takes items and entries away has to be
+ * First line of scripts that run when the server is at its memory limit: a call that takes items or entries away has to be
  * possible then. They grow nothing but the operation records, which have a bound of their own.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
