@@ -62,7 +62,10 @@ export class StreamedBody {
         const room = limits.maxStreamBytes - total;
         if (chunk.length > room) {
           yield chunk.subarray(0, room);
-          throw new ProblemError('BODY_TOO_LARGE', `a stream may have at most ${limits.maxStreamBytes} bytes`);
+          throw new ProblemError(
+            'BODY_TOO_LARGE',
+            `a stream may have at most ${limits.maxStreamBytes} bytes`,
+          );
         }
         total += chunk.length;
         yield chunk;
@@ -92,7 +95,10 @@ class Pace {
     const arrived = await arrival;
     this.waitedMs += performance.now() - from;
     if (this.waitedMs <= idleMs + (bytes / minBytesPerSecond) * 1_000) return arrived;
-    throw new ProblemError('REQUEST_TIMEOUT', `a stream must bring at least ${minBytesPerSecond} bytes a second`);
+    throw new ProblemError(
+      'REQUEST_TIMEOUT',
+      `a stream must bring at least ${minBytesPerSecond} bytes a second`,
+    );
   }
 }
 
