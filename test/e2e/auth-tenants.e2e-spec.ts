@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { call, type Answer, type TestApp } from '../support/app.js';
+import { call, statusOf, type Answer, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { STORES } from './stores.js';
 
@@ -184,21 +184,15 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       });
     }
     expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });
-    expect((await fetch(`${app.url}/metrics`, { headers: ops.headers })).status).toBe(200);
+    expect(await statusOf(`${app.url}/metrics`, { headers: ops.headers })).toBe(200);
   });
 
   it('import under names of their own only, whatever the file says', async () => {
     const exported = await fetch(`${app.url}/v1/filters/acme-c/export`, { headers: acme.headers });
     const file = await exported.arrayBuffer();
-    const importAs = async (query: string): Promise<number> => {
+    const importAs = (query: string): Promise<number> => {
       const headers = { ...beta.headers, 'content-type': 'application/octet-stream' };
-      const answer = await fetch(`${app.url}/v1/filters/import${query}`, {
-        method: 'POST',
-        headers,
-        body: file,
-      });
-      await answer.arrayBuffer();
-      return answer.status;
+      return statusOf(`${app.url}/v1/filters/import${query}`, { method: 'POST', headers, body: file });
     };
     expect(await importAs('')).toBe(403);
     expect(await importAs('?name=acme-import')).toBe(403);

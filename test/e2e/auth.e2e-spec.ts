@@ -5,7 +5,7 @@ import { SCOPES, type Access } from '../../src/auth/scope.js';
 import { readConfig } from '../../src/config.js';
 import { KEYS_LIFETIME_MS } from '../../src/keys/api-keys.js';
 import { makeKeyText, formatKey } from '../../src/keys/key-text.js';
-import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
+import { call, freshName, startApp, statusOf, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey, type TestKey } from '../support/credentials.js';
 import { Store } from '../../src/store/store.token.js';
 import { RawClient } from '../support/raw-client.js';
@@ -68,10 +68,10 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
       '/docs/start.js',
       '/docs/swagger-ui.css',
     ]) {
-      expect((await fetch(app.url + path)).status).toBe(200);
+      expect(await statusOf(app.url + path)).toBe(200);
     }
     for (const path of ['/metrics', '/v1/filters', '/v1/filters/x', '/v1/nothing', '/', '/docs/../v1/keys']) {
-      expect((await fetch(app.url + path)).status).toBe(401);
+      expect(await statusOf(app.url + path)).toBe(401);
     }
   });
 
@@ -85,11 +85,8 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     for (const { method, path, security } of routes) {
       const access = ACCESS[`${method} ${path}`]!;
       const target = path.replace(/\{\w+\}/, 'nobody');
-      const answers = async (headers: Record<string, string>): Promise<number> => {
-        const response = await fetch(app.url + target, { method: method.toUpperCase(), headers });
-        await response.arrayBuffer();
-        return response.status;
-      };
+      const answers = (headers: Record<string, string>): Promise<number> =>
+        statusOf(app.url + target, { method: method.toUpperCase(), headers });
       expect(security).toEqual(access === 'public' ? [] : [{ credentials: [] }]);
       if (access === 'public') continue;
       expect([method, path, await answers({})]).toEqual([method, path, 401]);
@@ -102,8 +99,8 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
   });
 
   it('takes HEAD for GET and refuses other methods, to those who may', async () => {
-    const head = async (path: string, headers: Record<string, string>): Promise<number> =>
-      (await fetch(app.url + path, { method: 'HEAD', headers })).status;
+    const head = (path: string, headers: Record<string, string>): Promise<number> =>
+      statusOf(app.url + path, { method: 'HEAD', headers });
     expect(await head('/v1/keys', {})).toBe(401);
     expect(await head('/v1/keys', keys.write.headers)).toBe(403);
     expect(await head('/v1/keys', keys.admin.headers)).toBe(200);

@@ -1,11 +1,13 @@
+import { relative } from 'node:path';
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
-import { openHandles, untilClosed } from './open-handles.mjs';
+import { leftOpen, openHandles } from './open-handles.mjs';
 
 /**
  * Jest's environment for Node.js, in a context whose global is an ordinary object. Jest's own is wrapped in a proxy, and
  * each time that a module names a global (Math, Uint8Array, URL) it is looked up through interceptors: tests of pure
- * computation took up to five times the CPU time. A file that leaves timers, connections or processes behind fails.
+ * computation took up to five times the CPU time. A file that leaves timers, connections or processes behind is named:
+ * a worker that has run it does not end by itself.
  */
 export default class NodeEnvironment extends TestEnvironment {
   constructor(config, context) {
@@ -17,11 +19,14 @@ export default class NodeEnvironment extends TestEnvironment {
     } finally {
       vm.createContext = createContext;
     }
+    this.file = relative(config.globalConfig.rootDir, context.testPath);
     this.openBefore = openHandles();
   }
 
   async teardown() {
     await super.teardown();
-    await untilClosed(this.openBefore);
+    const left = await leftOpen(this.openBefore);
+    if (left !== '')
+      process.stderr.write(`${this.file} has left open what keeps a process from ending: ${left}\n`);
   }
 }
