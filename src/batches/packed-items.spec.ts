@@ -5,7 +5,7 @@ import { ItemsPipe } from './batch.dto.js';
 import { PackedItems } from './packed-items.js';
 
 const LIMITS = { maxItems: 3, maxItemBytes: 6 };
-const RUNS = 20_000;
+const RUNS = 8_000;
 
 function pack(json: string): PackedItems | undefined {
   return PackedItems.of(Buffer.from(json), async () => JSON.parse(json) as unknown);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PagedErrorRate } from './error-rate.js';
 import { cellCount, type Geometry } from './geometry.js';
-import { HASH_SCHEMES } from './hash-scheme.js';
+import { DEFAULT_HASH_SCHEME, HASH_SCHEMES } from './hash-scheme.js';
 import { positionsOf } from './positions.js';
 import { planGeometry } from './sizing.js';
 
@@ -109,12 +109,14 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
     if (n >= 10_000) expect(predicted / expected).toBeLessThan(deviation);
   });
 
-  it('n = 10,000,000, p = 0.01', () => {
-    const filter = new PlainFilter(scheme, 10_000_000, 0.01, 1);
-    filter.pass(10_000_000, String, true);
-    expect(filter.expectedRate() / filter.predictedRate(10_000_000)).toBeCloseTo(1, 2);
-    expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
-  });
+  // More pages, not other hashes: once.
+  if (scheme === DEFAULT_HASH_SCHEME)
+    it('n = 10,000,000, p = 0.01', () => {
+      const filter = new PlainFilter(scheme, 10_000_000, 0.01, 1);
+      filter.pass(10_000_000, String, true);
+      expect(filter.expectedRate() / filter.predictedRate(10_000_000)).toBeCloseTo(1, 2);
+      expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
+    });
 
   /** Words of the hash coincide for these: positions must be independent all the same. */
   it.each([4, 8])('keys of %d bytes, p = 0.001', (width) => {

@@ -8,7 +8,7 @@ import { scanCanonical } from './scan.js';
 
 /** SEED=n repeats a run, URLS=n makes it longer. */
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-const count = Number(process.env['URLS'] ?? 20_000);
+const count = Number(process.env['URLS'] ?? 10_000);
 
 const random = seeded(seed);
 const randomUrl = randomUrls(random);

@@ -3,8 +3,9 @@ import { seeded } from '../testdata/random-urls.js';
 import { compileProfile, normaliseProfile } from './index.js';
 import { SWITCHES } from './profile.js';
 
-/** SEED=n repeats a run. */
+/** SEED=n repeats a run, SHAPES=n makes it longer. */
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const mixtures = Number(process.env['SHAPES'] ?? 500);
 const random = seeded(seed);
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
@@ -60,7 +61,7 @@ interface Shape {
 }
 
 const each = STARTS.flatMap((start) => PIECES.map((part) => ({ start, part, end: pick(ENDS) })));
-const mixed = Array.from({ length: 1_500 }, () => {
+const mixed = Array.from({ length: mixtures }, () => {
   const part = Array.from({ length: 2 + Math.floor(random() * 3) }, () => pick(PIECES)).join('');
   return { start: pick(STARTS), part, end: pick(ENDS) };
 });
