@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { call, statusOf, type Answer, type TestApp } from '../support/app.js';
+import { call, type Answer, type TestApp } from '../support/app.js';
+import { statusOf } from '../support/status-of.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { STORES } from './stores.js';
 

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#store/redis';
 import { startRedis } from '../support/redis-server.js';
 import { removeProgram, startProcess } from '../support/service-process.js';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
 const DOCKERFILE = await readFile('Dockerfile', 'utf8');
@@ -22,7 +23,7 @@ describe('the image', () => {
     expect(removed).toContain('typescript');
     const loaded = await packagesLoaded(async (url) => {
       for (const path of ['/openapi.json', '/docs', '/docs/swagger-ui.css', '/metrics', '/v1/filters']) {
-        expect([path, (await fetch(url + path)).status]).toEqual([path, 200]);
+        expect([path, await statusOf(url + path)]).toEqual([path, 200]);
       }
     });
     expect(loaded).toEqual(expect.arrayContaining(['@nestjs/swagger', 'lmdb', 'fastify']));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
 const running: ServiceProcess[] = [];
@@ -29,7 +30,7 @@ describe('starting', () => {
       `Unseen listens on ${url}, embedded store in ${service.dataDir}; docs: ${url}/docs\n`,
     );
     expect(service.stderr()).toBe('');
-    expect((await fetch(`${url}/docs`)).status).toBe(200);
+    expect(await statusOf(`${url}/docs`)).toBe(200);
   });
 
   it.each([

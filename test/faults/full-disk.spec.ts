@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
+import { statusOf } from '../support/status-of.js';
 import { insist, Load, post, send, type Reply } from './load.js';
 
 const running: ServiceProcess[] = [];
@@ -46,7 +47,7 @@ describe('the disk of the embedded store is full (a limit on the size of files s
     const { refused, reply } = await fill(url);
     expect([reply?.status, codeOf(reply)]).toEqual([507, 'STORE_FULL']);
     expect(refused).toBeGreaterThan(3);
-    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    expect(await statusOf(`${url}/readyz`)).toBe(503);
 
     const tallies = { refused: 0, removed: 0, notRemoved: 0 };
     const removed = new Set<number>();

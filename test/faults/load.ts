@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
 /** A request that may be repeated: it has an Idempotency-Key. */
@@ -197,7 +198,7 @@ export class LifeCycles {
   /** Dropped filters are gone. */
   async verify(url: string): Promise<void> {
     for (const name of this.dropped.slice(-20)) {
-      expect([name, (await fetch(`${url}/v1/filters/${name}`)).status]).toEqual([name, 404]);
+      expect([name, await statusOf(`${url}/v1/filters/${name}`)]).toEqual([name, 404]);
     }
   }
 

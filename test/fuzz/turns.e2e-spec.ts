@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Random, SEED } from '../support/random.js';
 import { startRedis } from '../support/redis-server.js';
 import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 import { bodyOf, KNOWN, mutated, randomShape, type Shape } from './shapes.js';
 
@@ -163,7 +164,7 @@ class Watched {
     let done = false;
     const asking = async (): Promise<void> => {
       do {
-        expect((await fetch(`${this.url}/healthz`)).status).toBe(200);
+        expect(await statusOf(`${this.url}/healthz`)).toBe(200);
         await sleep(5);
       } while (!done);
     };

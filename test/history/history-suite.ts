@@ -15,8 +15,9 @@ export interface Run {
   readonly losses?: Losses;
 }
 
-/** Clients work for so long, and until each kind of fault has struck. */
+/** Clients work for so long, and until each kind of fault has struck and they have done so much, however slow the machine. */
 const SECONDS = 8;
+const OPERATIONS = 600;
 const CLIENTS = 12;
 /** Restarts and failovers take seconds each, many on a busy machine. */
 const TIMEOUT_MS = 300_000;
@@ -31,7 +32,8 @@ export function historySuite({ store, start, faults, losses }: Run): void {
       async () => {
         const system = await start();
         try {
-          const history = await run(system, { seed: SEED, seconds: SECONDS, clients: CLIENTS, faults });
+          const options = { seconds: SECONDS, operations: OPERATIONS, clients: CLIENTS, faults };
+          const history = await run(system, { seed: SEED, ...options });
           const report = checkHistory(history, losses);
           console.log(summary(history, report));
           const told = report.violations.map((violation) => violationText(violation, history.faults));
