@@ -41,6 +41,8 @@ function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerCo
   onEveryRequest(server, (request, response) => {
     const { socket } = request;
     response.once('prefinish', () => {
+      // Its client left before: no close comes any more to clear the timer.
+      if (socket.destroyed) return;
       const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
       response.once('close', () => clearTimeout(late));
       socket.setTimeout(streamIdleMs);
