@@ -5,6 +5,7 @@ import { ERROR_CODES } from '../../src/errors/catalogue.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { freePort, startRedis } from '../support/redis-server.js';
+import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
@@ -154,9 +155,11 @@ describe('the API description', () => {
     for (const link of links) {
       const url = new URL(link, page.url);
       expect(url.origin).toBe(app.url);
-      expect((await fetch(url)).status).toBe(200);
+      expect(await statusOf(url.href)).toBe(200);
     }
-    expect((await fetch(`${app.url}/docs/`)).url).toBe(`${app.url}/docs`);
+    const redirected = await fetch(`${app.url}/docs/`);
+    await redirected.arrayBuffer();
+    expect(redirected.url).toBe(`${app.url}/docs`);
   });
 });
 
