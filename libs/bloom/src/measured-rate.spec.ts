@@ -84,7 +84,11 @@ function upperBound(queries: number, p: number): number {
 }
 
 describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
-  const grid = CAPACITIES.flatMap((n) => RATES.map((p) => ({ n, p })));
+  // The largest have more pages, not other hashes: once.
+  const isDefault = scheme === DEFAULT_HASH_SCHEME;
+  const grid = CAPACITIES.filter((n) => isDefault || n <= 100_000).flatMap((n) =>
+    RATES.map((p) => ({ n, p })),
+  );
 
   it.each(grid)('n = $n, p = $p', ({ n, p }) => {
     const filters = Math.max(1, Math.min(200, 20_000 / n));
@@ -109,8 +113,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
     if (n >= 10_000) expect(predicted / expected).toBeLessThan(deviation);
   });
 
-  // More pages, not other hashes: once.
-  if (scheme === DEFAULT_HASH_SCHEME)
+  if (isDefault)
     it('n = 10,000,000, p = 0.01', () => {
       const filter = new PlainFilter(scheme, 10_000_000, 0.01, 1);
       filter.pass(10_000_000, String, true);
