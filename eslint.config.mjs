@@ -57,7 +57,7 @@ const NEST = { group: ['@nestjs/*'], message: 'only src knows Nest' };
 const ENVIRONMENT = {
   object: 'process',
   property: 'env',
-  message: 'only src/config.ts reads the environment',
+  message: 'only src/config/config.ts reads the environment',
 };
 
 export default tseslint.config(
@@ -112,7 +112,7 @@ export default tseslint.config(
     rules: { 'no-restricted-imports': ['error', { patterns: [NEST] }] },
   },
   { files: ['src/**/*.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT] }] } },
-  { files: ['src/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT] } },
+  { files: ['src/config/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT] } },
   {
     files: ['test/**/*.ts', TESTS],
     rules: {

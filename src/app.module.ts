@@ -1,15 +1,15 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { InFlight } from './admission/in-flight.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BatchesModule } from './batches/batches.module.js';
-import { Config } from './config.js';
-import { ErrorsModule } from './errors/errors.module.js';
+import { Config } from './config/config.js';
+import { HttpModule } from './http/http.module.js';
 import { FiltersModule } from './filters/filters.module.js';
-import { HealthModule } from './health/health.module.js';
+import { OperationModule } from './operation/operation.module.js';
 import { RootLogger } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { InFlight } from './overload/in-flight.js';
-import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { RateLimitModule } from './admission/rate-limit.module.js';
 import { StoreModule } from './store/store.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
@@ -30,9 +30,9 @@ export class AppModule {
         StoreModule,
         RateLimitModule,
         AuthModule,
-        ErrorsModule,
         MetricsModule,
-        HealthModule,
+        HttpModule,
+        OperationModule,
         BatchesModule,
         FiltersModule,
         VisitedSetsModule,

@@ -3,13 +3,17 @@ import type { RequestListener } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
-import { AuditLog } from './audit/audit-log.js';
+import { AuditLog } from './auth/audit-log.js';
 import { useAuthentication } from './auth/auth-hooks.js';
 import { Authenticator } from './auth/authenticator.js';
-import type { Config } from './config.js';
-import { ProblemFilter } from './errors/problem.filter.js';
-import { Lifecycle } from './health/lifecycle.js';
+import { RequestAuthenticator } from './auth/request-authenticator.js';
+import type { Config } from './config/config.js';
+import { ProblemFilter } from './http/problem.filter.js';
+import { Lifecycle } from './http/lifecycle.js';
 import { useBodyParsers } from './http/body.js';
+import { BATCH_READERS } from './batches/body-readers.js';
+import { registerAdmissionGauges } from './admission/admission-gauges.js';
+import { returnOperationIds } from './idempotency/operation-id-hook.js';
 import { useCors } from './http/cors.js';
 import { fastifyOptions } from './http/fastify-options.js';
 import { watchMethods } from './http/methods.js';
@@ -20,15 +24,15 @@ import { createLogger, NestLogger } from './logging/logger.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveDocsPage } from './openapi/docs-page.js';
 import { serveDocument } from './openapi/document.js';
-import { boundsOf } from './overload/bounds.js';
-import { countByCaller } from './overload/caller-hook.js';
-import { Callers } from './overload/callers.js';
-import { Gate } from './overload/gate.js';
-import { InFlight } from './overload/in-flight.js';
-import { RouteConfigs } from './overload/route-configs.js';
-import { keepSlotsWhileWorking } from './overload/work-hook.js';
-import { RateLimit } from './rate-limit/rate-limit.js';
-import { useRateLimit } from './rate-limit/rate-limit-hook.js';
+import { boundsOf } from './admission/bounds.js';
+import { countByCaller } from './admission/caller-hook.js';
+import { Callers } from './admission/callers.js';
+import { AdmissionControl } from './admission/admission-control.js';
+import { InFlight } from './admission/in-flight.js';
+import { RouteConfigs } from './admission/route-configs.js';
+import { keepPermitsWhileWorking } from './admission/work-hook.js';
+import { RateLimit } from './admission/rate-limit.js';
+import { useRateLimit } from './admission/rate-limit-hook.js';
 
 /** The service as main.ts and the tests start it: complete, but not listening yet. */
 export async function createApp(config: Config): Promise<NestFastifyApplication> {
@@ -39,12 +43,12 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const callers = new Callers(() => isOpen());
   const routes = new RouteConfigs();
   const { maxBodyBytes } = config;
-  const gate = new Gate(inFlight, { headers, logger, maxBodyBytes, callers, routes });
+  const admission = new AdmissionControl(inFlight, { headers, logger, maxBodyBytes, callers, routes });
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, (error, request, reply) =>
       app.get(ProblemFilter).answer(error, request, reply),
     ),
-    serverFactory: (handle: RequestListener) => createHttpServer(handle, gate, config),
+    serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
   });
   const root = AppModule.with(config, logger, inFlight);
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
@@ -52,22 +56,22 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     bodyParser: false,
     abortOnError: false,
   });
+  registerAdmissionGauges(inFlight, app.get(Metrics).registry);
   app.useGlobalFilters(app.get(ProblemFilter));
   const server = adapter.getInstance();
-  keepSlotsWhileWorking(server);
+  keepPermitsWhileWorking(server);
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
-  server.decorateRequest('operationId', undefined);
-  useBodyParsers(server, config);
+  returnOperationIds(server);
+  useBodyParsers(server, config, BATCH_READERS);
   const watchers = { lifecycle: app.get(Lifecycle), metrics: app.get(Metrics) };
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers ask without credentials whether they may send them.
   await useCors(server, config.corsOrigins);
   const authenticator = app.get(Authenticator);
   isOpen = () => authenticator.isOpen;
-  useAuthentication(server, authenticator, {
-    audit: app.get(AuditLog),
-    onRejected: (authorization) => callers.forget(authorization),
-  });
+  const requests = app.get(RequestAuthenticator);
+  requests.whenRejected((authorization) => callers.forget(authorization));
+  useAuthentication(server, requests, app.get(AuditLog));
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);

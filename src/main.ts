@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { configFromEnvironment, type Config } from './config.js';
-import { ApiKeys } from './keys/api-keys.js';
+import { configFromEnvironment, type Config } from './config/config.js';
+import { ApiKeys } from './auth/api-keys.js';
 import { startFailure } from './start-failure.js';
 import { Store } from './store/store.token.js';
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const config = configFromEnvironment();
   // Only now: the frameworks take a second to load, and a mistake in a setting shows at once.
   const { createApp } = await import('./app.setup.js');
-  const { shutdownOnSignals } = await import('./health/shutdown.js');
+  const { shutdownOnSignals } = await import('./http/shutdown.js');
   const app = await createApp(config);
   shutdownOnSignals(app, config.shutdownGraceMs);
   try {

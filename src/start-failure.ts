@@ -1,4 +1,4 @@
-import { ConfigError } from './config.js';
+import { ConfigError } from './config/config.js';
 import { StoreOpenError } from './store/store-open-error.js';
 
 const SYSTEM: Readonly<Record<string, string>> = {

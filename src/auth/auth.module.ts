@@ -1,11 +1,12 @@
 import { Global, Module } from '@nestjs/common';
-import { AuditLog } from '../audit/audit-log.js';
-import { Config } from '../config.js';
-import { ApiKeys } from '../keys/api-keys.js';
-import { KeysController } from '../keys/keys.controller.js';
-import { KeysService } from '../keys/keys.service.js';
+import { AuditLog } from './audit-log.js';
+import { Config } from '../config/config.js';
+import { ApiKeys } from './api-keys.js';
+import { KeysController } from './keys.controller.js';
+import { KeysService } from './keys.service.js';
 import { Store } from '../store/store.token.js';
 import { Authenticator } from './authenticator.js';
+import { RequestAuthenticator } from './request-authenticator.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /** Who may do what, and who did it. */
@@ -15,6 +16,7 @@ import { TokenVerifier } from './token-verifier.js';
   providers: [
     AuditLog,
     KeysService,
+    RequestAuthenticator,
     { provide: ApiKeys, inject: [Store], useFactory: ({ credentials }: Store) => new ApiKeys(credentials) },
     {
       provide: Authenticator,
@@ -23,6 +25,6 @@ import { TokenVerifier } from './token-verifier.js';
         new Authenticator(auth, keys, oidc && new TokenVerifier(oidc)),
     },
   ],
-  exports: [AuditLog, ApiKeys, Authenticator],
+  exports: [AuditLog, ApiKeys, Authenticator, RequestAuthenticator],
 })
 export class AuthModule {}

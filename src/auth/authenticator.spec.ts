@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Credential, Credentials } from '#store';
-import { ApiKeys } from '../keys/api-keys.js';
-import { digestSecret, formatKey, makeKeyText } from '../keys/key-text.js';
+import { ApiKeys } from './api-keys.js';
+import { digestSecret, formatKey, makeKeyText } from './key-text.js';
 import { Authenticator } from './authenticator.js';
-import { ANONYMOUS } from './principal.js';
+import { ANONYMOUS } from '../request/principal.js';
 import { Unauthenticated } from './unauthenticated.js';
 
 /** A store in memory whose first list comes when it is told to. */

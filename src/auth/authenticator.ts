@@ -1,9 +1,9 @@
 import { StoreError } from '#store';
-import { quotaOf } from '../keys/api-key.js';
-import { ApiKeys } from '../keys/api-keys.js';
-import { KEY_BEGIN, parseKey } from '../keys/key-text.js';
-import type { AuthMode } from '../settings/auth.js';
-import { ANONYMOUS, type Principal } from './principal.js';
+import { quotaOf } from './api-key.js';
+import { ApiKeys } from './api-keys.js';
+import { KEY_BEGIN, parseKey } from './key-text.js';
+import type { AuthMode } from '../config/auth.js';
+import { ANONYMOUS, type Principal } from '../request/principal.js';
 import type { TokenVerifier } from './token-verifier.js';
 import { Unauthenticated } from './unauthenticated.js';
 

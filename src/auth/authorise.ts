@@ -1,10 +1,10 @@
 import type { FilterKind } from '#store';
 import { ProblemError } from '../errors/problem.js';
-import { notFound } from '../filters/open-filters.js';
-import { routePattern, type Request } from '../http/request.js';
+import { notFound } from '../errors/not-found.js';
+import { routePattern, type Request } from '../request/request.js';
 import { NAME_PATTERN } from '../validation/name.js';
-import type { Principal } from './principal.js';
-import { includesScope } from './scope.js';
+import type { Principal } from '../request/principal.js';
+import { includesScope } from '../request/scope.js';
 
 const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
   ['/v1/filters/', 'filter'],

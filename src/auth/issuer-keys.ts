@@ -7,7 +7,7 @@ import {
   type JWTHeaderParameters,
 } from 'jose';
 import { ProblemError } from '../errors/problem.js';
-import { isKeyUrl, type OidcSettings } from '../settings/auth.js';
+import { isKeyUrl, type OidcSettings } from '../config/auth.js';
 
 const FETCH_TIMEOUT_MS = 5_000;
 /** Of a configuration, or a set of keys, which are some KiB. */

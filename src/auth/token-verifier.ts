@@ -1,10 +1,10 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import { ProblemError } from '../errors/problem.js';
-import type { OidcSettings } from '../settings/auth.js';
+import type { OidcSettings } from '../config/auth.js';
 import { PREFIX_PATTERN } from '../validation/prefix.js';
 import { IssuerKeys } from './issuer-keys.js';
-import type { Principal } from './principal.js';
-import { SCOPES, type Scope } from './scope.js';
+import type { Principal } from '../request/principal.js';
+import { SCOPES, type Scope } from '../request/scope.js';
 import { Unauthenticated } from './unauthenticated.js';
 
 /** Public-key signatures only: with a shared secret, whoever can check a token could make one. */

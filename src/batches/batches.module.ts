@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import { BatchAnswers } from './batch-answers.js';
+import { BatchRunner } from './batch-runner.js';
 
 @Global()
-@Module({ providers: [BatchAnswers], exports: [BatchAnswers] })
+@Module({ providers: [BatchRunner], exports: [BatchRunner] })
 export class BatchesModule {}

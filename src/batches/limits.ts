@@ -1,20 +1,18 @@
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 
 /** What a batch may hold. */
 export interface BatchLimits {
   readonly maxItems: number;
   /** UTF-8 bytes. */
   readonly maxItemBytes: number;
-  /** Strings are known to be well-formed, so that none has to be asked. */
-  readonly wellFormed?: boolean;
 }
 
-export function batchLimits(config: Config): BatchLimits {
+export function batchLimits(config: Pick<Config, 'maxBatchItems' | 'maxItemBytes'>): BatchLimits {
   return { maxItems: config.maxBatchItems, maxItemBytes: config.maxItemBytes };
 }
 
-/** Which strings a batch takes: items are kept by their bytes; a URL that is none is answered "invalid" later. */
-export type ItemRule = 'item' | 'url';
+/** Which strings a batch takes: items and ids are kept by their bytes; a URL that is none is answered "invalid" later. */
+export type Entries = 'items' | 'urls' | 'ids';
 
 /** Whether an item has more bytes in UTF-8 than so many. */
 export function isLonger(item: string, bytes: number): boolean {
@@ -26,18 +24,12 @@ export function isLonger(item: string, bytes: number): boolean {
  * What is wrong with one entry of a batch, naming the limit; undefined if nothing is. A lone surrogate is refused, since
  * encoding to UTF-8 would merge it with other ones.
  */
-export function itemFault(
-  item: unknown,
-  rule: ItemRule,
-  { maxItemBytes, wellFormed = false }: Omit<BatchLimits, 'maxItems'>,
-): string | undefined {
-  if (typeof item !== 'string') return 'must be a string';
-  if (rule === 'url') return undefined;
-  if (isLonger(item, maxItemBytes)) {
-    return `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(item)}`;
+export function entryFault(entry: unknown, entries: Entries, maxItemBytes: number): string | undefined {
+  if (typeof entry !== 'string') return 'must be a string';
+  if (entries === 'urls') return undefined;
+  if (isLonger(entry, maxItemBytes)) {
+    return `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(entry)}`;
   }
-  if (item.length === 0) return 'must not be empty';
-  return wellFormed || item.isWellFormed()
-    ? undefined
-    : 'must be well-formed Unicode, without lone surrogates';
+  if (entry.length === 0) return 'must not be empty';
+  return entry.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { lineBlocks, maxLineBytes, type ItemLimits, type LineBlock } from './line-blocks.js';
-import { LineInput, type LineFormat } from './line-input.js';
+import { lineBlocks, type ItemLimits, type LineBlock } from './line-blocks.js';
+import { maxLineBytes, type LineFormat } from './line-format.js';
+import { LineInput } from './line-input.js';
 
 const LIMITS = {
-  rule: 'item',
+  entries: 'items',
   maxItemBytes: 100,
   maxLineBytes: 602,
   maxStreamBytes: 1e9,
@@ -101,7 +102,7 @@ describe('lineBlocks', () => {
   describe('of URLs, a line that is too long', () => {
     const urlLimits = (format: LineFormat): ItemLimits => ({
       ...LIMITS,
-      rule: 'url',
+      entries: 'urls',
       maxLineBytes: maxLineBytes(format, LIMITS.maxItemBytes),
       cutTo: LIMITS.maxItemBytes,
     });

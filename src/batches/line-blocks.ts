@@ -1,8 +1,9 @@
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
-import { itemFault, type BatchLimits, type ItemRule } from './limits.js';
-import type { LineFormat, LineInput, LineLimits } from './line-input.js';
+import { entryFault, type Entries } from './limits.js';
+import { BYTE_ORDER_MARK, type LineFormat } from './line-format.js';
+import type { LineInput, LineLimits } from './line-input.js';
 
 /** Lines of the input that go to the store in one call. Fixed, because operation ids go by the first line's number. */
 export const BLOCK_LINES = 1_000;
@@ -24,19 +25,10 @@ export interface LineFault {
   readonly problem: ProblemError;
 }
 
-export interface ItemLimits extends LineLimits, Omit<BatchLimits, 'maxItems'> {
-  readonly rule: ItemRule;
-}
-
-/** At the start of a text it says that the text is UTF-8, and is no part of it; editors put it there unasked. */
-const BYTE_ORDER_MARK = '\ufeff';
-
-/**
- * Bytes a line may have on the wire: JSON writes a byte in up to six (`\u0041`), between two quotes; a line of text may
- * have a CR behind it, the first one a byte order mark before it.
- */
-export function maxLineBytes(format: LineFormat, maxItemBytes: number): number {
-  return format === 'ndjson' ? maxItemBytes * 6 + 2 : maxItemBytes + 1 + Buffer.byteLength(BYTE_ORDER_MARK);
+export interface ItemLimits extends LineLimits {
+  readonly entries: Entries;
+  /** UTF-8 bytes. */
+  readonly maxItemBytes: number;
 }
 
 /** A streamed body in blocks. Never throws: a fault is the last block's. */
@@ -115,7 +107,8 @@ function readLines(
   for (let i = 0; i < lines.length; i++) {
     const value = values[i];
     if (format === 'text' && value === '') continue;
-    const fault = value === undefined ? 'must be a JSON string' : itemFault(value, limits.rule, limits);
+    const fault =
+      value === undefined ? 'must be a JSON string' : entryFault(value, limits.entries, limits.maxItemBytes);
     if (fault !== undefined) {
       const problem = new ProblemError('VALIDATION_FAILED', `${fault}; it is ${show(lines[i])}`);
       return atLine(from + i, problem);

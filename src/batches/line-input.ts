@@ -1,12 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
 import { StreamedBody, type StreamLimits } from '../http/streamed-body.js';
-import type { Slot } from '../overload/slot.js';
+import type { Permit } from '../request/permit.js';
+import type { LineFormat } from './line-format.js';
 import { decodeLines, tooLong, type LengthLimits, type Lines } from './lines.js';
 import { LongLine } from './long-line.js';
-
-/** `ndjson`: a JSON string a line. `text`: a line an item, LF or CRLF. */
-export type LineFormat = 'ndjson' | 'text';
 
 export type LineLimits = StreamLimits & LengthLimits;
 
@@ -15,9 +13,9 @@ export class LineInput extends StreamedBody {
   constructor(
     payload: IncomingMessage,
     readonly format: LineFormat,
-    slot?: Slot,
+    permit?: Permit,
   ) {
-    super(payload, slot);
+    super(payload, permit);
   }
 
   /** The lines in the runs they arrive in. Does not throw: a fault is the last run's. Read it once. */

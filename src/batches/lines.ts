@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ProblemError } from '../errors/problem.js';
 import { isLonger } from './limits.js';
-import type { LineFormat } from './line-input.js';
+import type { LineFormat } from './line-format.js';
 import { LongLine } from './long-line.js';
 
 export interface LengthLimits {

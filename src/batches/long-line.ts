@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LineFormat } from './line-input.js';
+import type { LineFormat } from './line-format.js';
 
 /**
  * What is kept of a line that is longer than a line may be, while the rest of it is skipped. It stands for an item that is

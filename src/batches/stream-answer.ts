@@ -1,10 +1,9 @@
 import type { ProblemError } from '../errors/problem.js';
-import { toProblem } from '../errors/to-problem.js';
+import { toProblem } from '../http/to-problem.js';
 import { turn } from '../event-loop/turn.js';
 import { discard } from '../http/discard.js';
-import type { Calls } from '../idempotency/operations.js';
-import type { BatchResult, BatchTask, Counts, StreamAnswer } from './batch.js';
-import { atLine, lineBlocks, type ItemLimits, type LineFault } from './line-blocks.js';
+import type { BatchResult, Counts } from './batch.js';
+import { atLine, lineBlocks, type ItemLimits, type LineBlock, type LineFault } from './line-blocks.js';
 import type { LineInput } from './line-input.js';
 
 /** One step of a stream: at most one line of the answer. */
@@ -15,7 +14,9 @@ export interface StreamEvent {
   readonly refusal?: ProblemError;
 }
 
-export interface StreamOptions extends StreamAnswer {
+export interface StreamOptions {
+  readonly requestId: string;
+  readonly lastLineOnly: boolean;
   readonly limits: ItemLimits;
   /** Told of the error that ended the stream early. */
   readonly onProblem: (problem: ProblemError) => void;
@@ -25,13 +26,12 @@ export interface StreamOptions extends StreamAnswer {
  * Runs a stream block by block, one at a time: the next block is read when this event has been taken, which is the
  * back-pressure. The lines before a bad one keep their answers. Never throws.
  */
-export async function* streamEvents<C>(
+export async function* streamEvents(
   input: LineInput,
-  calls: Calls<C>,
-  task: BatchTask<C>,
+  run: (block: LineBlock) => Promise<BatchResult>,
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const totals: Record<string, number> = { ...task.noCounts() };
+  const totals: Record<string, number> = {};
   let done = false;
   const ended = ({ line, problem }: LineFault): StreamEvent => {
     if (!done) return { refusal: problem };
@@ -44,7 +44,7 @@ export async function* streamEvents<C>(
       if (turn.isSpent()) await turn.next();
       let result: BatchResult;
       try {
-        result = await task.run(block.items, calls.block(block.from, block.items));
+        result = await run(block);
       } catch (error) {
         yield ended(atLine(block.from, toProblem(error)));
         return;
@@ -56,6 +56,15 @@ export async function* streamEvents<C>(
     }
     if (block.fault) {
       yield ended(block.fault);
+      return;
+    }
+  }
+  // An empty stream is an empty batch: refused as that would be, and counted.
+  if (!done) {
+    try {
+      addTo(totals, (await run({ from: 1, items: [] })).counts);
+    } catch (error) {
+      yield ended(atLine(1, toProblem(error)));
       return;
     }
   }

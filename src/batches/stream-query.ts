@@ -1,15 +1,15 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Request } from '../http/request.js';
-import { validateShallow } from '../validation/shallow.pipe.js';
-import { StreamQueryDto } from './batch.dto.js';
-import type { StreamAnswer } from './batch.js';
+import { show } from '../errors/show.js';
+import { invalid } from '../errors/problem.js';
+import { jsonObject } from '../validation/json-object.js';
 
-const NO_LIMITS = { maxItems: 0, maxItemBytes: 0 };
+const ALLOWED = new Set(['results']);
 
-/** Parameter of a batch route: how to answer if the body is a stream (`?results=none`). */
-export const Answer = createParamDecorator((_: unknown, context: ExecutionContext): StreamAnswer => {
-  const request = context.switchToHttp().getRequest<Request>();
-  const { results } = validateShallow(StreamQueryDto, request.query, NO_LIMITS);
-  const confirmCaller = (): Promise<void> => request.server.confirmCaller(request);
-  return { requestId: request.id, lastLineOnly: results === 'none', confirmCaller };
-});
+/**
+ * Whether a query asks for a stream's last line only (`?results=none`), as clients do that send everything before they read.
+ * Throws VALIDATION_FAILED.
+ */
+export function isLastLineOnly(query: unknown): boolean {
+  const { results } = jsonObject(query, ALLOWED);
+  if (results === undefined || results === 'none') return results === 'none';
+  throw invalid('#/results', `results must be "none" or absent, not ${show(results)}`);
+}

@@ -1,4 +1,4 @@
-import type { BatchResult, Counts } from './batch.js';
+import type { BatchResult } from './batch.js';
 
 /** What one byte of the store's answer means. */
 export interface Verdict {
@@ -14,11 +14,6 @@ export type Verdicts = readonly Verdict[];
 /** Verdicts that are answered by their names. */
 export function named(...names: string[]): Verdicts {
   return names.map((name) => ({ name, result: name }));
-}
-
-/** The counts of no items. */
-export function noCounts(verdicts: Verdicts): Counts {
-  return tally(new Uint8Array(), verdicts).counts;
 }
 
 /** The store's bytes as results and counts; verdicts that nobody got are counted as 0. */

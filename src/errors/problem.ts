@@ -1,4 +1,4 @@
-import { catalogued, type ErrorCode } from './catalogue.js';
+import { errorEntry, type ErrorCode } from './error-codes.js';
 
 /** What is wrong with one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
@@ -44,11 +44,11 @@ export class ProblemError extends Error {
   }
 
   get httpStatus(): number {
-    return catalogued(this.code).status;
+    return errorEntry(this.code).status;
   }
 
   body(requestId: string): ProblemBody {
-    const { status, title } = catalogued(this.code);
+    const { status, title } = errorEntry(this.code);
     return {
       type: 'about:blank',
       title,

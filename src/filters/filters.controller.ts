@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Caller } from '../auth/caller.js';
-import type { Principal } from '../auth/principal.js';
+import { Caller } from '../request/caller.js';
+import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
-import type { Reply } from '../http/request.js';
+import type { Reply } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
 import { RequestOperation } from '../idempotency/operations.js';
 import { Documented, MutatingRoute } from '../openapi/decorators.js';

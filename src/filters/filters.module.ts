@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { FilterCatalogue } from './filter-catalogue.js';
+import { FilterLifecycle } from './filter-lifecycle.js';
 import { FiltersController, PlanController } from './filters.controller.js';
 import { FiltersService } from './filters.service.js';
 import { ItemsController } from './items.controller.js';
@@ -10,7 +10,7 @@ import { OpenFilters } from './open-filters.js';
 /** Standard and counting filters, and the parts of them that visited sets are built on. */
 @Module({
   controllers: [FiltersController, PlanController, ItemsController],
-  providers: [FilterCatalogue, FiltersService, ItemsService, Membership, OpenFilters],
-  exports: [FilterCatalogue, Membership, OpenFilters],
+  providers: [FilterLifecycle, FiltersService, ItemsService, Membership, OpenFilters],
+  exports: [FilterLifecycle, Membership, OpenFilters],
 })
 export class FiltersModule {}

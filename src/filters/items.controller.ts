@@ -1,12 +1,11 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { BatchAnswers } from '../batches/batch-answers.js';
-import { ItemsDto, ItemsPipe } from '../batches/batch.dto.js';
-import type { ItemBatch, StreamAnswer } from '../batches/batch.js';
-import { Answer } from '../batches/stream-query.js';
-import { Mutation, Reading } from '../idempotency/decorators.js';
-import { ReadDeadline, RequestOperation } from '../idempotency/operations.js';
+import type { Keys } from '#bloom';
+import type { Operation } from '#store';
+import { ItemsDto } from '../batches/batch.dto.js';
+import { BatchRunner } from '../batches/batch-runner.js';
 import { BatchRoute } from '../openapi/decorators.js';
+import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { ItemsService } from './items.service.js';
 import { BooleansView, CountsView, RemovalsView } from './items.view.js';
@@ -15,13 +14,15 @@ import { BooleansView, CountsView, RemovalsView } from './items.view.js';
 @Controller('v1/filters/:name/items')
 export class ItemsController {
   constructor(
+    private readonly batches: BatchRunner,
     private readonly items: ItemsService,
-    private readonly answers: BatchAnswers,
   ) {}
 
   @Post('add')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'add',
+    entries: 'items',
     access: 'write',
     summary: 'Add items: true = was new',
     mutates: true,
@@ -29,18 +30,19 @@ export class ItemsController {
     answer: BooleansView,
     codes: ['FILTER_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
   })
-  add(
-    @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: ItemBatch,
-    @Mutation() operation: RequestOperation,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, operation, this.items.add(name), answer);
+  add(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.mutate(
+      request,
+      (items: Keys, operation: Operation) => this.items.add(name, items, operation),
+      () => this.items.open(name),
+    );
   }
 
   @Post('check')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'check',
+    entries: 'items',
     access: 'read',
     summary: 'Check items: true = probably present, false = surely absent',
     mutates: false,
@@ -48,18 +50,19 @@ export class ItemsController {
     answer: BooleansView,
     codes: ['FILTER_NOT_FOUND'],
   })
-  check(
-    @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: ItemBatch,
-    @Reading() deadline: ReadDeadline,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, deadline, this.items.check(name), answer);
+  check(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.read(
+      request,
+      (items: Keys, deadline) => this.items.check(name, items, deadline),
+      () => this.items.open(name),
+    );
   }
 
   @Post('remove')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'remove',
+    entries: 'items',
     access: 'write',
     summary: 'Remove items (counting filters)',
     mutates: true,
@@ -67,18 +70,19 @@ export class ItemsController {
     answer: RemovalsView,
     codes: ['FILTER_NOT_FOUND', 'REMOVAL_UNSUPPORTED', 'STORE_FULL'],
   })
-  remove(
-    @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: ItemBatch,
-    @Mutation() operation: RequestOperation,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, operation, this.items.remove(name), answer);
+  remove(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.mutate(
+      request,
+      (items: Keys, operation: Operation) => this.items.remove(name, items, operation),
+      () => this.items.openCounting(name),
+    );
   }
 
   @Post('count')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'count',
+    entries: 'items',
     access: 'read',
     summary: 'Estimate how often items were added (counting filters); 15 = 15 or more',
     mutates: false,
@@ -86,12 +90,11 @@ export class ItemsController {
     answer: CountsView,
     codes: ['FILTER_NOT_FOUND', 'REMOVAL_UNSUPPORTED'],
   })
-  count(
-    @Param('name', NamePipe) name: string,
-    @Body(ItemsPipe) batch: ItemBatch,
-    @Reading() deadline: ReadDeadline,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, deadline, this.items.count(name), answer);
+  count(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.read(
+      request,
+      (items: Keys, deadline) => this.items.count(name, items, deadline),
+      () => this.items.openCounting(name),
+    );
   }
 }

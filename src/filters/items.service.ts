@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Keys, PackedKeys } from '#bloom';
+import type { Keys } from '#bloom';
 import type { Filter, Operation } from '#store';
-import type { BatchTask } from '../batches/batch.js';
-import { named, noCounts, tally, type Verdicts } from '../batches/tally.js';
+import type { BatchResult } from '../batches/batch.js';
+import { named, tally, type Verdicts } from '../batches/tally.js';
 import { ProblemError } from '../errors/problem.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
@@ -22,7 +22,7 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   result: n,
 }));
 
-/** What the routes `items/*` do with a batch. */
+/** What the routes `items/*` do, with a batch or with a block of one. Throws what the port throws, and FILTER_NOT_FOUND. */
 @Injectable()
 export class ItemsService {
   constructor(
@@ -30,59 +30,41 @@ export class ItemsService {
     private readonly membership: Membership,
   ) {}
 
-  add(name: string): BatchTask<Operation, PackedKeys> {
-    return this.task('add', name, ADD, (filter, items, operation) =>
-      this.membership.add(filter, items, operation),
+  open(name: string): Promise<Filter> {
+    return this.filters.open(name, 'filter');
+  }
+
+  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  async openCounting(name: string): Promise<Filter> {
+    return counting(await this.open(name));
+  }
+
+  add(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'filter', async (filter) =>
+      tally(await this.membership.add(filter, items, operation), ADD),
     );
   }
 
-  check(name: string): BatchTask<number, PackedKeys> {
-    return this.task('check', name, CHECK, (filter, items, deadline) =>
-      this.membership.check(filter, items, deadline),
+  check(name: string, items: Keys, deadline: number): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'filter', async (filter) =>
+      tally(await this.membership.check(filter, items, deadline), CHECK),
     );
   }
 
-  remove(name: string): BatchTask<Operation, PackedKeys> {
-    return this.countingTask('remove', name, REMOVE, (filter, items, operation) =>
-      this.membership.remove(filter, items, operation),
+  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  remove(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'filter', async (filter) =>
+      tally(await this.membership.remove(counting(filter), items, operation), REMOVE),
     );
   }
 
-  count(name: string): BatchTask<number, PackedKeys> {
-    return this.countingTask('count', name, COUNT, (filter, items, deadline) =>
-      this.membership.count(filter, items, deadline),
+  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  count(name: string, items: Keys, deadline: number): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'filter', async (filter) =>
+      tally(await this.membership.count(counting(filter), items, deadline), COUNT),
     );
-  }
-
-  private task<C>(verb: string, name: string, verdicts: Verdicts, act: Act<C>): BatchTask<C, PackedKeys> {
-    return {
-      verb,
-      rule: 'item',
-      noCounts: () => noCounts(verdicts),
-      admit: () => this.filters.open(name, 'filter'),
-      run: async (items, call) => {
-        const bytes = await this.filters.on(name, 'filter', (filter) => act(filter, items, call));
-        return tally(bytes, verdicts);
-      },
-      json: ({ results }) => ({ results }),
-    };
-  }
-
-  /** A task that only a counting filter can do. */
-  private countingTask<C>(
-    verb: string,
-    name: string,
-    verdicts: Verdicts,
-    act: Act<C>,
-  ): BatchTask<C, PackedKeys> {
-    return {
-      ...this.task(verb, name, verdicts, (filter, items, call: C) => act(counting(filter), items, call)),
-      admit: async () => counting(await this.filters.open(name, 'filter')),
-    };
   }
 }
-
-type Act<C> = (filter: Filter, items: Keys, call: C) => Promise<Uint8Array>;
 
 function counting(filter: Filter): Filter {
   if (filter.type === 'counting') return filter;

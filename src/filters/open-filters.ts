@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { StaleFilterError, StoreError, type Filter, type FilterKind } from '#store';
+import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
@@ -22,7 +23,7 @@ export class OpenFilters {
    * `action` on the current generation. When the filter turns out to have a new one, nothing was changed, and the action
    * is done again on that: positions and URL keys belong to a generation, so it has to compute them itself.
    */
-  async on<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
+  async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const filter = await this.open(name, kind, attempt > 1);
       try {
@@ -41,11 +42,4 @@ export function inWordsOf(kind: FilterKind, name: string, error: unknown): unkno
     return new ProblemError('STORE_DATA_LOST', `the store has lost data of "${name}"`, { cause: error });
   }
   return error.code === 'FILTER_NOT_FOUND' ? notFound(kind, name) : error;
-}
-
-/** FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, by the kind asked for. */
-export function notFound(kind: FilterKind, name: string): ProblemError {
-  return kind === 'visited-set'
-    ? new ProblemError('VISITED_SET_NOT_FOUND', `there is no visited set "${name}"`)
-    : new ProblemError('FILTER_NOT_FOUND', `there is no filter "${name}"`);
 }

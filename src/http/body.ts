@@ -1,58 +1,75 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
-import { LineInput, type LineFormat } from '../batches/line-input.js';
-import { PackedItems } from '../batches/packed-items.js';
-import type { Config } from '../config.js';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
-import { slotOf } from '../overload/slots.js';
+import { contextOf } from '../request/context.js';
+import type { Permit } from '../request/permit.js';
+import type { Request } from '../request/request.js';
 import { discard } from './discard.js';
 import { parseJson } from './json.js';
-import type { Request } from './request.js';
 import { StreamedBody } from './streamed-body.js';
 import { utf8ErrorAt } from './utf8-error.js';
 import { readWhole } from './whole-body.js';
 
-const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
-  ['application/x-ndjson', 'ndjson'],
-  ['text/plain', 'text'],
-]);
+/** A kind of streamed body, by the routes that take it. */
+export interface StreamedKind {
+  readonly mediaTypes: readonly string[];
+  readonly isTakenBy: (route: FastifyContextConfig) => boolean;
+  readonly open: (payload: IncomingMessage, mediaType: string, permit: Permit | undefined) => StreamedBody;
+}
 
-/** Replaces Fastify's parsers: JSON is read whole, with its bytes kept for the fingerprint; lines are handed on unread. */
-export function useBodyParsers(server: FastifyInstance, config: Config): void {
-  server.decorateRequest('rawBody', undefined);
+export interface BodyReaders {
+  readonly streamed: readonly StreamedKind[];
+  /** A JSON body in a form that spares its parsing; undefined: it is to be parsed. */
+  readonly unparsed: (
+    raw: Buffer,
+    route: FastifyContextConfig,
+    parse: () => Promise<unknown>,
+  ) => object | undefined;
+}
+
+/** Media types of an export file; what it is, it says itself. */
+export const EXPORT_TYPES = ['application/vnd.unseen.filter', 'application/octet-stream'] as const;
+
+const EXPORTS: StreamedKind = {
+  mediaTypes: EXPORT_TYPES,
+  isTakenBy: ({ takesExports = false }) => takesExports,
+  open: (payload, _, permit) => new StreamedBody(payload, permit),
+};
+
+/** Replaces Fastify's parsers: JSON is read whole, with its bytes kept for the fingerprint; streams are handed on unread. */
+export function useBodyParsers(
+  server: FastifyInstance,
+  config: Pick<Config, 'maxBatchItems' | 'maxBodyBytes' | 'requestTimeoutMs'>,
+  { streamed, unparsed }: BodyReaders,
+): void {
   server.removeAllContentTypeParsers();
+  const { maxBodyBytes: maxBytes, requestTimeoutMs: timeoutMs } = config;
   const mostParts = PARTS_AN_ITEM * config.maxBatchItems + OTHER_PARTS;
   server.addContentTypeParser('application/json', async (request: Request, payload: IncomingMessage) => {
     refuseEncoded(request, payload);
-    const raw = await readWhole(payload, {
-      maxBytes: config.maxBodyBytes,
-      timeoutMs: config.requestTimeoutMs,
-      slot: slotOf(request.raw),
-    });
-    request.rawBody = raw;
+    const context = contextOf(request.raw);
+    const raw = await readWhole(payload, { maxBytes, timeoutMs, permit: context.permit });
+    context.rawBody = raw;
     if (raw.length === 0) return undefined;
     if (raw.length > PORTION && turn.isSpent()) await turn.next();
-    assertUtf8(raw);
+    if (!isUtf8(raw)) throw notUtf8(raw);
     const parse = () => parseJson(raw, mostParts);
-    return (request.routeOptions.config.streams && PackedItems.of(raw, parse)) || parse();
+    return unparsed(raw, request.routeOptions.config, parse) ?? parse();
   });
-  for (const [mediaType, format] of LINE_FORMATS) {
-    server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
-      refuseEncoded(request, payload);
-      if (request.routeOptions.config.streams) return new LineInput(payload, format, slotOf(request.raw));
-      const taken = request.routeOptions.config.takesExports ? EXPORT_TYPES[0] : 'application/json';
-      throw unsupported(payload, `this route takes ${taken} only, not ${mediaType}`);
-    });
-  }
-  for (const mediaType of EXPORT_TYPES) {
-    server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
-      refuseEncoded(request, payload);
-      if (request.routeOptions.config.takesExports) return new StreamedBody(payload, slotOf(request.raw));
-      throw unsupported(payload, `this route does not take ${mediaType}`);
-    });
+  for (const kind of [...streamed, EXPORTS]) {
+    for (const mediaType of kind.mediaTypes) {
+      server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
+        refuseEncoded(request, payload);
+        const { config: route } = request.routeOptions;
+        if (kind.isTakenBy(route)) return kind.open(payload, mediaType, contextOf(request.raw).permit);
+        const taken = route.takesExports ? EXPORT_TYPES[0] : 'application/json';
+        throw unsupported(payload, `this route takes ${taken} only, not ${mediaType}`);
+      });
+    }
   }
 }
 
@@ -61,9 +78,6 @@ const PARTS_AN_ITEM = 4;
 const OTHER_PARTS = 1_000;
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
-
-/** Media types of an export file; what it is, it says itself. */
-export const EXPORT_TYPES = ['application/vnd.unseen.filter', 'application/octet-stream'] as const;
 
 /** Compressed bodies, and those that say they are not UTF-8: read as it they might be other items. */
 function refuseEncoded({ headers }: Request, payload: IncomingMessage): void {
@@ -89,7 +103,6 @@ function unsupported(payload: IncomingMessage, detail: string): ProblemError {
   return new ProblemError('UNSUPPORTED_MEDIA_TYPE', detail);
 }
 
-function assertUtf8(raw: Buffer): void {
-  if (isUtf8(raw)) return;
-  throw new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);
+function notUtf8(raw: Buffer): ProblemError {
+  return new ProblemError('VALIDATION_FAILED', `the body is not valid UTF-8 at byte ${utf8ErrorAt(raw)}`);
 }

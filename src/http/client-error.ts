@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { toProblem } from '../errors/to-problem.js';
+import { toProblem } from './to-problem.js';
 import { connectionOf } from './connection.js';
 import { LINGER_MS } from './discard.js';
 import { nextRequestId } from './request-id.js';

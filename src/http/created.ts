@@ -1,4 +1,4 @@
-import type { Reply } from './request.js';
+import type { Reply } from '../request/request.js';
 
 /** Answers a creation: 201 and where it is, or 200 if the same was there already. */
 export function answerCreated<T extends { name: string }>(

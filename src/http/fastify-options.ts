@@ -1,7 +1,7 @@
 import { LogController, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
-import type { Reply, Request } from './request.js';
+import type { Reply, Request } from '../request/request.js';
 import { nextRequestId } from './request-id.js';
 import type { Headers } from './security-headers.js';
 

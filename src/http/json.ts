@@ -3,7 +3,6 @@ import { ProblemError } from '../errors/problem.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 import { jsonErrorAt } from './json-error.js';
 import { hasTooManyParts } from './json-parts.js';
-import { noteWellFormed } from './well-formed.js';
 
 /**
  * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. A step that
@@ -28,7 +27,6 @@ export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown
       `the body is not valid JSON at character ${await errorAt(text)}`,
     );
   }
-  if (typeof body === 'object' && body !== null && !hasUnicodeEscape(text)) noteWellFormed(body);
   return body;
 }
 
@@ -49,9 +47,4 @@ function valueOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** In texts without a backslash, as most are, looking for one is much faster; in texts of backslashes the expression is. */
-function hasUnicodeEscape(text: string): boolean {
-  return text.includes('\\') && /\\u/.test(text);
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { StartRules } from '../auth/start-rules.js';
-import type { Config } from '../config.js';
+import { OriginGuard } from './origin-guard.js';
+import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
-import type { Lifecycle } from '../health/lifecycle.js';
+import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { requireOneHost } from './one-host.js';
-import { routePattern } from './request.js';
+import { routePattern } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 interface Watchers {
@@ -23,11 +23,11 @@ export function useRequestHooks(
   server: FastifyInstance,
   { config, headers, logger, lifecycle, metrics }: Watchers,
 ): void {
-  const rules = new StartRules(config);
+  const guard = new OriginGuard(config);
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     requireOneHost(request.raw);
-    rules.check(request.headers, request.routeOptions.config.probe);
+    guard.check(request.headers, request.routeOptions.config.probe);
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
       if (!request.routeOptions.config.probe)

@@ -1,6 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { Config } from '../config.js';
-import type { Gate } from '../overload/gate.js';
+import type { Config } from '../config/config.js';
 import { ConnectionLimit } from './connection-limit.js';
 import { discard, lingerAtEnd } from './discard.js';
 import { onEveryRequest } from './every-request.js';
@@ -10,6 +9,11 @@ const CHECK_MS = 1_000;
 /** How long a connection may be idle between requests: longer than load balancers keep theirs. */
 const KEEP_ALIVE_MS = 72_000;
 
+/** Lets requests of a server through to a handler, or answers them itself. */
+interface Gatekeeper {
+  guard(server: Server, handle: RequestListener): void;
+}
+
 type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConnections'>;
 
 /**
@@ -18,7 +22,11 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConne
  * `streamIdleMs`. It is also cut off if it has the answer and goes on sending a body that nobody reads: a refused one, or
  * that of a GET.
  */
-export function createHttpServer(handle: RequestListener, gate: Gate, config: ServerConfig): Server {
+export function createHttpServer(
+  handle: RequestListener,
+  gatekeeper: Gatekeeper,
+  config: ServerConfig,
+): Server {
   const server = createServer({
     headersTimeout: config.requestTimeoutMs,
     requestTimeout: 0,
@@ -32,7 +40,7 @@ export function createHttpServer(handle: RequestListener, gate: Gate, config: Se
   const limit = new ConnectionLimit(config.maxConnections);
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
-  gate.guard(server, handle);
+  gatekeeper.guard(server, handle);
   return server;
 }
 

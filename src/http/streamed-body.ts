@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as startTimer } from 'node:timers';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
-import type { Slot } from '../overload/slot.js';
+import type { Permit } from '../request/permit.js';
 
 export interface StreamLimits {
   readonly maxStreamBytes: number;
@@ -31,17 +31,17 @@ export class StreamedBody {
 
   constructor(
     readonly payload: IncomingMessage,
-    private readonly slot?: Slot,
+    private readonly permit?: Permit,
   ) {}
 
-  /** Keeps the request's slot while a part of the body is worked on, also when the sender is gone. */
+  /** Keeps the request's place while a part of the body is worked on, also when the sender is gone. */
   during<T>(work: () => Promise<T>): Promise<T> {
-    return this.slot ? this.slot.during(work) : work();
+    return this.permit ? this.permit.during(work) : work();
   }
 
   /** Says how many bytes of the body are in memory, for the bytes in flight. */
   holds(bytes: number): void {
-    this.excess = this.slot?.hold(bytes);
+    this.excess = this.permit?.hold(bytes);
   }
 
   /**

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
-import type { Slot } from '../overload/slot.js';
+import type { Permit } from '../request/permit.js';
 import { discard } from './discard.js';
 
 export interface WholeBodyOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
   /** Where the bytes are counted as they come. */
-  readonly slot: Slot | undefined;
+  readonly permit: Permit | undefined;
 }
 
 /** For how long a body is waited for with the request's place held: bodies come within milliseconds of their heads. */
@@ -18,7 +18,7 @@ const PROMPT_MS = 250;
  * timeout, and Node's would cut long streams off as well.
  */
 export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
-  const { maxBytes, timeoutMs, slot } = options;
+  const { maxBytes, timeoutMs, permit } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -33,12 +33,12 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      const problem = bytes > maxBytes ? tooLarge(maxBytes) : slot?.cover(bytes);
+      const problem = bytes > maxBytes ? tooLarge(maxBytes) : permit?.cover(bytes);
       if (problem) refuse(problem);
       else chunks.push(chunk);
     };
     const onEnd = (): void => {
-      const problem = slot?.unpark();
+      const problem = permit?.unpark();
       if (problem) {
         refuse(problem);
         return;
@@ -52,7 +52,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
       timeoutMs <= PROMPT_MS
         ? setTimeout(late, timeoutMs)
         : setTimeout(() => {
-            slot?.park();
+            permit?.park();
             timer = setTimeout(late, timeoutMs - PROMPT_MS);
           }, PROMPT_MS);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
-import { routePattern, type Request } from '../http/request.js';
+import { contextOf } from '../request/context.js';
+import { routePattern, type Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
 /**
@@ -33,10 +34,16 @@ export class RequestOperation implements Calls<Operation> {
   ) {}
 
   /** Throws VALIDATION_FAILED for a malformed key, IDEMPOTENCY_KEY_REUSED for a made id of another request. */
-  static of(request: Request, timeoutMs: number): RequestOperation {
+  static of(request: Request): RequestOperation {
+    const context = contextOf(request.raw);
+    const operation = RequestOperation.read(request, context.rawBody ?? '', request.server.requestTimeoutMs);
+    context.operationId = operation.id;
+    return operation;
+  }
+
+  private static read(request: Request, body: string | Buffer, timeoutMs: number): RequestOperation {
     const key = request.headers['idempotency-key'];
     const route = routeOf(request);
-    const body = request.rawBody ?? '';
     if (key === undefined) return RequestOperation.make(route, body, timeoutMs);
     if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) {
       throw new ProblemError(
@@ -97,12 +104,13 @@ export class ReadDeadline implements Calls<number> {
   }
 }
 
-/** The request's operation id, made if need be, for error answers. Undefined if the given key is not valid. */
+/** The id that a request's operation has or would have had; undefined if the key that came is none. */
 export function operationIdOf(request: Request): string | undefined {
-  if (request.operationId !== undefined) return request.operationId;
+  const { operationId, rawBody = '' } = contextOf(request.raw);
+  if (operationId !== undefined) return operationId;
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
-  return makeId(checksumOf(routeOf(request), request.rawBody ?? ''), Date.now());
+  return makeId(checksumOf(routeOf(request), rawBody), Date.now());
 }
 
 /** Method, pattern and name: one spelling for every escaping of the path, and without the query. */

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import { loggedError } from './logged-error.js';
 
 /** Members that may carry credentials, wherever an error or a request is logged. */

@@ -1,9 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Counts } from '../batches/batch.js';
-import type { ErrorCode } from '../errors/catalogue.js';
-import { InFlight } from '../overload/in-flight.js';
-import { registerOverloadGauges } from '../overload/overload-gauges.js';
+import type { ErrorCode } from '../errors/error-codes.js';
 import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
 
@@ -13,7 +10,8 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 /** What the service counts about itself, in Prometheus' text format. One registry an application, not a process. */
 @Injectable()
 export class Metrics {
-  private readonly registry = new Registry();
+  /** Other rooms register what they measure of themselves. */
+  readonly registry = new Registry();
   private readonly requests = new Counter({
     name: 'unseen_http_requests_total',
     help: 'Answered requests',
@@ -46,12 +44,8 @@ export class Metrics {
   });
   private readonly filters: FilterGauges;
 
-  constructor(
-    @Inject(Store) private readonly store: Store,
-    inFlight: InFlight,
-  ) {
+  constructor(@Inject(Store) private readonly store: Store) {
     collectDefaultMetrics({ register: this.registry });
-    registerOverloadGauges(inFlight, this.registry);
     this.filters = new FilterGauges(store, this.registry);
   }
 
@@ -60,7 +54,7 @@ export class Metrics {
     this.durations.observe({ method, route }, seconds);
   }
 
-  countItems(verb: string, counts: Counts): void {
+  countItems(verb: string, counts: Readonly<Record<string, number>>): void {
     for (const [verdict, count] of Object.entries(counts)) this.items.inc({ verb, verdict }, count);
   }
 

@@ -2,8 +2,9 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig } from 'fastify';
 import { ApiBody, ApiExtension, ApiHeader, ApiOkResponse, ApiOperation, ApiQuery } from '@nestjs/swagger';
-import type { Access } from '../auth/scope.js';
-import type { ErrorCode } from '../errors/catalogue.js';
+import type { Access } from '../request/scope.js';
+import type { ErrorCode } from '../errors/error-codes.js';
+import type { BatchConfig } from '../request/request.js';
 
 /** Read by document.ts and not shown. */
 export const X_CODES = 'x-unseen-codes';
@@ -26,7 +27,7 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
 }
 
 /** What a route takes and does, as the server has to know before its handler runs. */
-type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'streams' | 'takesExports' | 'exports' | 'probe'>;
+type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
 
 /** The only place that sets a route's configuration, because a second RouteConfig takes the place of the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
@@ -60,14 +61,15 @@ export function MutatingRoute(doc: RouteDoc, takes: Omit<RouteKind, 'mutates'> =
   return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...takes }));
 }
 
-interface BatchDoc extends RouteDoc {
+interface BatchDoc extends RouteDoc, BatchConfig {
   readonly mutates: boolean;
   readonly body: Type<object>;
   readonly answer: Type<object>;
 }
 
 /** A route that takes a batch as JSON or as a stream of lines. */
-export function BatchRoute({ mutates, body, answer, ...doc }: BatchDoc): MethodDecorator {
+export function BatchRoute({ verb, entries, mutates, body, answer, ...doc }: BatchDoc): MethodDecorator {
+  const batch = { verb, entries };
   const codes: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...(doc.codes ?? [])];
   return applyDecorators(
     ApiBody({ type: body }),
@@ -79,8 +81,6 @@ export function BatchRoute({ mutates, body, answer, ...doc }: BatchDoc): MethodD
       description: 'Streams: answer the last line only, for clients that send everything before they read',
     }),
     ApiExtension(X_STREAMS, true),
-    mutates
-      ? MutatingRoute({ ...doc, codes }, { streams: true })
-      : route({ ...doc, codes }, { streams: true }),
+    mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
   );
 }

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { catalogued, ERROR_CODES, type ErrorCode } from '../errors/catalogue.js';
-import type { Access } from '../auth/scope.js';
+import { errorEntry, ERROR_CODES, type ErrorCode } from '../errors/error-codes.js';
+import type { Access } from '../request/scope.js';
 import { X_ACCESS, X_CODES, X_STREAMS } from './decorators.js';
 
 type Paths = OpenAPIObject['paths'];
@@ -106,12 +106,12 @@ function addScope(operation: OperationObject, scope: Access | undefined): void {
 function addProblems(operation: OperationObject, codes: ReadonlySet<ErrorCode>): void {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
-    const { status } = catalogued(code);
+    const { status } = errorEntry(code);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   for (const [status, sharing] of byStatus) {
     operation.responses[String(status)] = {
-      description: sharing.map((code) => `\`${code}\`: ${catalogued(code).title}`).join('. '),
+      description: sharing.map((code) => `\`${code}\`: ${errorEntry(code).title}`).join('. '),
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     };
   }

@@ -1,5 +1,5 @@
 import type { Store } from '#store';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import { StoreOpenError } from './store-open-error.js';
 
 /** Opens the store that the settings choose. Throws StoreOpenError. */

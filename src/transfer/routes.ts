@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiCreatedResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
-import type { ErrorCode } from '../errors/catalogue.js';
+import type { ErrorCode } from '../errors/error-codes.js';
 import { EXPORT_TYPES } from '../http/body.js';
 import { Documented, MutatingRoute } from '../openapi/decorators.js';
 

@@ -10,16 +10,17 @@ import {
   type FilterKind,
   type FilterSpec,
 } from '#store';
-import type { Principal } from '../auth/principal.js';
-import { Config } from '../config.js';
-import { ProblemReporter } from '../errors/problem-reporter.js';
+import type { Principal } from '../request/principal.js';
+import { Config } from '../config/config.js';
+import { ProblemReporter } from '../http/problem-reporter.js';
 import { ProblemError } from '../errors/problem.js';
-import { toProblem } from '../errors/to-problem.js';
 import { turn } from '../event-loop/turn.js';
-import { FilterCatalogue, type Described } from '../filters/filter-catalogue.js';
+import { toProblem } from '../http/to-problem.js';
+import { FilterLifecycle, type Described } from '../filters/filter-lifecycle.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { EXPORT_TYPES } from '../http/body.js';
-import type { Request } from '../http/request.js';
+import { contextOf } from '../request/context.js';
+import type { Request } from '../request/request.js';
 import { StreamedBody, streamLimits } from '../http/streamed-body.js';
 import type { RequestOperation } from '../idempotency/operations.js';
 import { Store } from '../store/store.token.js';
@@ -33,7 +34,7 @@ export class TransferService {
   constructor(
     @Inject(Store) private readonly store: Store,
     @Inject(Config) private readonly config: Config,
-    private readonly catalogue: FilterCatalogue,
+    private readonly lifecycle: FilterLifecycle,
     private readonly filters: OpenFilters,
     private readonly reporter: ProblemReporter,
   ) {}
@@ -43,7 +44,7 @@ export class TransferService {
    * the connection is cut, so that nobody takes the rest for the whole.
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
-    const bytes = await this.filters.on(name, kind, (filter) => this.begin(filter));
+    const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter));
     const stream = guarded(bytes, {
       idleMs: this.config.streamIdleMs,
       cutOff: () => request.raw.destroy(),
@@ -64,19 +65,20 @@ export class TransferService {
     caller: Principal,
   ): Promise<Described> {
     const { body } = request;
-    request.auditTarget = name;
+    const context = contextOf(request.raw);
+    context.auditTarget = name;
     if (!(body instanceof StreamedBody)) {
       throw new ProblemError('UNSUPPORTED_MEDIA_TYPE', `send an export as ${EXPORT_TYPES.join(' or ')}`);
     }
     const file = new ExportFileReader(body.chunks(streamLimits(this.config)));
     try {
       const header = await file.header();
-      request.auditTarget = name ?? header.name;
+      context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
       const identity = identified(operation, header, spec);
       const parts = file.parts(header);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
-      const described = await this.catalogue.import(spec, checked, identity, caller);
+      const described = await this.lifecycle.import(spec, checked, identity, caller);
       // An import that was answered before is not read: but who sends it may only listen when all is sent.
       await file.drain();
       return described;

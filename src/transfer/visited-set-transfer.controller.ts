@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller } from '../auth/caller.js';
-import type { Principal } from '../auth/principal.js';
+import { Caller } from '../request/caller.js';
+import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
-import type { Reply, Request } from '../http/request.js';
+import type { Reply, Request } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
 import { RequestOperation } from '../idempotency/operations.js';
 import { NamePipe } from '../validation/name.js';

@@ -37,7 +37,7 @@ export class CrawlQueueService {
   }
 
   private on<T>(name: string, action: (filter: Filter) => Promise<T>): Promise<T> {
-    return this.filters.on(name, 'visited-set', action);
+    return this.filters.withFilter(name, 'visited-set', action);
   }
 }
 

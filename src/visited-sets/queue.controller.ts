@@ -1,11 +1,12 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Mutation } from '../idempotency/decorators.js';
 import { RequestOperation } from '../idempotency/operations.js';
 import { MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
+import { LeaseIdsPipe } from './lease-ids.pipe.js';
 import { LeaseDto, LeaseIdsDto } from './visited-set.dto.js';
 import { AckedView, LeasesView, ReleasedView } from './visited-set.view.js';
 
@@ -37,13 +38,14 @@ export class QueueController {
     summary: 'Take fetched URLs off the queue',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
+  @ApiBody({ type: LeaseIdsDto })
   @ApiOkResponse({ type: AckedView, description: 'One result per id, in order' })
   ack(
     @Param('name', NamePipe) name: string,
-    @Body(ShallowPipe) body: LeaseIdsDto,
+    @Body(LeaseIdsPipe) ids: readonly string[],
     @Mutation() operation: RequestOperation,
   ): Promise<{ results: string[] }> {
-    return this.queue.ack(name, body.ids, operation.whole());
+    return this.queue.ack(name, ids, operation.whole());
   }
 
   @Post('release')
@@ -53,12 +55,13 @@ export class QueueController {
     summary: 'Give leased URLs back at once',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
+  @ApiBody({ type: LeaseIdsDto })
   @ApiOkResponse({ type: ReleasedView, description: 'One result per id, in order' })
   release(
     @Param('name', NamePipe) name: string,
-    @Body(ShallowPipe) body: LeaseIdsDto,
+    @Body(LeaseIdsPipe) ids: readonly string[],
     @Mutation() operation: RequestOperation,
   ): Promise<{ results: string[] }> {
-    return this.queue.release(name, body.ids, operation.whole());
+    return this.queue.release(name, ids, operation.whole());
   }
 }

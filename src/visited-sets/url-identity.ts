@@ -3,7 +3,7 @@ import type { Filter } from '#store';
 import { compileProfile, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
 import { isLonger } from '../batches/limits.js';
-import { Config } from '../config.js';
+import { Config } from '../config/config.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
 /** A batch of URLs by identity: parallel arrays of the valid ones, and why the others are not. */

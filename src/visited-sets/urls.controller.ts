@@ -1,12 +1,10 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { BatchAnswers } from '../batches/batch-answers.js';
-import { UrlsDto, UrlsPipe } from '../batches/batch.dto.js';
-import type { UrlBatch, StreamAnswer } from '../batches/batch.js';
-import { Answer } from '../batches/stream-query.js';
-import { Mutation, Reading } from '../idempotency/decorators.js';
-import { ReadDeadline, RequestOperation } from '../idempotency/operations.js';
+import type { Operation } from '#store';
+import { UrlsDto } from '../batches/batch.dto.js';
+import { BatchRunner } from '../batches/batch-runner.js';
 import { BatchRoute } from '../openapi/decorators.js';
+import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { UrlsService } from './urls.service.js';
 import { CheckedView, ForgottenView, MarkedView } from './visited-set.view.js';
@@ -15,13 +13,15 @@ import { CheckedView, ForgottenView, MarkedView } from './visited-set.view.js';
 @Controller('v1/visited-sets/:name/urls')
 export class UrlsController {
   constructor(
+    private readonly batches: BatchRunner,
     private readonly urls: UrlsService,
-    private readonly answers: BatchAnswers,
   ) {}
 
   @Post('discover')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'discover',
+    entries: 'urls',
     access: 'write',
     summary: 'Mark URLs visited and queue the new ones, in one atomic step',
     mutates: true,
@@ -29,18 +29,19 @@ export class UrlsController {
     answer: MarkedView,
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
   })
-  discover(
-    @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: UrlBatch,
-    @Mutation() operation: RequestOperation,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, operation, this.urls.discover(name), answer);
+  discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.mutate(
+      request,
+      (urls: readonly string[], operation: Operation) => this.urls.discover(name, urls, operation),
+      () => this.urls.open(name),
+    );
   }
 
   @Post('visit')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'visit',
+    entries: 'urls',
     access: 'write',
     summary: 'Mark URLs visited without queueing them',
     mutates: true,
@@ -48,18 +49,19 @@ export class UrlsController {
     answer: MarkedView,
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
   })
-  visit(
-    @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: UrlBatch,
-    @Mutation() operation: RequestOperation,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, operation, this.urls.visit(name), answer);
+  visit(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.mutate(
+      request,
+      (urls: readonly string[], operation: Operation) => this.urls.visit(name, urls, operation),
+      () => this.urls.open(name),
+    );
   }
 
   @Post('check')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'check-url',
+    entries: 'urls',
     access: 'read',
     summary: 'Check URLs: seen = probably, unseen = surely',
     mutates: false,
@@ -67,18 +69,19 @@ export class UrlsController {
     answer: CheckedView,
     codes: ['VISITED_SET_NOT_FOUND'],
   })
-  check(
-    @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: UrlBatch,
-    @Reading() deadline: ReadDeadline,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, deadline, this.urls.check(name), answer);
+  check(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.read(
+      request,
+      (urls: readonly string[], deadline) => this.urls.check(name, urls, deadline),
+      () => this.urls.open(name),
+    );
   }
 
   @Post('forget')
   @HttpCode(200)
   @BatchRoute({
+    verb: 'forget',
+    entries: 'urls',
     access: 'write',
     summary: 'Forget URLs, so that they may be collected again; they leave the queue, too',
     mutates: true,
@@ -86,12 +89,11 @@ export class UrlsController {
     answer: ForgottenView,
     codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
   })
-  forget(
-    @Param('name', NamePipe) name: string,
-    @Body(UrlsPipe) batch: UrlBatch,
-    @Mutation() operation: RequestOperation,
-    @Answer() answer: StreamAnswer,
-  ): Promise<object> {
-    return this.answers.answer(batch, operation, this.urls.forget(name), answer);
+  forget(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    return this.batches.mutate(
+      request,
+      (urls: readonly string[], operation: Operation) => this.urls.forget(name, urls, operation),
+      () => this.urls.open(name),
+    );
   }
 }

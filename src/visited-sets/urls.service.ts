@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Filter, Operation } from '#store';
-import type { BatchResult, BatchTask } from '../batches/batch.js';
-import { named, noCounts, tally, type Verdicts } from '../batches/tally.js';
+import type { BatchResult } from '../batches/batch.js';
+import { named, tally, type Verdicts } from '../batches/tally.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
@@ -19,7 +19,7 @@ function verdicts(...names: string[]): Verdicts {
   return table;
 }
 
-/** What the routes `urls/*` do with a batch. */
+/** What the routes `urls/*` do, with a batch or with a block of one. Throws what the port throws, and VISITED_SET_NOT_FOUND. */
 @Injectable()
 export class UrlsService {
   constructor(
@@ -28,50 +28,45 @@ export class UrlsService {
     private readonly identity: UrlIdentity,
   ) {}
 
+  open(name: string): Promise<Filter> {
+    return this.filters.open(name, 'visited-set');
+  }
+
   /** Marks visited and queues what was new, in one atomic step. */
-  discover(name: string): BatchTask<Operation> {
-    return this.task('discover', name, MARK, (filter, { keys, urls }, operation) =>
+  discover(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
+    return this.judge(name, batch, MARK, (filter, { keys, urls }) =>
       this.membership.add(filter, keys, operation, urls),
     );
   }
 
   /** Marks visited without queueing. */
-  visit(name: string): BatchTask<Operation> {
-    return this.task('visit', name, MARK, (filter, { keys }, operation) =>
-      this.membership.add(filter, keys, operation),
-    );
+  visit(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
+    return this.judge(name, batch, MARK, (filter, { keys }) => this.membership.add(filter, keys, operation));
   }
 
-  check(name: string): BatchTask<number> {
-    return this.task('check-url', name, CHECK, (filter, { keys }, deadline) =>
+  check(name: string, batch: readonly string[], deadline: number): Promise<BatchResult> {
+    return this.judge(name, batch, CHECK, (filter, { keys }) =>
       this.membership.check(filter, keys, deadline),
     );
   }
 
-  forget(name: string): BatchTask<Operation> {
-    return this.task('forget', name, FORGET, (filter, { keys }, operation) =>
+  forget(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
+    return this.judge(name, batch, FORGET, (filter, { keys }) =>
       this.membership.remove(filter, keys, operation),
     );
   }
 
-  private task<C>(
-    verb: string,
+  /** Asks about the valid URLs of a batch, by their keys. */
+  private judge(
     name: string,
+    batch: readonly string[],
     table: Verdicts,
-    act: (filter: Filter, batch: IdentifiedUrls, call: C) => Promise<Uint8Array>,
-  ): BatchTask<C> {
-    return {
-      verb,
-      rule: 'url',
-      noCounts: () => noCounts(table),
-      admit: () => this.filters.open(name, 'visited-set'),
-      run: (urls, call) =>
-        this.filters.on(name, 'visited-set', async (filter) => {
-          const batch = await this.identity.identify(filter, urls);
-          return results(urls.length, batch, await act(filter, batch, call), table);
-        }),
-      json: (result) => result,
-    };
+    ask: (filter: Filter, valid: IdentifiedUrls) => Promise<Uint8Array>,
+  ): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'visited-set', async (filter) => {
+      const valid = await this.identity.identify(filter, batch);
+      return results(batch.length, valid, await ask(filter, valid), table);
+    });
   }
 }
 

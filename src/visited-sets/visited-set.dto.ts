@@ -3,8 +3,6 @@ import { IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
 import { MAX_LEASE_MS } from '#store';
 import { BASES } from '#url-key';
-import type { BatchLimits } from '../batches/limits.js';
-import { WellFormedBatch } from '../batches/well-formed-batch.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
@@ -65,8 +63,5 @@ export class LeaseDto {
 
 export class LeaseIdsDto {
   @ApiProperty({ type: [String], description: 'Ids of leased URLs' })
-  @WellFormedBatch('item')
   readonly ids!: string[];
-
-  constructor(readonly limits: BatchLimits) {}
 }

@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import type { Filter } from '#store';
-import type { Described } from '../filters/filter-catalogue.js';
+import type { Described } from '../filters/filter-lifecycle.js';
 import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Operation } from '#store';
 import { InvalidUrlProfileError, normaliseProfile, type NormalisedUrlProfile } from '#url-key';
-import type { Principal } from '../auth/principal.js';
+import type { Principal } from '../request/principal.js';
 import { invalid } from '../errors/problem.js';
-import { FilterCatalogue, type Listed } from '../filters/filter-catalogue.js';
+import { FilterLifecycle, type Listed } from '../filters/filter-lifecycle.js';
 import type { ListQueryDto } from '../filters/filter.dto.js';
 import { DEFAULT_ERROR_RATE, DEFAULT_URL_PROFILE, type CreateVisitedSetDto } from './visited-set.dto.js';
 import {
@@ -19,7 +19,7 @@ const KIND = 'visited-set';
 /** Visited sets as the API shows them: counting filters in `set` semantics with a URL profile and a queue. */
 @Injectable()
 export class VisitedSetsService {
-  constructor(private readonly catalogue: FilterCatalogue) {}
+  constructor(private readonly lifecycle: FilterLifecycle) {}
 
   async create(
     dto: CreateVisitedSetDto,
@@ -28,7 +28,7 @@ export class VisitedSetsService {
   ): Promise<{ view: VisitedSetView; created: boolean }> {
     const { name, capacity, errorRate = DEFAULT_ERROR_RATE, urlProfile: profile = DEFAULT_URL_PROFILE } = dto;
     const urlProfile = profileOf(profile);
-    const described = await this.catalogue.create(
+    const described = await this.lifecycle.create(
       { name, kind: KIND, type: 'counting', semantics: 'set', capacity, errorRate, urlProfile },
       operation,
       caller,
@@ -37,20 +37,20 @@ export class VisitedSetsService {
   }
 
   async get(name: string): Promise<VisitedSetView> {
-    return visitedSetView(await this.catalogue.get(name, KIND));
+    return visitedSetView(await this.lifecycle.get(name, KIND));
   }
 
   async list(query: ListQueryDto, caller: Principal): Promise<VisitedSetListView> {
-    const { page, ...rest } = await this.catalogue.list(KIND, query, caller);
+    const { page, ...rest } = await this.lifecycle.list(KIND, query, caller);
     return { visitedSets: page.map(listedView), ...rest };
   }
 
   drop(name: string, operation: Operation): Promise<void> {
-    return this.catalogue.drop(name, KIND, operation);
+    return this.lifecycle.drop(name, KIND, operation);
   }
 
   async clear(name: string, operation: Operation): Promise<VisitedSetView> {
-    return visitedSetView(await this.catalogue.clear(name, KIND, operation));
+    return visitedSetView(await this.lifecycle.clear(name, KIND, operation));
   }
 }
 

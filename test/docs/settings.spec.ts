@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/config/config.js';
 import { rowsOf } from '../support/markdown.js';
 
 const ROWS = rowsOf('docs/settings.md', 'setting');

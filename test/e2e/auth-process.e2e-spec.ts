@@ -33,7 +33,7 @@ afterEach(async () => {
 afterAll(removeProgram);
 
 const keys = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
-  runProgram('keys/cli/main.js', args, env);
+  runProgram('cli/keys.js', args, env);
 
 interface Sent {
   status: number;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { InFlight } from '../../src/overload/in-flight.js';
+import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';

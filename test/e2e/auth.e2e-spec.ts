@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApp } from '../../src/app.setup.js';
-import { SCOPES, type Access } from '../../src/auth/scope.js';
-import { readConfig } from '../../src/config.js';
-import { KEYS_LIFETIME_MS } from '../../src/keys/api-keys.js';
-import { makeKeyText, formatKey } from '../../src/keys/key-text.js';
+import { SCOPES, type Access } from '../../src/request/scope.js';
+import { readConfig } from '../../src/config/config.js';
+import { KEYS_LIFETIME_MS } from '../../src/auth/api-keys.js';
+import { makeKeyText, formatKey } from '../../src/auth/key-text.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { statusOf } from '../support/status-of.js';
 import { bearer, makeKey, type TestKey } from '../support/credentials.js';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { InFlight } from '../../src/overload/in-flight.js';
+import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ERROR_CODES } from '../../src/errors/catalogue.js';
+import { ERROR_CODES } from '../../src/errors/error-codes.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { freePort, startRedis } from '../support/redis-server.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { InFlight } from '../../src/overload/in-flight.js';
-import { Slot } from '../../src/overload/slot.js';
+import { InFlight } from '../../src/admission/in-flight.js';
+import { RequestPermit } from '../../src/admission/request-permit.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
@@ -17,11 +17,11 @@ const REFUSED = {
 };
 
 const clients: RawClient[] = [];
-const held: Slot[] = [];
+const held: RequestPermit[] = [];
 let app: TestApp;
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
-  for (const slot of held.splice(0)) slot.over();
+  for (const permit of held.splice(0)) permit.over();
   await untilIdle(app);
   await app.close();
 });
@@ -83,8 +83,8 @@ describe('streams, without keys', () => {
 describe('the class of a request', () => {
   beforeEach(async () => {
     app = await startApp({ MAX_STREAMS: '1' });
-    const slot = app.app.get(InFlight).admit({ kind: 'streams', bytes: 0, caller: undefined });
-    if (slot instanceof Slot) held.push(slot);
+    const permit = app.app.get(InFlight).admit({ kind: 'streams', bytes: 0, caller: undefined });
+    if (permit instanceof RequestPermit) held.push(permit);
     for (const name of ['export', 'a']) {
       const filter = { name, type: 'counting', capacity: 1_000, errorRate: 0.01 };
       expect(await call(app, 'POST', '/v1/filters', filter)).toMatchObject({ status: 201 });
@@ -105,8 +105,8 @@ describe('the class of a request', () => {
   it('%68ealthz is a probe', async () => {
     const inFlight = app.app.get(InFlight);
     for (let i = 0; i < inFlight.bounds.requests; i++) {
-      const slot = inFlight.admit({ kind: 'requests', bytes: 0, caller: undefined });
-      if (slot instanceof Slot) held.push(slot);
+      const permit = inFlight.admit({ kind: 'requests', bytes: 0, caller: undefined });
+      if (permit instanceof RequestPermit) held.push(permit);
     }
     expect(await call(app, 'GET', '/v1/filters/a')).toMatchObject({ status: 503 });
     expect(await call(app, 'GET', '/%68ealthz')).toMatchObject({ status: 200 });

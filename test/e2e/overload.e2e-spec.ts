@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { InFlight } from '../../src/overload/in-flight.js';
-import { Slot } from '../../src/overload/slot.js';
+import { InFlight } from '../../src/admission/in-flight.js';
+import { RequestPermit } from '../../src/admission/request-permit.js';
 import { call, startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
@@ -19,7 +19,7 @@ describe('a service with all it may take in flight', () => {
     MAX_BYTES_IN_FLIGHT: '2000',
   };
   const clients: RawClient[] = [];
-  const slots: Slot[] = [];
+  const slots: RequestPermit[] = [];
   let app: TestApp;
   let items: string;
 
@@ -29,7 +29,7 @@ describe('a service with all it may take in flight', () => {
   });
   afterEach(async () => {
     for (const client of clients.splice(0)) client.destroy();
-    for (const slot of slots.splice(0)) slot.over();
+    for (const permit of slots.splice(0)) permit.over();
     await untilIdle(app);
   });
   afterAll(() => app.close());
@@ -41,14 +41,14 @@ describe('a service with all it may take in flight', () => {
   }
 
   /** Takes places as requests do that are worked on, with no bytes or so many. */
-  function occupy(count: number, bytes = 0): Slot[] {
-    const taken: Slot[] = [];
+  function occupy(count: number, bytes = 0): RequestPermit[] {
+    const taken: RequestPermit[] = [];
     for (let i = 0; i < count; i++) {
-      const slot = app.app.get(InFlight).admit({ kind: 'requests', bytes, caller: undefined });
-      if (!(slot instanceof Slot)) throw new Error(`refused by ${slot.bound}`);
-      slots.push(slot);
-      taken.push(slot);
-      expect(slot.cover(bytes)).toBeUndefined();
+      const permit = app.app.get(InFlight).admit({ kind: 'requests', bytes, caller: undefined });
+      if (!(permit instanceof RequestPermit)) throw new Error(`refused by ${permit.bound}`);
+      slots.push(permit);
+      taken.push(permit);
+      expect(permit.cover(bytes)).toBeUndefined();
     }
     return taken;
   }
@@ -185,7 +185,7 @@ describe('a service with all it may take in flight', () => {
     occupy(3);
     const refused = (await client()).send(head);
     expect((await refused.answer()).head).toMatch(/^http\/1\.1 503 [^]*connection: close/);
-    for (const slot of slots) slot.over();
+    for (const permit of slots) permit.over();
     asking.send('{"items":["asks"]}');
     expect(await asking.answer()).toMatchObject({ status: 200, body: '{"results":[true]}' });
   });

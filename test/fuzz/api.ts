@@ -1,4 +1,4 @@
-import { CATALOGUE, type ErrorCode } from '../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../src/errors/error-codes.js';
 import { faultsOf, type Schema, type Schemas } from './schema.js';
 import type { WireAnswer } from './wire.js';
 
@@ -73,7 +73,7 @@ export function problemFaults(
 ): { code: ErrorCode; faults: string[] } {
   const problem = JSON.parse(body) as { code: ErrorCode; status: number; requestId: string };
   const faults = faultsOf(problem, { $ref: '#/components/schemas/Problem' }, schemas);
-  const entry = CATALOGUE[problem.code] as { status: number } | undefined;
+  const entry = ERRORS[problem.code] as { status: number } | undefined;
   if (entry?.status !== status || problem.status !== status)
     faults.push(`the status is not that of the code: ${body}`);
   if (headers.get('content-type') !== 'application/problem+json') faults.push(`it is no problem: ${body}`);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import supertest from 'supertest';
 import { createApp } from '../../src/app.setup.js';
-import { readConfig } from '../../src/config.js';
-import { shutDown } from '../../src/health/shutdown.js';
+import { readConfig } from '../../src/config/config.js';
+import { shutDown } from '../../src/http/shutdown.js';
 
 /** The real service, listening on a free loopback port. */
 export interface TestApp {

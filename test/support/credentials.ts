@@ -1,5 +1,5 @@
-import type { Scope } from '../../src/auth/scope.js';
-import { KeysService } from '../../src/keys/keys.service.js';
+import type { Scope } from '../../src/request/scope.js';
+import { KeysService } from '../../src/auth/keys.service.js';
 import type { TestApp } from './app.js';
 
 export interface TestKey {

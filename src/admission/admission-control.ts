@@ -1,0 +1,124 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { ERRORS } from '../errors/error-codes.js';
+import type { ProblemBody } from '../errors/problem.js';
+import { discard } from '../http/discard.js';
+import { connectionOf } from '../http/connection.js';
+import { nextRequestId } from '../http/request-id.js';
+import type { Headers } from '../http/security-headers.js';
+import type { Callers } from './callers.js';
+import { classify } from './classify.js';
+import type { InFlight } from './in-flight.js';
+import { overloaded, REFUSALS, type Refusal } from './refusal.js';
+import type { RouteConfigs } from './route-configs.js';
+import { RequestPermit } from './request-permit.js';
+import { contextOf } from '../request/context.js';
+import { Turns } from './turns.js';
+
+/** How often refusals are logged at most: the log must not be one more load. */
+const LOG_EVERY_MS = 10_000;
+
+export interface AdmissionOptions {
+  /** Of every answer. */
+  readonly headers: Headers;
+  readonly logger: Logger;
+  /** Bytes of a JSON body. */
+  readonly maxBodyBytes: number;
+  readonly callers: Callers;
+  readonly routes: RouteConfigs;
+}
+
+/**
+ * Answers OVERLOADED to a request that finds no room, by its head alone. It stands before the HTTP framework because a
+ * refusal must cost a fraction of an answer: if it does not, refusing is the overload.
+ */
+export class AdmissionControl {
+  private readonly turns = new Turns();
+  private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
+  private loggedAt = -Infinity;
+
+  constructor(
+    private readonly inFlight: InFlight,
+    private readonly options: AdmissionOptions,
+  ) {
+    const refusals = Object.values(REFUSALS).flatMap(({ all, caller }) => [all, caller]);
+    this.problems = new Map(
+      refusals.map((refusal) => [refusal, overloaded(refusal, inFlight.bounds).body('')]),
+    );
+  }
+
+  /** Lets requests of `server` through to `handle` as there is room. */
+  guard(server: Server, handle: RequestListener): void {
+    const take = (request: IncomingMessage, response: ServerResponse, start: () => void): void =>
+      connectionOf(request.socket).begin(request, response, () => this.take(request, response, start));
+    const plain: RequestListener = (request, response) => {
+      take(request, response, () => handle(request, response));
+    };
+    // Other expectations than 100-continue may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
+    server.on('request', plain).on('checkExpectation', plain);
+    // What a client asks before it sends its body: refused, it never does.
+    server.on('checkContinue', (request, response) => {
+      response.shouldKeepAlive = false;
+      take(request, response, () => {
+        response.writeContinue();
+        handle(request, response);
+      });
+    });
+  }
+
+  private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    const { socket } = request;
+    const { callers, routes, maxBodyBytes } = this.options;
+    const caller = callers.of(request);
+    const route = routes.of(request);
+    const { kind, bytes } = classify(request, route, maxBodyBytes);
+    const connection = connectionOf(socket);
+    const permit = this.inFlight.admit({ kind, bytes, caller, connection });
+    if (!(permit instanceof RequestPermit)) {
+      this.refuse(request, response, permit);
+      return;
+    }
+    contextOf(request).permit = permit;
+    // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
+    response.once('prefinish', () => permit.answered(route.sharedAnswer ? 0 : socket.writableLength));
+    connection.whenOver(request, () => permit.over());
+    if (kind === 'probes') start();
+    else {
+      this.turns.begin(caller, bytes, () => {
+        if (!socket.destroyed) start();
+      });
+    }
+  }
+
+  private refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+    const requestId = nextRequestId();
+    const { status, retryAfter } = ERRORS.OVERLOADED;
+    const body = JSON.stringify({ ...this.problems.get(refusal), requestId });
+    response.writeHead(status, {
+      ...this.options.headers,
+      'content-type': 'application/problem+json',
+      'content-length': Buffer.byteLength(body),
+      'x-request-id': requestId,
+      'retry-after': String(retryAfter),
+    });
+    response.end(body);
+    discard(request);
+    this.log(refusal);
+  }
+
+  private log({ bound, ofCaller }: Refusal): void {
+    const now = performance.now();
+    if (now - this.loggedAt < LOG_EVERY_MS) return;
+    this.loggedAt = now;
+    this.options.logger.warn(
+      {
+        code: 'OVERLOADED',
+        bound,
+        ofCaller,
+        limit: this.inFlight.bounds[bound],
+        refused: this.inFlight.refused(bound),
+      },
+      'requests are refused',
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { BOUNDED, type RequestKind } from './bounds.js';
+import type { InFlight } from './in-flight.js';
+
+const REQUEST_KINDS: readonly RequestKind[] = ['requests', 'streams', 'probes'];
+
+/** What is in flight, the bounds it is held to, and what they have refused, as of each scrape. */
+export function registerAdmissionGauges(inFlight: InFlight, registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'unseen_in_flight_requests',
+    help: 'Requests in flight, by what they are counted as; the scrape itself is a probe',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const kind of REQUEST_KINDS) this.set({ kind }, inFlight.count(kind));
+    },
+  });
+  new Gauge({
+    name: 'unseen_in_flight_bytes',
+    help: 'Bytes of bodies that requests in flight hold',
+    registers,
+    collect() {
+      this.set(inFlight.count('bytes'));
+    },
+  });
+  new Gauge({
+    name: 'unseen_unread_answer_bytes',
+    help: 'Bytes of answers that wait in memory for their clients to take them',
+    registers,
+    collect() {
+      this.set(inFlight.count('answers'));
+    },
+  });
+  new Counter({
+    name: 'unseen_refused_total',
+    help: 'Requests answered OVERLOADED, by the bound that was reached',
+    labelNames: ['bound'],
+    registers,
+    collect() {
+      this.reset();
+      for (const bound of BOUNDED) this.inc({ bound }, inFlight.refused(bound));
+    },
+  });
+}

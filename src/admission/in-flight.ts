@@ -1,0 +1,101 @@
+import type { ProblemError } from '../errors/problem.js';
+import { BOUNDED, noCounts, type Bounded, type Bounds, type Counts, type RequestKind } from './bounds.js';
+import { overloaded, REFUSALS, type Refusal } from './refusal.js';
+import { RequestPermit } from './request-permit.js';
+
+/** What a request asks for. */
+export interface Admission {
+  readonly kind: RequestKind;
+  /** Of its body, as announced. They are not taken: what is announced may never come. */
+  readonly bytes: number;
+  /** The caller that it is counted for. Undefined: nobody, so that it may have all that is free. */
+  readonly caller: string | undefined;
+  /** Told when the request gets its place, and when it gives it back. */
+  readonly connection?: { setBusy(busy: boolean): void };
+}
+
+/**
+ * What is in flight, how much may be, and how much each caller has. Nothing waits here: a request without room is refused.
+ *
+ * A caller may take what leaves at least as much free as it then holds (dynamic thresholds, Choudhury and Hahne 1998):
+ * one that is alone gets half of all, two get a third each, and there is always as much for the next one.
+ */
+export class InFlight {
+  private readonly taken = noCounts();
+  private readonly refusals = noCounts();
+  private readonly callers = new Map<string, Counts>();
+
+  constructor(readonly bounds: Bounds) {}
+
+  /** A permit for a request, or why there is none. */
+  admit(admission: Admission): RequestPermit | Refusal {
+    const { kind, bytes, caller } = admission;
+    const refusal =
+      this.lack(kind, 1, caller) ?? this.lack('bytes', bytes, caller) ?? this.lackOfReaders(caller);
+    if (refusal) return this.refuse(refusal);
+    const permit = new RequestPermit(this, admission);
+    permit.retain();
+    return permit;
+  }
+
+  /** Why there is no room for so many more of something. A request that takes none of it is not refused for it. */
+  lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined {
+    if (more === 0) return undefined;
+    const free = this.bounds[of] - this.taken[of];
+    if (more > free) return REFUSALS[of].all;
+    return this.heldBy(caller, of) + more > free ? REFUSALS[of].caller : undefined;
+  }
+
+  /** Whether a caller holds more than half of something. It may come to that with what exists and cannot be refused. */
+  exceedsHalf(of: Bounded, caller: string | undefined): boolean {
+    return this.heldBy(caller, of) > this.bounds[of] / 2;
+  }
+
+  /** Counts a refusal. */
+  refuse(refusal: Refusal): Refusal {
+    this.refusals[refusal.bound]++;
+    return refusal;
+  }
+
+  /** Counts a refusal; what its caller is told. */
+  problem(refusal: Refusal): ProblemError {
+    return overloaded(this.refuse(refusal), this.bounds);
+  }
+
+  /** Counts so many more as held, or fewer if negative, room or not. */
+  add(of: Bounded, more: number, caller: string | undefined): void {
+    this.taken[of] += more;
+    if (caller === undefined) return;
+    let held = this.callers.get(caller);
+    if (!held) this.callers.set(caller, (held = noCounts()));
+    held[of] += more;
+    if (more < 0 && BOUNDED.every((one) => held[one] === 0)) this.callers.delete(caller);
+  }
+
+  count(of: Bounded): number {
+    return this.taken[of];
+  }
+
+  /** Callers that hold anything. */
+  get callerCount(): number {
+    return this.callers.size;
+  }
+
+  /** How often each bound has refused, since the start. */
+  refused(by: Bounded): number {
+    return this.refusals[by];
+  }
+
+  private heldBy(caller: string | undefined, of: Bounded): number {
+    return caller === undefined ? 0 : (this.callers.get(caller)?.[of] ?? 0);
+  }
+
+  /** Answers are there already, so that it is the caller's next request that is refused. */
+  private lackOfReaders(caller: string | undefined): Refusal | undefined {
+    if (this.taken.answers === 0) return undefined;
+    if (caller !== undefined) {
+      return this.exceedsHalf('answers', caller) ? REFUSALS.answers.caller : undefined;
+    }
+    return this.taken.answers > this.bounds.answers ? REFUSALS.answers.all : undefined;
+  }
+}

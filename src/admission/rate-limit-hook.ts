@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import { discard } from '../http/discard.js';
+import { callerOf } from '../request/caller.js';
+import { contextOf } from '../request/context.js';
+import type { Request } from '../request/request.js';
+import type { RateLimit } from './rate-limit.js';
+
+/** Holds callers to the limit, before a body is read; a streamed one counts as one request. After authentication. */
+export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): void {
+  server.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.probe) return;
+    try {
+      await counted(rateLimit, request);
+    } catch (error) {
+      discard(request.raw);
+      throw error;
+    }
+  });
+}
+
+/** Keeps the request's permit meanwhile: clients that give up on a slow Redis and come again must not pile up calls. */
+function counted(rateLimit: RateLimit, { raw, ip }: Request): Promise<void> {
+  const { permit, principal } = contextOf(raw);
+  const count = (): Promise<void> => rateLimit.count(callerOf(principal, ip));
+  return permit ? permit.during(count) : count();
+}

@@ -1,0 +1,127 @@
+import type { ProblemError } from '../errors/problem.js';
+import type { Permit } from '../request/permit.js';
+import type { Admission, InFlight } from './in-flight.js';
+import { REFUSALS } from './refusal.js';
+
+/**
+ * One request's part of what is in flight. It has its place while something is done for it: not while its body is waited
+ * for at length, nor while its answer waits to be read. The store goes on with a call whose client is gone, and clients
+ * that give up and come again must not pile up calls, so the place is kept until all work for it has ended.
+ */
+export class RequestPermit implements Permit {
+  private uses = 0;
+  private parked = false;
+  private bytes = 0;
+  private isAnswered = false;
+  private unread = 0;
+  private countedFor: string | undefined;
+
+  constructor(
+    private readonly inFlight: InFlight,
+    private readonly admission: Omit<Admission, 'bytes'>,
+  ) {
+    this.countedFor = admission.caller;
+  }
+
+  /** Who is counted for it, if anyone. */
+  get caller(): string | undefined {
+    return this.countedFor;
+  }
+
+  /** Counts the request as another caller's from now on, or says why that has no room for it. */
+  chargeTo(caller: string | undefined): ProblemError | undefined {
+    // Without a use its client left while it was found out who that was: nothing is counted for it any more.
+    if (caller === this.caller || this.uses === 0) return undefined;
+    const { kind } = this.admission;
+    this.count(-1);
+    const refusal = this.parked ? undefined : this.inFlight.lack(kind, 1, caller);
+    if (!refusal) this.countedFor = caller;
+    this.count(1);
+    return refusal && this.inFlight.problem(refusal);
+  }
+
+  /** Takes what it lacks for so many bytes of body in all, or says why there is no room. */
+  cover(bytes: number): ProblemError | undefined {
+    const more = bytes - this.bytes;
+    if (more <= 0) return undefined;
+    const refusal = this.uses > 0 ? this.inFlight.lack('bytes', more, this.caller) : undefined;
+    if (refusal) return this.inFlight.problem(refusal);
+    this.hold(bytes);
+    return undefined;
+  }
+
+  /**
+   * Says how many bytes of body it holds now. They are there already, so they are not refused;
+   * the answer is an error if the caller then holds more than half of all.
+   */
+  hold(bytes: number): ProblemError | undefined {
+    const more = bytes - this.bytes;
+    if (this.uses > 0) this.inFlight.add('bytes', more, this.caller);
+    this.bytes = bytes;
+    if (more <= 0 || !this.inFlight.exceedsHalf('bytes', this.caller)) return undefined;
+    return this.inFlight.problem(REFUSALS.bytes.caller);
+  }
+
+  /** Gives its place back until `unpark`: there is nothing to be done but to wait for the rest of the body. */
+  park(): void {
+    if (this.parked) return;
+    if (this.uses > 0) this.place(-1);
+    this.parked = true;
+  }
+
+  /** Takes the place again, or says why there is none. */
+  unpark(): ProblemError | undefined {
+    if (!this.parked) return undefined;
+    const refusal = this.uses > 0 ? this.inFlight.lack(this.admission.kind, 1, this.caller) : undefined;
+    if (refusal) return this.inFlight.problem(refusal);
+    this.parked = false;
+    if (this.uses > 0) this.place(1);
+    return undefined;
+  }
+
+  /** Keeps the permit until `release`; takes it again if it was given back, as when work on a stream outlives its sender. */
+  retain(): void {
+    if (this.uses++ === 0) this.count(1);
+  }
+
+  release(): void {
+    if (--this.uses === 0) this.count(-1);
+  }
+
+  /** Keeps the permit while `work` goes on. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.retain();
+    try {
+      return await work();
+    } finally {
+      this.release();
+    }
+  }
+
+  /** Releases it once: its answer is made, and so many bytes of that wait in memory for the client to take them. */
+  answered(unread: number): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    this.unread = unread;
+    if (unread > 0) this.inFlight.add('answers', unread, this.caller);
+    this.release();
+  }
+
+  /** The answer is taken, or will never be. */
+  over(): void {
+    this.answered(0);
+    if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);
+    this.unread = 0;
+  }
+
+  /** Counts all that a permit in use has, once more or once less. */
+  private count(sign: 1 | -1): void {
+    if (!this.parked) this.place(sign);
+    if (this.bytes > 0) this.inFlight.add('bytes', sign * this.bytes, this.caller);
+  }
+
+  private place(sign: 1 | -1): void {
+    this.inFlight.add(this.admission.kind, sign, this.caller);
+    this.admission.connection?.setBusy(sign > 0);
+  }
+}

@@ -1,0 +1,87 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { Principal } from '../request/principal.js';
+import { show } from '../errors/show.js';
+import { contextOf } from '../request/context.js';
+import { routePattern, type Request } from '../request/request.js';
+import type { KeyView } from './key.view.js';
+import { LineBudget } from '../logging/line-budget.js';
+import { LineBudgets } from '../logging/line-budgets.js';
+import { RootLogger } from '../logging/logger.js';
+
+type Actor = Pick<Principal, 'id' | 'name'>;
+
+/** Failed authentications that get a line of their own in a minute: who guesses keys must not fill the disk. */
+const FAILURES_A_MINUTE = 60;
+/** Refused admin calls of one principal that do: it may not make another one's calls hard to find. */
+const REFUSED_CALLS_A_MINUTE = 60;
+
+/**
+ * Who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They hold ids and
+ * names, never secrets.
+ */
+@Injectable()
+export class AuditLog {
+  private readonly logger: Logger;
+  private readonly failures = new LineBudget(FAILURES_A_MINUTE, 60_000);
+  private readonly refusedCalls = new LineBudgets(REFUSED_CALLS_A_MINUTE, 60_000);
+
+  constructor(@Inject(RootLogger) root: Logger) {
+    this.logger = root.child({ audit: true }, { level: root.level === 'silent' ? 'silent' : 'info' });
+  }
+
+  /**
+   * Logs a call of a route for administrators by a principal who may call it, whatever its outcome: every call has a line.
+   * Without `status` its client left before the answer was out.
+   */
+  adminCall(principal: Principal, request: Request, status: number | undefined): void {
+    this.logger.info({ ...adminCall(principal, request), status }, 'admin call');
+  }
+
+  /** Logs a call by a principal who may not; `unreported` counts its calls since its last line that have none. */
+  refusedAdminCall(principal: Principal, request: Request, status: number | undefined): void {
+    const unreported = this.refusedCalls.take(principal.id);
+    if (unreported === undefined) return;
+    const call = { ...adminCall(principal, request), status, ...(unreported > 0 && { unreported }) };
+    this.logger.info(call, 'admin call');
+  }
+
+  /** Credentials that were missing or not taken. `reason` is for operators; the caller is not told it. */
+  failedAuthentication(request: Request, reason: string): void {
+    const unreported = this.failures.take();
+    if (unreported === undefined) return;
+    const line = { ...called(request), remote: request.ip, reason };
+    this.logger.warn(
+      { ...line, status: 401, ...(unreported > 0 && { unreported }) },
+      'failed authentication',
+    );
+  }
+
+  keyMade(by: Actor, key: KeyView): void {
+    this.logger.info({ ...calledBy(by), key }, 'key made');
+  }
+
+  keyRevoked(by: Actor, id: string): void {
+    this.logger.info({ ...calledBy(by), key: { id } }, 'key revoked');
+  }
+}
+
+function calledBy({ id, name }: Actor): object {
+  return { principal: { id, name } };
+}
+
+function adminCall(principal: Principal, request: Request): object {
+  return { ...calledBy(principal), ...called(request), target: targetOf(request) };
+}
+
+function called(request: Request): object {
+  return { requestId: request.id, method: request.method, route: routePattern(request) || 'unknown' };
+}
+
+/** The name or id that a call is about: of the path, or of what is to be made, as far as it was read. */
+function targetOf({ params, body, raw }: Request): string | undefined {
+  const { auditTarget } = contextOf(raw);
+  const { name, id } = params as { name?: string; id?: string };
+  const target = name ?? id ?? auditTarget ?? (body as { name?: unknown } | null | undefined)?.name;
+  return typeof target === 'string' ? show(target).slice(1, -1) : undefined;
+}

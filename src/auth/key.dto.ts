@@ -1,0 +1,82 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  Matches,
+  Max,
+  Min,
+  type ValidationArguments,
+} from 'class-validator';
+import { SCOPES, type Scope } from '../request/scope.js';
+import { show } from '../errors/show.js';
+import { must } from '../validation/must.js';
+import { Optional } from '../validation/optional.js';
+import { PREFIX_PATTERN, PREFIX_REQUIREMENT } from '../validation/prefix.js';
+
+const NAME_PATTERN = /^[!-~]([ -~]{0,62}[!-~])?$/;
+const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const SCOPES_REQUIREMENT = 'be a list of "read", "write" and "admin"';
+const SCOPE_LIST = must(SCOPES_REQUIREMENT);
+
+/** The message for a list of scopes with a word in it that is none. */
+function namesNoScope({ property, value }: ValidationArguments): string {
+  const words: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
+  return `${property} must ${SCOPES_REQUIREMENT}: ${show(wrong)} is none of them`;
+}
+
+const LIMIT = must(`be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
+
+/** A bound on what the key may make. */
+function Limit(description: string): PropertyDecorator {
+  const documented = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description } as const;
+  const rules = [Optional(), IsInt(LIMIT), Min(1, LIMIT), Max(Number.MAX_SAFE_INTEGER, LIMIT)];
+  return applyDecorators(ApiPropertyOptional(documented), ...rules);
+}
+
+/** What a key is made from. */
+export class CreateKeyDto {
+  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'nightly import', description: 'For people' })
+  @Matches(NAME_PATTERN, must('be 1 to 64 printable ASCII characters'))
+  readonly name!: string;
+
+  @ApiProperty({
+    enum: SCOPES,
+    isArray: true,
+    example: ['write'],
+    description: 'write includes read, admin includes write',
+  })
+  @IsArray(SCOPE_LIST)
+  @ArrayMinSize(1, SCOPE_LIST)
+  @ArrayMaxSize(SCOPES.length, SCOPE_LIST)
+  @IsIn(SCOPES, { each: true, message: namesNoScope })
+  readonly scopes!: Scope[];
+
+  @ApiPropertyOptional({
+    pattern: PREFIX_PATTERN.source,
+    example: 'acme-',
+    description: 'Names of filters and visited sets the key is for begin with it; others do not exist for it',
+  })
+  @Optional()
+  @Matches(PREFIX_PATTERN, must(PREFIX_REQUIREMENT))
+  readonly prefix?: string;
+
+  @Limit(
+    'Filters and visited sets there may be of the prefix, whoever made them; with a prefix only. Absent: no bound',
+  )
+  readonly maxFilters?: number;
+
+  @Limit(
+    'Bytes that they may take together, as their `memoryBytes` say; with a prefix only. Absent: no bound',
+  )
+  readonly maxBytes?: number;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'With a time zone; absent: never' })
+  @Optional()
+  @Matches(TIME_PATTERN, must('be a time such as 2030-01-31T12:00:00Z'))
+  readonly expiresAt?: string;
+}

@@ -1,0 +1,65 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Usage } from '#store';
+import { SCOPES, type Scope } from '../request/scope.js';
+import type { ApiKey } from './api-key.js';
+
+/** A key as lists show it: nothing of its secret. */
+export class KeyView {
+  @ApiProperty({ description: '16 hex digits, a part of the key' }) readonly id!: string;
+  @ApiProperty() readonly name!: string;
+  @ApiProperty({ enum: SCOPES, isArray: true }) readonly scopes!: readonly Scope[];
+  @ApiProperty({ required: false, description: 'Absent: all names' }) readonly prefix?: string;
+  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no bound' })
+  readonly maxFilters?: number;
+  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no bound' })
+  readonly maxBytes?: number;
+  @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
+  @ApiProperty({ required: false, format: 'date-time', description: 'Absent: never' })
+  readonly expiresAt?: string;
+}
+
+export class NewKeyView extends KeyView {
+  @ApiProperty({ description: 'The key itself, shown this once' }) readonly key!: string;
+}
+
+export class UsageView implements Usage {
+  @ApiProperty({ type: 'integer' }) readonly filters!: number;
+  @ApiProperty({ type: 'integer' }) readonly bytes!: number;
+}
+
+export class ListedKeyView extends KeyView {
+  @ApiProperty({ required: false, description: 'What there is of the prefix now. Absent: all names' })
+  readonly usage?: UsageView;
+}
+
+export class KeyListView {
+  @ApiProperty({ type: [ListedKeyView] }) readonly keys!: ListedKeyView[];
+}
+
+/** A key as administrators see it. */
+export function keyView({
+  id,
+  name,
+  scopes,
+  prefix,
+  maxFilters,
+  maxBytes,
+  createdAt,
+  expiresAt,
+}: ApiKey): Pick<KeyView, keyof KeyView> {
+  return {
+    id,
+    name,
+    scopes,
+    ...(prefix !== '' && { prefix }),
+    ...(maxFilters !== undefined && { maxFilters }),
+    ...(maxBytes !== undefined && { maxBytes }),
+    createdAt: new Date(createdAt).toISOString(),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+  };
+}
+
+/** The same in a list. `usage` is that of its prefix, if it has one. */
+export function listedKeyView(key: ApiKey, usage: Usage | undefined): ListedKeyView {
+  return { ...keyView(key), ...(usage && { usage }) };
+}

@@ -1,0 +1,51 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Caller } from '../request/caller.js';
+import type { Principal } from '../request/principal.js';
+import { Documented } from '../openapi/decorators.js';
+import { ShallowPipe } from '../validation/shallow.pipe.js';
+import { CreateKeyDto } from './key.dto.js';
+import { KeyListView, NewKeyView } from './key.view.js';
+import { KeysService } from './keys.service.js';
+
+@ApiTags('Keys')
+@Controller('v1/keys')
+export class KeysController {
+  constructor(private readonly keys: KeysService) {}
+
+  @Post()
+  @Documented({
+    access: 'admin',
+    allNames: true,
+    summary: 'Make an API key',
+    description:
+      'Its secret is in this answer only. Every request makes another key: one whose answer was lost is in the list, ' +
+      'to be revoked.',
+    codes: ['STORE_FULL'],
+  })
+  @ApiCreatedResponse({ type: NewKeyView })
+  create(@Body(ShallowPipe) body: CreateKeyDto, @Caller() caller: Principal): Promise<NewKeyView> {
+    return this.keys.create(body, caller);
+  }
+
+  @Get()
+  @Documented({ access: 'admin', allNames: true, summary: 'List API keys by id' })
+  @ApiOkResponse({ type: KeyListView })
+  list(): Promise<KeyListView> {
+    return this.keys.list();
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Documented({
+    access: 'admin',
+    allNames: true,
+    summary: 'Revoke an API key',
+    description: 'This instance refuses it at once, others within two seconds.',
+    codes: ['KEY_NOT_FOUND'],
+  })
+  @ApiNoContentResponse({ description: 'Revoked' })
+  revoke(@Param('id') id: string, @Caller() caller: Principal): Promise<void> {
+    return this.keys.revoke(id, caller);
+  }
+}

@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AuditLog } from './audit-log.js';
+import type { Principal } from '../request/principal.js';
+import { SCOPES } from '../request/scope.js';
+import { invalid, ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { Store } from '../store/store.token.js';
+import { ApiKeys } from './api-keys.js';
+import type { CreateKeyDto } from './key.dto.js';
+import { digestSecret, formatKey, makeKeyText } from './key-text.js';
+import { keyView, listedKeyView, type KeyListView, type NewKeyView } from './key.view.js';
+
+/** Who keys are managed for. */
+export type Manager = Pick<Principal, 'id' | 'name'>;
+
+/** Keys as administrators see them, over REST and on the command line. Every change is audited. */
+@Injectable()
+export class KeysService {
+  constructor(
+    private readonly keys: ApiKeys,
+    private readonly audit: AuditLog,
+    @Inject(Store) private readonly store: Pick<Store, 'usage'>,
+  ) {}
+
+  /** The one time that the secret is shown: not kept, it cannot be shown again, not even to a repeated request. */
+  async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {
+    const { name, scopes, prefix = '', maxFilters, maxBytes } = dto;
+    refuseUnprefixed(dto);
+    const now = Date.now();
+    const expiresAt = dto.expiresAt === undefined ? undefined : timeAfter(now, dto.expiresAt);
+    const text = makeKeyText();
+    const key = {
+      id: text.id,
+      name,
+      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+      prefix,
+      maxFilters,
+      maxBytes,
+      digest: digestSecret(text.secret),
+      createdAt: now,
+      expiresAt,
+    };
+    await this.keys.add(key);
+    const view = keyView(key);
+    this.audit.keyMade(manager, view);
+    return { ...view, key: formatKey(text) };
+  }
+
+  async list(): Promise<KeyListView> {
+    const keys = await this.keys.list();
+    const prefixes = [...new Set(keys.map(({ prefix }) => prefix))].filter((prefix) => prefix !== '');
+    const usage = await this.store.usage(prefixes);
+    return { keys: keys.map((key) => listedKeyView(key, usage[prefixes.indexOf(key.prefix)])) };
+  }
+
+  /** KEY_NOT_FOUND, so that a mistyped id is not taken for a revoked key. */
+  async revoke(id: string, manager: Manager): Promise<void> {
+    if (!(await this.keys.revoke(id))) throw new ProblemError('KEY_NOT_FOUND', `there is no key ${show(id)}`);
+    this.audit.keyRevoked(manager, id);
+  }
+}
+
+/** VALIDATION_FAILED: a bound over all names would be one on everybody. */
+function refuseUnprefixed(dto: CreateKeyDto): void {
+  if (dto.prefix !== undefined) return;
+  for (const limit of ['maxFilters', 'maxBytes'] as const) {
+    const value = dto[limit];
+    if (value === undefined) continue;
+    throw invalid(
+      `#/${limit}`,
+      `${limit} is for a key with a prefix: send one, or leave out ${limit} ${value}`,
+    );
+  }
+}
+
+/** The time that an ISO 8601 text of the DTO's form says. VALIDATION_FAILED if there is no such time, or it is past. */
+function timeAfter(now: number, text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
+    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z: there is no ${show(text)}`;
+    throw invalid('#/expiresAt', detail);
+  }
+  if (time > now) return time;
+  throw invalid('#/expiresAt', `expiresAt must be a time to come, not ${show(text)}`);
+}
+
+/** Whether a month has the day of `2030-02-31`, which Date takes for the third of March. */
+function isDay(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+}

@@ -1,0 +1,51 @@
+import { verifyDirectory } from '#store/embedded';
+import { configFromEnvironment, type Config } from '../config/config.js';
+
+const USAGE = `npm run verify
+
+Reads all of the embedded store's data in DATA_DIR, says of every filter whether it is whole, and changes none. The
+service must be stopped.
+
+Exits with 0 if all is whole, 1 if something is damaged or missing, 2 if that could not be found out.
+`;
+
+const Exit = { Whole: 0, Damaged: 1, Unknown: 2 } as const;
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`verify: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = Exit.Unknown;
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  if (args.length === 0) return verify(configFromEnvironment());
+  const asked = args.length === 1 && (args[0] === '--help' || args[0] === '-h');
+  (asked ? process.stdout : process.stderr).write(asked ? USAGE : `verify: not understood\n\n${USAGE}`);
+  return asked ? Exit.Whole : Exit.Unknown;
+}
+
+async function verify({ store, dataDir }: Config): Promise<number> {
+  const where = `DATA_DIR ${JSON.stringify(dataDir)}`;
+  if (store !== 'embedded') {
+    throw new Error(
+      `only the embedded store is looked at, but the settings name Redis (STORE, or where Redis is): to look at ${where}, set STORE=embedded`,
+    );
+  }
+  const { filters, refusal } = await verifyDirectory(dataDir).catch((cause: unknown) => {
+    throw new Error(`${where}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  });
+  if (refusal !== undefined) {
+    process.stdout.write(`${where}: the service will not start: ${refusal}\n`);
+    return Exit.Damaged;
+  }
+  for (const { name, kind, whole } of filters) {
+    const verdict = whole
+      ? 'whole'
+      : 'part of it is missing: clear it, drop it, or restore a copy of the directory';
+    process.stdout.write(`${kind} ${name}: ${verdict}\n`);
+  }
+  const lost = filters.filter(({ whole }) => !whole).length;
+  process.stdout.write(`${where}: ${filters.length - lost} whole, ${lost} not\n`);
+  return lost === 0 ? Exit.Whole : Exit.Damaged;
+}

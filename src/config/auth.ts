@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import { show } from '../errors/show.js';
+import { isLoopback } from './loopback.js';
+import { ConfigError, type SettingReader } from './reader.js';
+
+/** An issuer of JSON Web Tokens, and which of its tokens are for this service. */
+export interface OidcSettings {
+  /** As the `iss` claim has it. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** Undefined: the issuer's configuration says it. */
+  readonly jwksUrl: string | undefined;
+  readonly scopeClaim: string;
+  readonly prefixClaim: string;
+}
+
+export type AuthMode = 'keys' | 'open' | 'none';
+
+/** Who named an issuer wants tokens to be asked for, also without saying AUTH=keys. */
+export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
+  const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
+  if (auth === 'none' && hasIssuer) {
+    throw new ConfigError('AUTH is "none", but OIDC_ISSUER is set: allowed is one of them');
+  }
+  if (auth === undefined && !isLoopback(host)) {
+    throw new ConfigError(
+      `HOST is "${host}", which other machines may reach: say AUTH=keys to ask for API keys, ` +
+        'listen on 127.0.0.1, or say AUTH=none to let everyone in who can reach it',
+    );
+  }
+  return auth ?? 'open';
+}
+
+/** The names that are set, and HOST. None if none is set: the service may have names that only its operator knows. */
+export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
+  const names = read.list(
+    'ALLOWED_HOSTS',
+    /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)$/i,
+    'host names without ports, comma separated',
+  );
+  if (auth !== 'open' && names.length === 0) return [];
+  return [...names, isIP(host) === 6 ? `[${host}]` : host].map((name) => name.toLowerCase());
+}
+
+/** As browsers send them: lower case, without a default port. */
+export function webOrigins(read: SettingReader): string[] {
+  const allowed = 'origins such as https://app.example, comma separated';
+  const origins = read.list('CORS_ORIGINS', /^https?:\/\/[^\s/?#@*]+$/i, allowed);
+  return origins.map((text) => {
+    if (!URL.canParse(text)) {
+      throw new ConfigError(`CORS_ORIGINS is ${show(text)}: allowed is ${allowed}`);
+    }
+    return new URL(text).origin;
+  });
+}
+
+/** Undefined if no issuer is named. */
+export function oidcSettings(read: SettingReader): OidcSettings | undefined {
+  const issuer = keyUrl(read, 'OIDC_ISSUER');
+  const audience = read.text('OIDC_AUDIENCE', undefined);
+  const jwksUrl = keyUrl(read, 'OIDC_JWKS_URL');
+  const scopeClaim = read.text('OIDC_SCOPE_CLAIM', 'scope');
+  const prefixClaim = read.text('OIDC_PREFIX_CLAIM', 'unseen_prefix');
+  if (issuer !== undefined && audience !== undefined) {
+    return { issuer, audience, jwksUrl, scopeClaim, prefixClaim };
+  }
+  if (issuer === undefined && audience === undefined && jwksUrl === undefined) return undefined;
+  const missing = issuer === undefined ? 'OIDC_ISSUER' : 'OIDC_AUDIENCE';
+  throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE are needed together`);
+}
+
+/** Keys that came over plain HTTP could be anyone's. */
+function keyUrl(read: SettingReader, name: string): string | undefined {
+  const value = read.text(name, undefined);
+  if (value === undefined || isKeyUrl(value)) return value;
+  throw new ConfigError(
+    `${name} is ${show(value)}: allowed is an https URL (http on loopback) without user, query and fragment`,
+  );
+}
+
+/** An address that keys of an issuer may be fetched from. */
+export function isKeyUrl(text: string): boolean {
+  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== '' || password !== '') return false;
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
+}

@@ -1,0 +1,86 @@
+import { allowedHosts, authMode, oidcSettings, webOrigins, type OidcSettings } from './auth.js';
+import { admissionSettings, type AdmissionSettings } from './admission.js';
+import { SettingReader, type Environment } from './reader.js';
+import { redisSettings, type RedisSettings } from './redis.js';
+
+export { ConfigError } from './reader.js';
+
+const MIB = 1024 * 1024;
+
+/** Of MAX_ITEM_BYTES. */
+export const DEFAULT_MAX_ITEM_BYTES = 8_192;
+
+/** Every setting of the service; docs/settings.md has the table. */
+export interface Config extends AdmissionSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly store: 'embedded' | 'redis';
+  readonly dataDir: string;
+  readonly embeddedFsync: boolean;
+  /** Undefined if nothing says where Redis is. Has passwords in it. */
+  readonly redis: RedisSettings | undefined;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** `keys`: credentials are asked for. `open`: once the store has keys; loopback only. `none`: said aloud, anywhere. */
+  readonly auth: 'keys' | 'open' | 'none';
+  /** Lower-case names that a Host header may have, besides the loopback ones. Empty: any with `keys`, any address with `none`. */
+  readonly allowedHosts: readonly string[];
+  /** Origins whose web pages may use the service. */
+  readonly corsOrigins: readonly string[];
+  /** Whose tokens are taken beside keys, if anyone's. */
+  readonly oidc: OidcSettings | undefined;
+  readonly maxBatchItems: number;
+  readonly maxItemBytes: number;
+  readonly maxBodyBytes: number;
+  readonly maxStreamBytes: number;
+  readonly streamIdleMs: number;
+  readonly requestTimeoutMs: number;
+  readonly maxFilterBytes: number;
+  readonly operationRecordBytes: number;
+  readonly shutdownGraceMs: number;
+}
+
+/** The Nest token of the settings. */
+export const Config = Symbol('Config');
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Reads the process's environment: the only place that does. Throws ConfigError. */
+export function configFromEnvironment(): Config {
+  return readConfig(process.env);
+}
+
+/** Reads settings from `env`; an empty value counts as absent. Throws ConfigError. */
+export function readConfig(env: Environment): Config {
+  const read = new SettingReader(env);
+  const host = read.text('HOST', '127.0.0.1');
+  const redis = redisSettings(read);
+  const oidc = oidcSettings(read);
+  const auth = authMode(read, host, oidc !== undefined);
+  const store = read.oneOf('STORE', ['embedded', 'redis'], redis ? 'redis' : 'embedded');
+  const embeddedFsync = read.oneOf('EMBEDDED_FSYNC', ['true', 'false'], 'false') === 'true';
+  if (store !== 'embedded') read.refuseWithout('EMBEDDED_FSYNC', 'STORE=embedded', 'false');
+  const maxBodyBytes = read.whole('MAX_BODY_BYTES', 4 * MIB, 1_024, 1_024 * MIB);
+  return {
+    host,
+    port: read.whole('PORT', 3000, 0, 65_535),
+    store,
+    dataDir: read.text('DATA_DIR', './data'),
+    embeddedFsync,
+    redis,
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+    auth,
+    allowedHosts: allowedHosts(read, host, auth),
+    corsOrigins: webOrigins(read),
+    oidc,
+    maxBatchItems: read.whole('MAX_BATCH_ITEMS', 10_000, 1, 1_000_000),
+    maxItemBytes: read.whole('MAX_ITEM_BYTES', DEFAULT_MAX_ITEM_BYTES, 1, MIB),
+    maxBodyBytes,
+    maxStreamBytes: read.whole('MAX_STREAM_BYTES', 16 * 1_024 * MIB, 1_024, Number.MAX_SAFE_INTEGER),
+    streamIdleMs: read.whole('STREAM_IDLE_MS', 30_000, 10, 3_600_000),
+    ...admissionSettings(read, maxBodyBytes),
+    requestTimeoutMs: read.whole('REQUEST_TIMEOUT_MS', 30_000, 10, 3_600_000),
+    maxFilterBytes: read.whole('MAX_FILTER_BYTES', 4 * 1_024 * MIB, 1_024, Number.MAX_SAFE_INTEGER),
+    operationRecordBytes: read.whole('OPERATION_RECORD_BYTES', 64 * MIB, 4 * MIB, 16 * 1_024 * MIB),
+    shutdownGraceMs: read.whole('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
+  };
+}

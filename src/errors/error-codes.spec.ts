@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { StaleFilterError, StoreError } from '#store';
+import { ERRORS, errorEntry, ERROR_CODES } from './error-codes.js';
+import { ProblemError } from './problem.js';
+import { toProblem } from '../http/to-problem.js';
+
+describe('the catalogue of errors', () => {
+  it('has the codes of the API, with their statuses', () => {
+    expect(Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status]))).toEqual({
+      VALIDATION_FAILED: 400,
+      UNAUTHENTICATED: 401,
+      FORBIDDEN: 403,
+      QUOTA_EXCEEDED: 403,
+      FILTER_NOT_FOUND: 404,
+      VISITED_SET_NOT_FOUND: 404,
+      KEY_NOT_FOUND: 404,
+      ROUTE_NOT_FOUND: 404,
+      METHOD_NOT_ALLOWED: 405,
+      REQUEST_TIMEOUT: 408,
+      FILTER_EXISTS: 409,
+      REMOVAL_UNSUPPORTED: 409,
+      FILTER_BUSY: 409,
+      BODY_TOO_LARGE: 413,
+      UNSUPPORTED_MEDIA_TYPE: 415,
+      IDEMPOTENCY_KEY_REUSED: 422,
+      IDEMPOTENCY_KEY_EXPIRED: 422,
+      FILTER_TOO_LARGE: 422,
+      RATE_LIMITED: 429,
+      INTERNAL_ERROR: 500,
+      STORE_UNAVAILABLE: 503,
+      STORE_DATA_LOST: 503,
+      OVERLOADED: 503,
+      FILTER_FULL: 507,
+      STORE_FULL: 507,
+    });
+  });
+
+  it('says when to try again wherever it answers 503 or 429', () => {
+    for (const code of ERROR_CODES) {
+      const { status, retryAfter } = errorEntry(code);
+      expect({ code, retries: retryAfter !== undefined }).toEqual({
+        code,
+        retries: status === 503 || status === 429,
+      });
+    }
+  });
+});
+
+describe('toProblem', () => {
+  it('keeps the codes of the store, and its words unless they may name hosts', () => {
+    expect(toProblem(new StoreError('FILTER_BUSY', 'being dropped'))).toMatchObject({
+      code: 'FILTER_BUSY',
+      message: 'being dropped',
+    });
+    const away = toProblem(new StoreError('STORE_UNAVAILABLE', 'connect ECONNREFUSED 10.0.0.1:6379'));
+    expect(away).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'The store cannot do this at the moment',
+    });
+  });
+
+  it('calls a filter that changes all the time busy', () => {
+    expect(toProblem(new StaleFilterError('f'))).toMatchObject({ code: 'FILTER_BUSY' });
+  });
+
+  it('tells nothing of what it does not know', () => {
+    for (const thrown of [new Error('secret'), 'secret', { secret: true }, undefined, null]) {
+      const body = toProblem(thrown).body('r-1');
+      expect(body).toMatchObject({ code: 'INTERNAL_ERROR', status: 500, requestId: 'r-1' });
+      expect(JSON.stringify(body)).not.toContain('secret');
+    }
+  });
+
+  it('leaves problems as they are', () => {
+    const problem = new ProblemError('FORBIDDEN', 'no');
+    expect(toProblem(problem)).toBe(problem);
+  });
+});

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { filterBytes, planGeometry, SEED_BYTES, type Geometry } from '#bloom';
+import {
+  joinAll,
+  StaleFilterError,
+  StoreError,
+  type Filter,
+  type FilterKind,
+  type FilterSpec,
+  type FilterStats,
+  type Operation,
+  type Part,
+} from '#store';
+import { authoriseCreation } from '../auth/authorise.js';
+import type { Principal } from '../request/principal.js';
+import { Config } from '../config/config.js';
+import { ProblemError } from '../errors/problem.js';
+import { Store } from '../store/store.token.js';
+import { humanBytes } from './bytes.js';
+import type { ListQueryDto, PlanDto } from './filter.dto.js';
+import { DEFAULT_PAGE } from './filter.dto.js';
+import { inWordsOf, OpenFilters } from './open-filters.js';
+
+/** A filter and how it is. */
+export interface Described {
+  readonly filter: Filter;
+  readonly stats: FilterStats;
+}
+
+/** A filter of a list; no `stats`: its data is lost. */
+export interface Listed {
+  readonly filter: Filter;
+  readonly stats?: FilterStats;
+}
+
+/** The life cycle of filters of either kind. Views are made by those who know the kind. */
+@Injectable()
+export class FilterLifecycle {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+    private readonly filters: OpenFilters,
+  ) {}
+
+  plan({ type, capacity, errorRate }: PlanDto): Geometry {
+    const cellBits = type === 'counting' ? 4 : 1;
+    return planGeometry({ capacity, errorRate, cellBits }, this.store.segmentation);
+  }
+
+  /**
+   * `created` is false if the same filter exists. FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and what the
+   * port says.
+   */
+  async create(
+    spec: Omit<FilterSpec, 'geometry' | 'seed'>,
+    operation: Operation,
+    caller: Principal,
+  ): Promise<Described & { created: boolean }> {
+    authoriseCreation(caller, spec.name);
+    const geometry = this.plan(spec);
+    this.refuseTooLarge(geometry);
+    try {
+      const { filter, created } = await this.store.create(
+        { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
+        operation,
+        caller.quota,
+      );
+      return { ...(await this.describe(filter)), created };
+    } catch (error) {
+      throw droppedSince(spec, error);
+    }
+  }
+
+  /**
+   * Makes a filter with contents from elsewhere. FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, what `parts` throws, and
+   * what the port says.
+   */
+  async import(
+    spec: FilterSpec,
+    parts: AsyncIterable<Part>,
+    operation: Operation,
+    caller: Principal,
+  ): Promise<Described> {
+    authoriseCreation(caller, spec.name);
+    this.refuseTooLarge(spec.geometry);
+    try {
+      const filter = await this.store.transfer.import(spec, parts, operation, caller.quota);
+      return await this.describe(filter);
+    } catch (error) {
+      throw droppedSince(spec, error);
+    }
+  }
+
+  get(name: string, kind: FilterKind): Promise<Described> {
+    return this.filters.withFilter(name, kind, async (filter) => ({
+      filter,
+      stats: await this.store.describe(filter),
+    }));
+  }
+
+  /**
+   * A page of the caller's filters, and the cursor of the next one. A filter dropped meanwhile is left out; one whose data
+   * is lost must not hide the others.
+   */
+  async list(
+    kind: FilterKind,
+    { limit, cursor }: ListQueryDto,
+    { prefix }: Principal,
+  ): Promise<{ page: Listed[]; next?: string }> {
+    const { filters, next } = await this.store.list(
+      kind,
+      limit === undefined ? DEFAULT_PAGE : Number(limit),
+      cursor,
+      prefix,
+    );
+    const page = await joinAll(filters.map((filter) => this.describeListed(filter)));
+    return { page: page.filter((one) => one !== undefined), ...(next !== undefined && { next }) };
+  }
+
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    await this.store.drop(name, kind, operation).catch((error: unknown) => {
+      throw inWordsOf(kind, name, error);
+    });
+  }
+
+  async clear(name: string, kind: FilterKind, operation: Operation): Promise<Described> {
+    const filter = await this.store.clear(name, kind, operation).catch((error: unknown) => {
+      throw inWordsOf(kind, name, error);
+    });
+    return this.describe(filter);
+  }
+
+  /** Undefined if it is gone. */
+  private async describeListed(filter: Filter): Promise<Listed | undefined> {
+    try {
+      return await this.describe(filter);
+    } catch (error) {
+      if (hasCode(error, GONE)) return undefined;
+      if (hasCode(error, LOST)) return { filter };
+      throw error;
+    }
+  }
+
+  private refuseTooLarge(geometry: Geometry): void {
+    const bytes = filterBytes(geometry);
+    const { maxFilterBytes } = this.config;
+    if (bytes <= maxFilterBytes) return;
+    throw new ProblemError(
+      'FILTER_TOO_LARGE',
+      `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(maxFilterBytes)}`,
+    );
+  }
+
+  /** Of the filter in hand, or of the newer generation that has taken its place. */
+  private async describe(filter: Filter): Promise<Described> {
+    try {
+      return { filter, stats: await this.store.describe(filter) };
+    } catch (error) {
+      if (error instanceof StaleFilterError) return this.get(filter.name, filter.kind);
+      throw inWordsOf(filter.kind, filter.name, error);
+    }
+  }
+}
+
+/** A repeated creation changes nothing, even if what the first one made is gone by now. */
+function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
+  const problem = inWordsOf(kind, name, error);
+  if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;
+  const detail = `"${name}" was made by this operation and dropped since: make it anew under another Idempotency-Key`;
+  return new ProblemError(problem.code, detail, { cause: error });
+}
+
+const GONE: ReadonlySet<string> = new Set(['FILTER_NOT_FOUND', 'VISITED_SET_NOT_FOUND', 'FILTER_BUSY']);
+const LOST: ReadonlySet<string> = new Set(['STORE_DATA_LOST']);
+
+function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
+  return (error instanceof ProblemError || error instanceof StoreError) && codes.has(error.code);
+}

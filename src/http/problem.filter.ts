@@ -1,0 +1,44 @@
+import { Catch, Injectable, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { discard } from './discard.js';
+import { Lifecycle } from './lifecycle.js';
+import type { Reply, Request } from '../request/request.js';
+import { StreamedBody } from './streamed-body.js';
+import { errorEntry } from '../errors/error-codes.js';
+import { ProblemReporter } from './problem-reporter.js';
+import { toProblem } from './to-problem.js';
+
+/** Answers every error of the service, whoever threw it, as problem+json. */
+@Catch()
+@Injectable()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly reporter: ProblemReporter,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(error, http.getRequest<Request>(), http.getResponse<Reply>());
+  }
+
+  /** Also for what fails before Nest is reached. */
+  answer(error: unknown, request: Request, reply: Reply): void {
+    if (request.raw.socket.destroyed || reply.sent) return;
+    const problem = toProblem(error);
+    this.reporter.report(problem, request.id);
+    if (request.body instanceof StreamedBody) discard(request.body.payload);
+    const { retryAfter } = errorEntry(problem.code);
+    if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+    // Fastify closes the connection when a body cannot be parsed; ours are read to their end, or discarded. But what
+    // will be closed for another reason has to say so: the client would send its next request into the void.
+    const stays = reply.raw.shouldKeepAlive && !this.lifecycle.shuttingDown;
+    if (stays && reply.hasHeader('connection')) reply.removeHeader('connection');
+    void reply
+      .headers(problem.headers)
+      .code(problem.httpStatus)
+      .header('x-request-id', request.id)
+      .type('application/problem+json')
+      .serializer(JSON.stringify)
+      .send(problem.body(request.id));
+  }
+}

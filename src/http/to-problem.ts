@@ -1,0 +1,70 @@
+import { HttpException } from '@nestjs/common';
+import { StaleFilterError, StoreError, type StoreErrorCode } from '#store';
+import { errorEntry, type ErrorCode } from '../errors/error-codes.js';
+import { ProblemError } from '../errors/problem.js';
+
+/** Store errors whose own words may name hosts or keys: callers get the title, the log gets the rest. */
+const PRIVATE: ReadonlySet<StoreErrorCode> = new Set(['STORE_UNAVAILABLE', 'STORE_DATA_LOST', 'STORE_FULL']);
+
+/** What Fastify and the HTTP parser refuse by themselves, by their error codes. */
+const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
+  string,
+  readonly [ErrorCode, string]
+>([
+  [
+    'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+    ['UNSUPPORTED_MEDIA_TYPE', 'Content-Type is missing, malformed or not taken here: send application/json'],
+  ],
+  ['FST_ERR_CTP_BODY_TOO_LARGE', ['BODY_TOO_LARGE', 'the body is too large']],
+  ['FST_ERR_BAD_URL', ['VALIDATION_FAILED', 'the URL has an invalid percent escape']],
+  ['FST_ERR_MAX_PARAM_LENGTH', ['ROUTE_NOT_FOUND', 'a segment of the path is too long']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', 'the headers did not arrive in time']],
+  ['HPE_HEADER_OVERFLOW', ['VALIDATION_FAILED', 'the headers are larger than 16 KiB']],
+]);
+
+/** The problem that an error of any origin is answered as. What nobody foresaw is INTERNAL_ERROR and tells nothing. */
+export function toProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof StoreError) {
+    const detail = PRIVATE.has(error.code) ? errorEntry(error.code).title : error.message;
+    return new ProblemError(error.code, detail, { cause: error });
+  }
+  if (error instanceof StaleFilterError) {
+    return new ProblemError(
+      'FILTER_BUSY',
+      `filter ${error.filterName} was cleared or made anew again and again`,
+    );
+  }
+  return (
+    fromFramework(error) ??
+    new ProblemError('INTERNAL_ERROR', 'the service failed; its log has the request id', { cause: error })
+  );
+}
+
+/** Nest wraps client errors of Fastify into HttpException, the original being the cause. */
+function fromFramework(error: unknown): ProblemError | undefined {
+  const origin = error instanceof HttpException && error.cause !== undefined ? error.cause : error;
+  const known = FRAMEWORK.get(codeOf(origin));
+  if (known) return new ProblemError(known[0], known[1], { cause: error });
+  const status = error instanceof HttpException ? error.getStatus() : statusOf(origin);
+  if (status === 404) return new ProblemError('ROUTE_NOT_FOUND', 'there is no such route', { cause: error });
+  if (status === 413) return new ProblemError('BODY_TOO_LARGE', 'the body is too large', { cause: error });
+  if (status >= 400 && status < 500) {
+    return new ProblemError('VALIDATION_FAILED', 'the request is malformed', { cause: error });
+  }
+  return undefined;
+}
+
+function codeOf(error: unknown): string {
+  return isObject(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function statusOf(error: unknown): number {
+  return isObject(error) && 'statusCode' in error && typeof error.statusCode === 'number'
+    ? error.statusCode
+    : 500;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from './scope.js';
+
+/** What a route that takes a batch is about. */
+export interface BatchConfig {
+  /** As metrics name it. */
+  readonly verb: string;
+  /** The one member of its JSON body, and what its entries are: items by their bytes, or URLs by their identity. */
+  readonly entries: 'items' | 'urls';
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How long a caller waits for an answer. */
+    requestTimeoutMs: number;
+  }
+
+  interface FastifyContextConfig {
+    /** Who may use the route; every route says it. What is no route (an unknown path) is for principals of any scope. */
+    access?: Access;
+    /** Not for principals with a name prefix. */
+    allNames?: boolean;
+    /** The route changes something: it takes, makes and returns an operation id. */
+    mutates?: boolean;
+    /** The route takes a batch: as JSON, or as a stream of NDJSON or text. */
+    batch?: BatchConfig;
+    /** The route takes an export file. */
+    takesExports?: boolean;
+    /** The route answers an export file. */
+    exports?: boolean;
+    /** The route tells an orchestrator about the service: answered however busy it is, or on its way out. */
+    probe?: boolean;
+    /** The answer is the same for everyone, and one buffer is shared by all that wait for it to be read. */
+    sharedAnswer?: boolean;
+  }
+}
+
+export type Request = FastifyRequest;
+export type Reply = FastifyReply;
+
+/** The route's pattern, such as `/v1/filters/:name`; empty for an unknown path. */
+export function routePattern(request: Request): string {
+  return request.routeOptions.url ?? '';
+}

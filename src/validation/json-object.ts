@@ -1,0 +1,23 @@
+import { ProblemError, type Fault } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+
+/** A value as an object that has none but the allowed members. Throws VALIDATION_FAILED. */
+export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `the body must be a JSON object, not ${value === undefined ? 'empty' : show(value)}`,
+    );
+  }
+  for (const name of Object.keys(value)) {
+    if (allowed.has(name)) continue;
+    const detail = `${show(name)} is no member; allowed: ${[...allowed].join(', ')}`;
+    throw refused([{ pointer: '#', detail }]);
+  }
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** VALIDATION_FAILED about several members. */
+export function refused(errors: readonly Fault[]): ProblemError {
+  return new ProblemError('VALIDATION_FAILED', errors.map(({ detail }) => detail).join('; '), { errors });
+}
