@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
@@ -41,6 +42,40 @@ const DIRECTION = [
   { target: 'libs', from: 'src', message: 'libraries do not know the service' },
 ];
 
+/**
+ * The rooms of src, floor by floor. A room imports from floors below its own only, types too; rooms on one floor do not
+ * know each other.
+ */
+const FLOORS = [
+  ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
+  ['transfer'],
+  ['visited-sets'],
+  ['filters'],
+  ['batches'],
+  ['auth', 'admission', 'operation'],
+  ['http'],
+  ['metrics'],
+  ['validation', 'logging', 'store'],
+  ['openapi', 'config', 'idempotency'],
+  ['request'],
+  ['errors', 'event-loop'],
+];
+
+const [ENTRY, ...ROOMS] = FLOORS;
+
+const ONLY_DOWN = ROOMS.flatMap((floor, i) =>
+  floor.map((room) => ({
+    target: `src/${room}`,
+    from: [...ENTRY, ...ROOMS.slice(0, i + 1).flat()]
+      .filter((other) => other !== room)
+      .map((other) => `src/${other}`),
+    message: `src/${room} imports from the floors below its own only`,
+  })),
+);
+
+const unplaced = readdirSync(join(root, 'src')).filter((name) => !FLOORS.flat().includes(name));
+if (unplaced.length > 0) throw new Error(`src has rooms without a floor: ${unplaced.join(', ')}`);
+
 const FAN_OUT = {
   object: 'Promise',
   property: 'all',
@@ -72,7 +107,7 @@ export default tseslint.config(
     rules: {
       'import-x/no-cycle': ['error', { ignoreExternal: true }],
       'import-x/no-unresolved': 'error',
-      'import-x/no-restricted-paths': ['error', { basePath: root, zones: DIRECTION }],
+      'import-x/no-restricted-paths': ['error', { basePath: root, zones: [...DIRECTION, ...ONLY_DOWN] }],
       'no-restricted-imports': ['error', { patterns: [REDIS_CLIENT, NEST] }],
       'no-restricted-properties': ['error', ENVIRONMENT, FAN_OUT],
       // `() => void call()` says no more than `() => call()`.
@@ -102,7 +137,11 @@ export default tseslint.config(
         'error',
         {
           basePath: root,
-          zones: [...DIRECTION, { target: ['src', 'libs'], from: 'test', message: 'sources know no tests' }],
+          zones: [
+            ...DIRECTION,
+            ...ONLY_DOWN,
+            { target: ['src', 'libs'], from: 'test', message: 'sources know no tests' },
+          ],
         },
       ],
     },

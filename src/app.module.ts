@@ -9,7 +9,7 @@ import { FiltersModule } from './filters/filters.module.js';
 import { OperationModule } from './operation/operation.module.js';
 import { RootLogger } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { RateLimitModule } from './admission/rate-limit.module.js';
+import { AdmissionModule } from './admission/admission.module.js';
 import { StoreModule } from './store/store.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
@@ -28,7 +28,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         StoreModule,
-        RateLimitModule,
+        AdmissionModule,
         AuthModule,
         MetricsModule,
         HttpModule,

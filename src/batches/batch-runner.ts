@@ -6,6 +6,7 @@ import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
+import { cutOffStalled } from '../http/stalled-reader.js';
 import { streamLimits } from '../http/streamed-body.js';
 import { RequestOperation } from '../idempotency/operations.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -120,7 +121,7 @@ export class BatchRunner {
       await events.return();
       throw first.value.refusal;
     }
-    const lines = Readable.from(answerLines(first, events, input, idleMs), { objectMode: false });
-    return new StreamableFile(lines, { type: 'application/x-ndjson' });
+    const lines = cutOffStalled(answerLines(first, events), idleMs, () => input.payload.destroy());
+    return new StreamableFile(Readable.from(lines, { objectMode: false }), { type: 'application/x-ndjson' });
   }
 }

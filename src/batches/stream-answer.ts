@@ -75,22 +75,14 @@ function addTo(totals: Record<string, number>, counts: Counts): void {
   for (const [verdict, count] of Object.entries(counts)) totals[verdict] = (totals[verdict] ?? 0) + count;
 }
 
-/** The lines of an answer whose first event is known. A reader that takes none for `idleMs` is cut off. */
+/** The lines of an answer whose first event is known. */
 export async function* answerLines(
   first: IteratorResult<StreamEvent, void>,
   rest: AsyncGenerator<StreamEvent, void, undefined>,
-  input: LineInput,
-  idleMs: number,
 ): AsyncGenerator<string, void, undefined> {
   try {
     for (let event = first; !event.done; event = await rest.next()) {
-      if (event.value.text === undefined) continue;
-      const stalled = setTimeout(() => input.payload.destroy(), idleMs);
-      try {
-        yield `${event.value.text}\n`;
-      } finally {
-        clearTimeout(stalled);
-      }
+      if (event.value.text !== undefined) yield `${event.value.text}\n`;
     }
   } finally {
     await rest.return();

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as startTimer } from 'node:timers';
+import { within } from '#store';
 import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Permit } from '../request/permit.js';
@@ -55,7 +55,7 @@ export class StreamedBody {
     let total = 0;
     try {
       for (;;) {
-        const next = await pace.keep(total, within(source.next(), limits));
+        const next = await pace.keep(total, arrivalOf(source.next(), limits));
         if (next.done) return;
         if (this.excess) throw this.excess;
         const chunk = next.value as Buffer;
@@ -102,21 +102,20 @@ class Pace {
   }
 }
 
-async function within<T>(promise: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
-  let stop: NodeJS.Timeout | undefined;
+/** What arrives, unless nothing does for `idleMs` or the grace is over before. */
+async function arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
+  const idle = (): ProblemError =>
+    new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`);
+  if (!graceOver) return within(idleMs, next, idle);
   let end: (() => void) | undefined;
   const over = new Promise<never>((_, reject) => {
-    stop = startTimer(() => {
-      reject(new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`));
-    }, idleMs);
     end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
-    if (graceOver?.aborted) end();
-    else graceOver?.addEventListener('abort', end);
+    if (graceOver.aborted) end();
+    else graceOver.addEventListener('abort', end);
   });
   try {
-    return await Promise.race([over, promise]);
+    return await within(idleMs, Promise.race([over, next]), idle);
   } finally {
-    clearTimeout(stop);
-    if (end) graceOver?.removeEventListener('abort', end);
+    if (end) graceOver.removeEventListener('abort', end);
   }
 }

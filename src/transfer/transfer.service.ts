@@ -21,12 +21,12 @@ import { OpenFilters } from '../filters/open-filters.js';
 import { EXPORT_TYPES } from '../http/body.js';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
+import { cutOffStalled } from '../http/stalled-reader.js';
 import { StreamedBody, streamLimits } from '../http/streamed-body.js';
 import type { RequestOperation } from '../idempotency/operations.js';
 import { Store } from '../store/store.token.js';
 import { checkedQueue } from './checked-queue.js';
 import { importSpec } from './import-spec.js';
-import { guarded } from './guarded.js';
 
 /** Filters of either kind out of the service as files, and back in. */
 @Injectable()
@@ -45,12 +45,9 @@ export class TransferService {
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
     const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter));
-    const stream = guarded(bytes, {
-      idleMs: this.config.streamIdleMs,
-      cutOff: () => request.raw.destroy(),
-      onError: (error) => this.reporter.report(toProblem(error), request.id),
-    });
-    return new StreamableFile(Readable.from(stream, { objectMode: false }), {
+    const whole = this.reported(bytes, request.id);
+    const taken = cutOffStalled(whole, this.config.streamIdleMs, () => request.raw.destroy());
+    return new StreamableFile(Readable.from(taken, { objectMode: false }), {
       type: EXPORT_TYPES[0],
       disposition: `attachment; filename="${name}.unseen"`,
     });
@@ -87,6 +84,16 @@ export class TransferService {
       throw new ProblemError('VALIDATION_FAILED', error.message, { cause: error });
     } finally {
       await file.close();
+    }
+  }
+
+  /** Nobody can be told any more of what fails once the answer has begun. */
+  private async *reported<T>(parts: AsyncIterable<T>, requestId: string): AsyncGenerator<T, void, undefined> {
+    try {
+      yield* parts;
+    } catch (error) {
+      this.reporter.report(toProblem(error), requestId);
+      throw error;
     }
   }
 

@@ -6,3 +6,4 @@ export * from './export-file/header.js';
 export * from './join-all.js';
 export * from './segmentation.js';
 export * from './store.js';
+export * from './within.js';

@@ -1,5 +1,8 @@
 import type { Operation } from './store.js';
 
+/** Bytes of operation records of one filter (on Redis: of one segment) and origin, unless a store is told otherwise. */
+export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
+
 /** How long operation records are kept at least, in ms, unless the bound on their memory is reached. */
 export const RETENTION_MS: Readonly<Record<Operation['origin'], number>> = {
   caller: 86_400_000,

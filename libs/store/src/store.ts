@@ -164,6 +164,15 @@ export interface Queue {
   release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 }
 
+/** Holds callers to so many calls in each second. */
+export interface RateLimiter {
+  /**
+   * Counts a call: 0, or, if it is one too many, the milliseconds until the caller may come again. 0 also while the counts
+   * cannot be had: they are where the filters are, and the call itself will say so.
+   */
+  take(caller: string): Promise<number>;
+}
+
 /** A credential as it is kept; what it says is the caller's own, and never a secret itself. */
 export interface Credential {
   readonly id: string;
@@ -317,6 +326,9 @@ export interface Store {
 
   /** Empties a filter (and its queue): a new generation with the same parameters and a new seed. */
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter>;
+
+  /** A limit of so many calls a second, counted for all stores on the same data together. */
+  rateLimiter(perSecond: number): RateLimiter;
 
   readiness(): Promise<Readiness>;
 

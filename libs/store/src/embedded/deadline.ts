@@ -1,7 +1,5 @@
 import { StoreError } from '../errors.js';
-
-/** Longest that a timer can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+import { within } from '../within.js';
 
 /** STORE_UNAVAILABLE once a deadline (ms since the epoch) has passed: nobody waits for the answer any more. */
 export function assertInTime(deadline: number): void {
@@ -13,17 +11,7 @@ export function assertInTime(deadline: number): void {
  * under its operation, so that a repeat is answered as it would have been.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
-  const ms = deadline - Date.now();
-  if (ms > MAX_TIMER_MS) return work;
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), Math.max(0, ms));
-  });
-  try {
-    return await Promise.race([work, passed]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(deadline - Date.now(), work, late);
 }
 
 function late(): StoreError {

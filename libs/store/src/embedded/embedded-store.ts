@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { SEED_BYTES, type Segmentation } from '#bloom';
 import { StoreError } from '../errors.js';
 import { otherExists } from '../refusals.js';
+import { rateLimiterOn } from '../rate-limiter.js';
+import { DEFAULT_RECORD_BYTES } from '../retention.js';
+import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
   Filter,
@@ -11,11 +15,11 @@ import type {
   ListPage,
   Operation,
   Quota,
+  RateLimiter,
   Readiness,
   Store,
   Usage,
 } from '../store.js';
-import { sameParameters } from './catalogue.js';
 import { allocateCells, claimCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
@@ -41,7 +45,6 @@ export interface EmbeddedOptions {
   readonly now?: () => number;
 }
 
-const DEFAULT_MAX_RECORD_BYTES = 64 * 2 ** 20;
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 
 /**
@@ -74,7 +77,7 @@ export class EmbeddedStore implements Store {
   static async open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     const engine = await Engine.open(options.dataDir, {
       fsync: options.fsync ?? false,
-      maxRecordBytes: options.maxRecordBytes ?? DEFAULT_MAX_RECORD_BYTES,
+      maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
       checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
       now: options.now ?? Date.now,
     });
@@ -107,7 +110,7 @@ export class EmbeddedStore implements Store {
         const scope = session.memory.names;
         return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
           const existing = session.memory.filters.get(spec.name)?.filter;
-          if (existing && !sameParameters(existing, spec)) throw otherExists(existing);
+          if (existing && !isSameFilter(existing, spec)) throw otherExists(existing);
           if (existing) return { answer: { filter: existing, created: false } };
           room.assert(session.memory);
           const filter = newGeneration(spec, spec.seed, session.now);
@@ -209,6 +212,10 @@ export class EmbeddedStore implements Store {
       if (!(error instanceof StoreError)) throw error;
       return { ready: false, reason: error.message, warnings: [] };
     }
+  }
+
+  rateLimiter(perSecond: number): RateLimiter {
+    return rateLimiterOn(new RateLimiterMemory({ points: perSecond, duration: 1 }));
   }
 
   async close(): Promise<void> {

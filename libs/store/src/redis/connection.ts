@@ -4,6 +4,7 @@ import { joinAll } from '../join-all.js';
 import { connect, type ConnectionOptions } from './connect.js';
 import { faultOf, finalError, originOf, unavailable, withoutCommand } from './faults.js';
 import { ReplicatedWrites, type Write } from './replicated-writes.js';
+import { within } from '../within.js';
 import type { Script } from './scripts/script.js';
 
 export type { ConnectionOptions } from './connect.js';
@@ -104,7 +105,7 @@ export class Connection {
     const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
     for (let wait = 10, attempt = 1; ; wait = Math.min(wait * 2, 200), attempt++) {
       try {
-        return await before(end, call(attempt, end));
+        return await within(end - Date.now(), call(attempt, end), noAnswer);
       } catch (error) {
         const final = finalError(withoutCommand(error), this.client instanceof Cluster);
         if (final) throw final;
@@ -180,6 +181,11 @@ export class Connection {
   }
 }
 
+/** What is under way then may still be executed. */
+function noAnswer(): Error {
+  return new Error('no answer in time');
+}
+
 function define(client: Redis | Cluster, { name, numberOfKeys, lua }: Script): void {
   if (Reflect.has(client, name)) return;
   client.defineCommand(name, numberOfKeys === 0 ? { lua } : { numberOfKeys, lua });
@@ -199,17 +205,4 @@ function firstTryOf(client: Redis | Cluster, timeoutMs: number): Promise<void> {
     const timer = setTimeout(done, timeoutMs);
     for (const event of FIRST_TRY_ENDS) client.on(event, done);
   });
-}
-
-/** What `call` answers, or an error at `end`: a call that is under way then may still be executed. */
-async function before<T>(end: number, call: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), Math.max(0, end - Date.now()));
-  });
-  try {
-    return await Promise.race([call, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
 import type { Geometry } from '#bloom';
-import type { Filter, FilterKind, FilterSpec, FilterType, Semantics } from '../store.js';
+import type { Filter, FilterKind, FilterType, Semantics } from '../store.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 
 /** Life of a catalogue entry. All but `ready` are under way, and may be taken over once stale. */
@@ -80,16 +80,4 @@ export class RedisFilter implements Filter {
     if (filter instanceof RedisFilter) return filter;
     throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);
   }
-}
-
-/** Whether a filter is what `spec` asks for: geometry and seed apart, which the asker does not choose. */
-export function sameFilter(entry: CatalogueEntry, spec: FilterSpec): boolean {
-  return (
-    entry.kind === spec.kind &&
-    entry.type === spec.type &&
-    entry.semantics === spec.semantics &&
-    entry.capacity === spec.capacity &&
-    entry.errorRate === spec.errorRate &&
-    JSON.stringify(entry.urlProfile) === JSON.stringify(spec.urlProfile)
-  );
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { SEED_BYTES } from '#bloom';
 import { StoreError } from '../errors.js';
 import { busy, notFound, otherExists, taken } from '../refusals.js';
+import { isSameFilter } from '../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
 import { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, type LifeCycleRecord, underWay } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
-import { allTags, type CatalogueEntry, RedisFilter, sameFilter } from './filter.js';
+import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
 import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
 
@@ -42,7 +43,7 @@ export class LifeCycle {
         const filter = await this.build(read, claim, operation, 'create', quota);
         return filter && { filter, created: true };
       }
-      if (!sameFilter(entry, spec)) throw otherExists(entry);
+      if (!isSameFilter(entry, spec)) throw otherExists(entry);
       if (entry.state === 'clearing') {
         await this.build(read, this.emptied(entry, 'create', operation, now), operation);
         return undefined;

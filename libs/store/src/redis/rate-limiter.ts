@@ -1,4 +1,6 @@
-import { RateLimiterRedis, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { rateLimiterOn } from '../rate-limiter.js';
+import type { RateLimiter } from '../store.js';
 import type { Connection } from './connection.js';
 import { RATE_PREFIX } from './keys.js';
 
@@ -6,8 +8,8 @@ import { RATE_PREFIX } from './keys.js';
  * Counts requests by caller, `perSecond` in each second, for all instances on this Redis together. It throws at once
  * while there is no connection.
  */
-export function redisRateLimiter(connection: Connection, perSecond: number): RateLimiterAbstract {
-  return new RateLimiterRedis({
+export function redisRateLimiter(connection: Connection, perSecond: number): RateLimiter {
+  const limiter = new RateLimiterRedis({
     storeClient: connection.client,
     keyPrefix: RATE_PREFIX,
     points: perSecond,
@@ -16,4 +18,5 @@ export function redisRateLimiter(connection: Connection, perSecond: number): Rat
     inMemoryBlockOnConsumed: perSecond,
     rejectIfRedisNotReady: true,
   });
+  return rateLimiterOn(limiter);
 }

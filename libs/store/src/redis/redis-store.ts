@@ -1,5 +1,5 @@
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { segmentBytes, type Segmentation } from '#bloom';
+import { DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
   Counters,
@@ -12,6 +12,7 @@ import type {
   Operation,
   Queue,
   Quota,
+  RateLimiter,
   Readiness,
   Store,
   Transfer,
@@ -35,7 +36,6 @@ export interface RedisStoreOptions extends ConnectionOptions {
   readonly maxRecordBytes?: number;
 }
 
-const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
 
@@ -138,8 +138,7 @@ export class RedisStore implements Store {
     return bytes;
   }
 
-  /** See redisRateLimiter. */
-  rateLimiter(perSecond: number): RateLimiterAbstract {
+  rateLimiter(perSecond: number): RateLimiter {
     return redisRateLimiter(this.connection, perSecond);
   }
 

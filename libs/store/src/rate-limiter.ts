@@ -1,0 +1,16 @@
+import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { RateLimiter } from './store.js';
+
+/** The port's limiter on one of the library's. */
+export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
+  return {
+    async take(caller) {
+      try {
+        await limiter.consume(caller);
+      } catch (refusal) {
+        if (refusal instanceof RateLimiterRes) return Math.max(1, refusal.msBeforeNext);
+      }
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FilterSpec } from './store.js';
+
+/** What a caller chooses of a filter. Geometry and seed follow, or are random. */
+type Chosen = Pick<FilterSpec, 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'urlProfile'>;
+
+/** Whether a filter is what a creation under its name asks for. */
+export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
+  return (
+    filter.kind === spec.kind &&
+    filter.type === spec.type &&
+    filter.semantics === spec.semantics &&
+    filter.capacity === spec.capacity &&
+    filter.errorRate === spec.errorRate &&
+    isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
+  );
+}
+
+/** As it reads after a restart. */
+function asJson(value: unknown): unknown {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
+}
