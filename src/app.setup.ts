@@ -15,8 +15,8 @@ import { BATCH_READERS } from './batches/body-readers.js';
 import { registerAdmissionGauges } from './admission/admission-gauges.js';
 import { returnOperationIds } from './idempotency/operation-id-hook.js';
 import { useCors } from './http/cors.js';
-import { fastifyOptions } from './http/fastify-options.js';
-import { watchMethods } from './http/methods.js';
+import { fastifyOptions, type AnswerError } from './http/fastify-options.js';
+import { refuseOtherMethods } from './http/methods.js';
 import { useRequestHooks } from './http/request-hooks.js';
 import { securityHeaders } from './http/security-headers.js';
 import { createHttpServer } from './http/server.js';
@@ -44,10 +44,9 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const routes = new RouteConfigs();
   const { maxBodyBytes } = config;
   const admission = new AdmissionControl(inFlight, { headers, logger, maxBodyBytes, callers, routes });
+  const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
-    ...fastifyOptions(logger, headers, (error, request, reply) =>
-      app.get(ProblemFilter).answer(error, request, reply),
-    ),
+    ...fastifyOptions(logger, headers, answer),
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
   });
   const root = AppModule.with(config, logger, inFlight);
@@ -66,7 +65,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const watchers = { lifecycle: app.get(Lifecycle), metrics: app.get(Metrics) };
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers ask without credentials whether they may send them.
-  await useCors(server, config.corsOrigins);
+  await useCors(server, config.corsOrigins, answer);
   const authenticator = app.get(Authenticator);
   isOpen = () => authenticator.isOpen;
   const requests = app.get(RequestAuthenticator);
@@ -77,10 +76,9 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   if (rateLimit) useRateLimit(server, rateLimit);
   routes.watch(server);
   // After CORS, whose own route is for paths of all kinds.
-  const refuseOtherMethods = watchMethods(server);
+  refuseOtherMethods(server);
   serveDocument(app);
   serveDocsPage(server);
   await app.init();
-  refuseOtherMethods();
   return app;
 }

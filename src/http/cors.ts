@@ -1,5 +1,6 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
+import type { AnswerError } from './fastify-options.js';
 
 const SHARED: FastifyCorsOptions = {
   origin: true,
@@ -10,9 +11,20 @@ const SHARED: FastifyCorsOptions = {
   maxAge: 600,
 };
 
-/** Lets pages of these origins read the answers; browsers keep those of all others from it, as if this were not there. */
-export async function useCors(server: FastifyInstance, origins: readonly string[]): Promise<void> {
+/**
+ * Lets pages of these origins read the answers; browsers keep those of all others from it, as if this were not there.
+ * `answer`: see fastifyOptions.
+ */
+export async function useCors(
+  server: FastifyInstance,
+  origins: readonly string[],
+  answer: AnswerError,
+): Promise<void> {
   if (origins.length === 0) return;
+  // The library's route for OPTIONS of any path comes before the application has set how errors are answered.
+  server.addHook('onRoute', (route) => {
+    if (route.url === '*') route.errorHandler = answer;
+  });
   await server.register(cors, {
     delegator: ({ headers }, answer) => {
       const allowed = headers.origin !== undefined && origins.includes(headers.origin);

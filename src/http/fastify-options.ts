@@ -8,7 +8,8 @@ import type { Headers } from './security-headers.js';
 /** Parameters may be longer than any name, so that a long one is refused as a name and not as a route. */
 export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
 
-type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
+/** Answers an error as a problem. */
+export type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 
 /**
  * Settings of the HTTP server that do not depend on the environment. `answer` takes errors met before routing; `headers`

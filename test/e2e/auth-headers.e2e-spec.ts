@@ -176,9 +176,12 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
   ])('lets no page of %s', async (origin) => {
     for (const method of ['GET', 'OPTIONS']) {
       const ask = { origin, 'access-control-request-method': 'GET' };
-      const { status, headers } = await send(app, method, '/v1/filters', ask);
-      expect([401, 403]).toContain(status);
-      expect(headers.has('access-control-allow-origin')).toBe(false);
+      for (const path of ['/v1/filters', '/nowhere']) {
+        const { status, headers } = await send(app, method, path, ask);
+        expect([401, 403, 404]).toContain(status);
+        expect(headers.get('content-type')).toBe('application/problem+json');
+        expect(headers.has('access-control-allow-origin')).toBe(false);
+      }
     }
   });
 

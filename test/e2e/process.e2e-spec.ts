@@ -49,6 +49,20 @@ describe('starting', () => {
     expect(service.stdout()).toBe('');
   });
 
+  it('loads no Redis client for the embedded store, whatever is set', async () => {
+    const tell = `process.on('exit', () => process.stderr.write(Object.keys(require.cache).filter((name) => /node_modules.(ioredis|rate-limiter-flexible|lmdb)./.test(name)).map((name) => name.split('node_modules')[1].split(/[^a-z-]/)[1]).join() + '\\n'))`;
+    const service = await start({
+      RATE_LIMIT: '100',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`import{createRequire}from'node:module';const require=createRequire('/');${tell}`)}`,
+    });
+    expect(await statusOf(`${await service.url()}/readyz`)).toBe(200);
+    service.child.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    const loaded = new Set(service.stderr().trim().split(','));
+    expect(loaded).toContain('rate-limiter-flexible');
+    expect(loaded).not.toContain('ioredis');
+  });
+
   it('and many streams that wait are nothing to warn of', async () => {
     const service = await start({ MAX_STREAMS: '40' });
     const url = await service.url();

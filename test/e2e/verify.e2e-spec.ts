@@ -15,7 +15,7 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }));
 afterAll(removeProgram);
 
 const verify = (env: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
-  runProgram('store/verify.js', args, { DATA_DIR: dataDir, ...env });
+  runProgram('cli/verify.js', args, { DATA_DIR: dataDir, ...env });
 
 async function fill(): Promise<void> {
   const store = await EmbeddedStore.open({ dataDir });
