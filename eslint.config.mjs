@@ -44,7 +44,7 @@ const DIRECTION = [
 
 /**
  * The rooms of src, floor by floor. A room imports from floors below its own only, types too; rooms on one floor do not
- * know each other.
+ * know each other, but for the entries at the top.
  */
 const FLOORS = [
   ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],

@@ -6,6 +6,7 @@ import { discard } from '../http/discard.js';
 import { connectionOf } from '../http/connection.js';
 import { nextRequestId } from '../http/request-id.js';
 import type { Headers } from '../http/security-headers.js';
+import type { Guard } from '../http/server.js';
 import type { Callers } from './callers.js';
 import { classify } from './classify.js';
 import type { InFlight } from './in-flight.js';
@@ -32,7 +33,7 @@ export interface AdmissionOptions {
  * Answers OVERLOADED to a request that finds no room, by its head alone. It stands before the HTTP framework because a
  * refusal must cost a fraction of an answer: if it does not, refusing is the overload.
  */
-export class AdmissionControl {
+export class AdmissionControl implements Guard {
   private readonly turns = new Turns();
   private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
   private loggedAt = -Infinity;

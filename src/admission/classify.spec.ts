@@ -1,11 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { classify } from './classify.js';
 
 const TAKES_LINES = { batch: { verb: 'add', entries: 'items' } } as const;
 
-const demand = (headers: Record<string, string>, route = {}) =>
-  classify({ headers } as IncomingMessage, route, 1_000);
+const classOf = (headers: Record<string, string>, route = {}) => classify({ headers }, route, 1_000);
 
 describe('classify', () => {
   it.each([
@@ -40,18 +38,18 @@ describe('classify', () => {
     ],
     ['a body of no type', { 'content-length': '9' }, 'streams', 0],
   ])('%s, where lines are taken', (_, headers, kind, bytes) => {
-    expect(demand(headers, TAKES_LINES)).toEqual({ kind, bytes });
+    expect(classOf(headers, TAKES_LINES)).toEqual({ kind, bytes });
   });
 
   it('takes no body for a stream on a route that takes none', () => {
     const headers = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
-    expect(demand(headers)).toEqual({ kind: 'requests', bytes: 0 });
-    expect(demand(headers, { takesExports: true })).toEqual({ kind: 'streams', bytes: 0 });
+    expect(classOf(headers)).toEqual({ kind: 'requests', bytes: 0 });
+    expect(classOf(headers, { takesExports: true })).toEqual({ kind: 'streams', bytes: 0 });
   });
 
   it('takes exports and probes for what their routes say, whatever they send', () => {
     const headers = { 'content-type': 'application/json', 'content-length': '500' };
-    expect(demand(headers, { exports: true })).toEqual({ kind: 'streams', bytes: 0 });
-    expect(demand(headers, { probe: true })).toEqual({ kind: 'probes', bytes: 0 });
+    expect(classOf(headers, { exports: true })).toEqual({ kind: 'streams', bytes: 0 });
+    expect(classOf(headers, { probe: true })).toEqual({ kind: 'probes', bytes: 0 });
   });
 });

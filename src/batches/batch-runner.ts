@@ -70,7 +70,7 @@ export class BatchRunner {
     const { body } = request;
     const { batch } = request.routeOptions.config;
     if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
-    // Packed items come to routes of items only, whose functions take them.
+    // Packed items come to routes of items only: see BATCH_READERS.
     const counted = async (entries: Keys, call: C): Promise<BatchResult> => {
       const result = await act(entries as E, call);
       this.metrics.countItems(batch.verb, result.counts);

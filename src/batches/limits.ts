@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import type { BatchConfig } from '../request/request.js';
 
 /** What a batch may hold. */
 export interface BatchLimits {
@@ -12,7 +13,7 @@ export function batchLimits(config: Pick<Config, 'maxBatchItems' | 'maxItemBytes
 }
 
 /** Which strings a batch takes: items and ids are kept by their bytes; a URL that is none is answered "invalid" later. */
-export type Entries = 'items' | 'urls' | 'ids';
+export type Entries = BatchConfig['entries'] | 'ids';
 
 /** Whether an item has more bytes in UTF-8 than so many. */
 export function isLonger(item: string, bytes: number): boolean {

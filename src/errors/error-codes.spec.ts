@@ -4,7 +4,7 @@ import { ERRORS, errorEntry, ERROR_CODES } from './error-codes.js';
 import { ProblemError } from './problem.js';
 import { toProblem } from '../http/to-problem.js';
 
-describe('the catalogue of errors', () => {
+describe('the table of errors', () => {
   it('has the codes of the API, with their statuses', () => {
     expect(Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status]))).toEqual({
       VALIDATION_FAILED: 400,

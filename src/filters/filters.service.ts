@@ -17,11 +17,11 @@ import {
 /** Standard and counting filters as the API shows them. */
 @Injectable()
 export class FiltersService {
-  constructor(private readonly lifecycle: FilterLifecycle) {}
+  constructor(private readonly filterLifecycle: FilterLifecycle) {}
 
   plan(dto: PlanDto): PlanView {
     const { type, capacity, errorRate } = dto;
-    const geometry = this.lifecycle.plan(dto);
+    const geometry = this.filterLifecycle.plan(dto);
     return {
       type,
       capacity,
@@ -41,17 +41,17 @@ export class FiltersService {
       throw invalid('#/semantics', 'semantics must be "set" for a standard filter, which cannot count');
     }
     const spec = { name, kind: 'filter', type, semantics, capacity, errorRate } as const;
-    const { filter, stats, created } = await this.lifecycle.create(spec, operation, caller);
+    const { filter, stats, created } = await this.filterLifecycle.create(spec, operation, caller);
     return { view: filterView(filter, stats), created };
   }
 
   async get(name: string): Promise<FilterView> {
-    const { filter, stats } = await this.lifecycle.get(name, 'filter');
+    const { filter, stats } = await this.filterLifecycle.get(name, 'filter');
     return filterView(filter, stats);
   }
 
   async list(query: ListQueryDto, caller: Principal): Promise<FilterListView> {
-    const { page, ...rest } = await this.lifecycle.list('filter', query, caller);
+    const { page, ...rest } = await this.filterLifecycle.list('filter', query, caller);
     const filters = page.map(({ filter, stats }) =>
       stats ? filterView(filter, stats) : lostFilterView(filter),
     );
@@ -59,11 +59,11 @@ export class FiltersService {
   }
 
   drop(name: string, operation: Operation): Promise<void> {
-    return this.lifecycle.drop(name, 'filter', operation);
+    return this.filterLifecycle.drop(name, 'filter', operation);
   }
 
   async clear(name: string, operation: Operation): Promise<FilterView> {
-    const { filter, stats } = await this.lifecycle.clear(name, 'filter', operation);
+    const { filter, stats } = await this.filterLifecycle.clear(name, 'filter', operation);
     return filterView(filter, stats);
   }
 }

@@ -60,14 +60,18 @@ export function useBodyParsers(
     const parse = () => parseJson(raw, mostParts);
     return unparsed(raw, request.routeOptions.config, parse) ?? parse();
   });
-  for (const kind of [...streamed, EXPORTS]) {
+  const kinds = [...streamed, EXPORTS];
+  for (const kind of kinds) {
     for (const mediaType of kind.mediaTypes) {
       server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
         refuseEncoded(request, payload);
         const { config: route } = request.routeOptions;
         if (kind.isTakenBy(route)) return kind.open(payload, mediaType, contextOf(request.raw).permit);
-        const taken = route.takesExports ? EXPORT_TYPES[0] : 'application/json';
-        throw unsupported(payload, `this route takes ${taken} only, not ${mediaType}`);
+        const other = kinds
+          .filter(({ isTakenBy }) => isTakenBy(route))
+          .flatMap(({ mediaTypes }) => mediaTypes);
+        const taken = route.takesExports ? other : ['application/json', ...other];
+        throw unsupported(payload, `this route takes ${taken.join(', ')}, not ${mediaType}`);
       });
     }
   }

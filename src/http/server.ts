@@ -10,7 +10,7 @@ const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 72_000;
 
 /** Lets requests of a server through to a handler, or answers them itself. */
-interface Gatekeeper {
+export interface Guard {
   guard(server: Server, handle: RequestListener): void;
 }
 
@@ -22,11 +22,7 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConne
  * `streamIdleMs`. It is also cut off if it has the answer and goes on sending a body that nobody reads: a refused one, or
  * that of a GET.
  */
-export function createHttpServer(
-  handle: RequestListener,
-  gatekeeper: Gatekeeper,
-  config: ServerConfig,
-): Server {
+export function createHttpServer(handle: RequestListener, guard: Guard, config: ServerConfig): Server {
   const server = createServer({
     headersTimeout: config.requestTimeoutMs,
     requestTimeout: 0,
@@ -40,7 +36,7 @@ export function createHttpServer(
   const limit = new ConnectionLimit(config.maxConnections);
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
-  gatekeeper.guard(server, handle);
+  guard.guard(server, handle);
   return server;
 }
 

@@ -3,17 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { contextOf } from '../request/context.js';
-import { routePattern, type Request } from '../request/request.js';
+import { announcedBody, routePattern, type Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
-
-/**
- * What the calls of one request carry to the store: `whole` for a JSON body, `block` for each block of a streamed one.
- * For mutations it is an Operation, for reads a deadline.
- */
-export interface Calls<C> {
-  whole(): C;
-  block(firstLine: number, items: readonly string[]): C;
-}
 
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 
@@ -24,7 +15,7 @@ const VISIBLE_ASCII = /^[!-~]{1,255}$/;
  * for a day, it is a cryptographic digest. Under a made id it is a CRC-32: it is computed for every request, repeated or
  * not, and only has to notice a mistake of the one client that was given the id.
  */
-export class RequestOperation implements Calls<Operation> {
+export class RequestOperation {
   private constructor(
     readonly id: string,
     private readonly identity: Pick<Operation, 'origin' | 'repeat' | 'madeAt'>,
@@ -91,26 +82,15 @@ export class RequestOperation implements Calls<Operation> {
   }
 }
 
-/** Reads have no identity, only a deadline (ms since the epoch). */
-export class ReadDeadline implements Calls<number> {
-  constructor(private readonly timeoutMs: number) {}
-
-  whole(): number {
-    return Date.now() + this.timeoutMs;
-  }
-
-  block(): number {
-    return this.whole();
-  }
-}
-
-/** The id that a request's operation has or would have had; undefined if the key that came is none. */
+/** The id under which a request may be sent again; undefined if it has none, and for a key that is not valid. */
 export function operationIdOf(request: Request): string | undefined {
-  const { operationId, rawBody = '' } = contextOf(request.raw);
+  const { operationId, rawBody } = contextOf(request.raw);
   if (operationId !== undefined) return operationId;
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
-  return makeId(checksumOf(routeOf(request), rawBody), Date.now());
+  // An id carries the checksum of the JSON body: without that, the request could not be sent again with it.
+  if (rawBody === undefined && announcedBody(request) === 'json') return undefined;
+  return makeId(checksumOf(routeOf(request), rawBody ?? ''), Date.now());
 }
 
 /** Method, pattern and name: one spelling for every escaping of the path, and without the query. */

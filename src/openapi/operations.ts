@@ -80,7 +80,7 @@ function completeItem(item: PathItem): PathItem {
   return { ...item, ...Object.fromEntries(completed) };
 }
 
-/** What Documented and BatchRoute left on an operation. */
+/** What the decorators of routes left on an operation. */
 interface Marks {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from './scope.js';
 
@@ -37,6 +38,15 @@ declare module 'fastify' {
 
 export type Request = FastifyRequest;
 export type Reply = FastifyReply;
+
+const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
+
+/** What kind of body a request says that it has. */
+export function announcedBody({ headers }: Pick<IncomingMessage, 'headers'>): 'none' | 'json' | 'other' {
+  const bytes = headers['content-length'];
+  if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
+  return JSON_TYPE.test(headers['content-type'] ?? '') ? 'json' : 'other';
+}
 
 /** The route's pattern, such as `/v1/filters/:name`; empty for an unknown path. */
 export function routePattern(request: Request): string {

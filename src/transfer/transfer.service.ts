@@ -11,6 +11,7 @@ import {
   type FilterSpec,
 } from '#store';
 import type { Principal } from '../request/principal.js';
+import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { Config } from '../config/config.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { ProblemError } from '../errors/problem.js';
@@ -34,9 +35,10 @@ export class TransferService {
   constructor(
     @Inject(Store) private readonly store: Store,
     @Inject(Config) private readonly config: Config,
-    private readonly lifecycle: FilterLifecycle,
+    private readonly filterLifecycle: FilterLifecycle,
     private readonly filters: OpenFilters,
     private readonly reporter: ProblemReporter,
+    private readonly authenticator: RequestAuthenticator,
   ) {}
 
   /**
@@ -44,7 +46,7 @@ export class TransferService {
    * the connection is cut, so that nobody takes the rest for the whole.
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
-    const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter));
+    const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter, request));
     const whole = this.reported(bytes, request.id);
     const taken = cutOffStalled(whole, this.config.streamIdleMs, () => request.raw.destroy());
     return new StreamableFile(Readable.from(taken, { objectMode: false }), {
@@ -73,9 +75,9 @@ export class TransferService {
       context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
       const identity = identified(operation, header, spec);
-      const parts = file.parts(header);
+      const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
-      const described = await this.lifecycle.import(spec, checked, identity, caller);
+      const described = await this.filterLifecycle.import(spec, checked, identity, caller);
       // An import that was answered before is not read: but who sends it may only listen when all is sent.
       await file.drain();
       return described;
@@ -97,17 +99,26 @@ export class TransferService {
     }
   }
 
-  private async begin(filter: Filter): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
-    const parts = this.store.transfer.export(filter);
+  /** Passes parts on while the credentials of the request are accepted: it may outlive them. */
+  private async *confirmed<T>(parts: AsyncIterable<T>, request: Request): AsyncGenerator<T, void, undefined> {
+    for await (const part of parts) {
+      await this.authenticator.confirm(request);
+      if (turn.isSpent()) await turn.next();
+      yield part;
+    }
+  }
+
+  private async begin(
+    filter: Filter,
+    request: Request,
+  ): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
+    const parts = this.confirmed(this.store.transfer.export(filter), request);
     const first = await parts.next();
     return encodeExportFile(
       exportHeader(filter),
       (async function* () {
         if (!first.done) yield first.value;
-        for await (const part of parts) {
-          if (turn.isSpent()) await turn.next();
-          yield part;
-        }
+        yield* parts;
       })(),
     );
   }

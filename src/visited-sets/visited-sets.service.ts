@@ -19,7 +19,7 @@ const KIND = 'visited-set';
 /** Visited sets as the API shows them: counting filters in `set` semantics with a URL profile and a queue. */
 @Injectable()
 export class VisitedSetsService {
-  constructor(private readonly lifecycle: FilterLifecycle) {}
+  constructor(private readonly filterLifecycle: FilterLifecycle) {}
 
   async create(
     dto: CreateVisitedSetDto,
@@ -28,7 +28,7 @@ export class VisitedSetsService {
   ): Promise<{ view: VisitedSetView; created: boolean }> {
     const { name, capacity, errorRate = DEFAULT_ERROR_RATE, urlProfile: profile = DEFAULT_URL_PROFILE } = dto;
     const urlProfile = profileOf(profile);
-    const described = await this.lifecycle.create(
+    const described = await this.filterLifecycle.create(
       { name, kind: KIND, type: 'counting', semantics: 'set', capacity, errorRate, urlProfile },
       operation,
       caller,
@@ -37,20 +37,20 @@ export class VisitedSetsService {
   }
 
   async get(name: string): Promise<VisitedSetView> {
-    return visitedSetView(await this.lifecycle.get(name, KIND));
+    return visitedSetView(await this.filterLifecycle.get(name, KIND));
   }
 
   async list(query: ListQueryDto, caller: Principal): Promise<VisitedSetListView> {
-    const { page, ...rest } = await this.lifecycle.list(KIND, query, caller);
+    const { page, ...rest } = await this.filterLifecycle.list(KIND, query, caller);
     return { visitedSets: page.map(listedView), ...rest };
   }
 
   drop(name: string, operation: Operation): Promise<void> {
-    return this.lifecycle.drop(name, KIND, operation);
+    return this.filterLifecycle.drop(name, KIND, operation);
   }
 
   async clear(name: string, operation: Operation): Promise<VisitedSetView> {
-    return visitedSetView(await this.lifecycle.clear(name, KIND, operation));
+    return visitedSetView(await this.filterLifecycle.clear(name, KIND, operation));
   }
 }
 

@@ -98,4 +98,32 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
       client.destroy();
     }
   });
+
+  it('leaves nothing of an import that it was in the middle of', async () => {
+    const name = items.split('/')[3] as string;
+    const exported = await fetch(`${app.url}/v1/filters/${name}/export`, { headers: admin.headers });
+    const file = Buffer.from(await exported.arrayBuffer());
+    const key = await makeKey(app, 'admin');
+    const copy = freshName();
+    const head = {
+      ...key.headers,
+      'content-type': 'application/octet-stream',
+      'content-length': file.length,
+    };
+    const client = await RawClient.connect(app.port);
+    try {
+      client.send(postHead(`/v1/filters/import?name=${copy}`, head));
+      client.send(file.subarray(0, file.length / 2));
+      // The head is through once another request on the same service has been answered after it.
+      await seen('nothing');
+      await revoke(key);
+      client.send(file.subarray(file.length / 2));
+      expect(await client.answer()).toMatchObject({ status: 401 });
+      expect(await call(app, 'GET', `/v1/filters/${copy}`, undefined, admin.headers)).toMatchObject({
+        status: 404,
+      });
+    } finally {
+      client.destroy();
+    }
+  });
 });

@@ -69,6 +69,9 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const add = () => call(app, 'POST', `${items}/add`, { items: [`refused ${++tries}`] }, one.headers);
     const answers = await withinASecond([...times(LIMIT, stream), add]);
     expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429]);
+    // An id made without the body would be of another request than the one that is sent again.
+    expect(answers[LIMIT]?.headers.get('idempotency-key')).toBeNull();
+    expect(answers[0]?.headers.get('idempotency-key')).toMatch(/^unseen-/);
     const check = await call(app, 'POST', `${items}/check`, { items: [`refused ${tries}`] }, other.headers);
     expect(check).toMatchObject({ status: 200, body: { results: [false] } });
   });

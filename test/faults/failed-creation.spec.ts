@@ -151,4 +151,17 @@ describe('a creation whose connection is cut', () => {
     expect(await direct.usage([prefix])).toEqual([{ filters: 1, bytes: BYTES }]);
     await expectNothingAstray();
   });
+
+  it('costs no filter that was published since its name was read', async () => {
+    const prefix = tenant();
+    const quota: Quota = { prefix, maxFilters: 1 };
+    const { filter } = await direct.create(of(prefix, 'a'), made(), quota);
+    expect(await add(direct, filter, ['item'])).toEqual([1]);
+    const [entry] = await entries(prefix);
+    await redis.hset(CATALOGUE.filters, `${prefix}a`, JSON.stringify({ ...entry, since: 0 }));
+    await redis.zadd(CATALOGUE.unfinished, 0, `${prefix}a`);
+    await expectRefusal(direct.create(of(prefix, 'b'), made(), quota), 'QUOTA_EXCEEDED');
+    const fresh = await direct.open(`${prefix}a`, 'visited-set', { fresh: true });
+    expect(await add(direct, fresh, ['item'])).toEqual([0]);
+  });
 });

@@ -87,22 +87,37 @@ export class Claim {
     } catch (error) {
       const unchanged = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
       // What cannot be done now is done by whoever next makes a filter of this name, or needs the room that this one takes.
-      if (!unchanged) await this.giveUp(Date.now() + GIVE_UP_MS).catch(() => undefined);
+      if (!unchanged) await this.giveUp(isUnsettled(error), Date.now() + GIVE_UP_MS).catch(() => undefined);
       throw error;
     }
   }
 
-  /** First marks the entry as stale, so that a publication that seemed to fail cannot be done any more, or is seen. */
-  private async giveUp(deadline: number): Promise<void> {
-    const entry = { ...this.entry, since: 0 };
-    const raw = await this.catalogue.set(this.held, entry, deadline);
-    const held = raw !== undefined;
-    if (!held) {
-      const { entry: current } = await this.catalogue.read(entry.name, deadline);
-      if (current?.state === 'ready' && current.generation === entry.generation) return;
+  /**
+   * First marks the entry as stale, so that a publication that seemed to fail cannot be done any more, or is seen. While
+   * commands may still be `unsettled` the entry stays, so that whoever takes it over frees what those make.
+   */
+  private async giveUp(unsettled: boolean, deadline: number): Promise<void> {
+    let entry = { ...this.entry, since: 0 };
+    let raw = await this.catalogue.set(this.held, entry, deadline);
+    if (raw === undefined) {
+      const read = await this.catalogue.read(entry.name, deadline);
+      if (read.entry?.generation === entry.generation) {
+        if (read.entry.state === 'ready') return;
+        // A renewal whose answer was lost.
+        entry = { ...read.entry, since: 0 };
+        raw = await this.catalogue.set(read, entry, deadline);
+      }
     }
-    const creating = held && entry.state === 'creating';
-    await this.allocation.free(creating ? allTags(entry) : entry.tags, deadline);
-    if (creating) await this.catalogue.set({ raw, entry }, undefined, deadline);
+    if (raw === undefined || entry.state !== 'creating') {
+      await this.allocation.free(entry.tags, deadline);
+      return;
+    }
+    await this.allocation.free(allTags(entry), deadline);
+    if (!unsettled) await this.catalogue.set({ raw, entry }, undefined, deadline);
   }
+}
+
+/** Whether commands may be under way yet: a lost connection may still bring them. */
+function isUnsettled(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
 }

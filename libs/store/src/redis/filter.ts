@@ -22,7 +22,7 @@ export interface CatalogueEntry {
   /** Kept, since chunks name operation records: another version may choose another size. */
   readonly itemsPerScript: number;
   readonly state: EntryState;
-  /** Server time, ms, of the last change of state. */
+  /** Server time, ms, of when the work that is under way began or was last known to go on; of a ready entry, of the last such. */
   readonly since: number;
   /** Operation that is under way: its verb, id and fingerprint. */
   readonly operation?: string;

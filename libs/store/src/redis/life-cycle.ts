@@ -205,16 +205,29 @@ export class LifeCycle {
     }
   }
 
-  /** Removes what instances that died were making or dropping. False if there was nothing. */
+  /**
+   * Removes what instances that died were making or dropping. False if there was nothing. What cannot be removed now is left
+   * for the next time.
+   */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);
     let freed = false;
+    let failure: unknown;
     for await (const read of this.catalogue.unfinished(prefix, deadline)) {
       const { entry } = read;
-      if (!entry || now - entry.since <= STALE_MS) continue;
+      // It may have been published, or cleared, since its name was read.
+      if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
+      if (now - entry.since <= STALE_MS) continue;
       const dropping = { ...entry, state: 'dropping' as const, since: now, retired: allTags(entry) };
-      freed = (await this.remove(read, dropping, undefined, deadline)) || freed;
+      try {
+        await this.remove(read, dropping, undefined, deadline);
+        // Also if another has been quicker: there may be room now.
+        freed = true;
+      } catch (error) {
+        failure ??= error;
+      }
     }
+    if (!freed && failure !== undefined) throw failure;
     return freed;
   }
 
