@@ -3,7 +3,7 @@ import { planGeometry, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import { Added, Removed, type Filter } from '#store';
 import { MAX_SEGMENT_BYTES } from '../../libs/store/src/segmentation.js';
 import { addBatch, checkBatch, removeBatch } from '../../libs/store/src/embedded/batches.js';
-import { claimCells } from '../../libs/store/src/embedded/cell-memory.js';
+import { reserveCells } from '../../libs/store/src/embedded/cell-memory.js';
 import { FilterState } from '../../libs/store/src/embedded/filter-state.js';
 import { measured, summary, type Measured } from './measured.js';
 import { CountingBloomFilter } from './peers/npm-filter.js';
@@ -70,7 +70,7 @@ async function ownFilter(capacity: number): Promise<Counting> {
     ...({ name: 'bench', kind: 'filter', type: 'counting', semantics: 'set' } as const),
     ...{ capacity, errorRate: ERROR_RATE, geometry, seed, generation: '0'.repeat(16), createdAt: Date.now() },
   };
-  const state = new FilterState(filter, await claimCells(geometry), Date.now());
+  const state = new FilterState(filter, await reserveCells(geometry), Date.now());
   const positions = (batch: readonly string[]): Positions => positionsOf(batch, seed, geometry);
   return {
     add: (batch) => occurrences(Added.New, addBatch(state, positions(batch)).answers),

@@ -20,6 +20,6 @@ export async function leftOpen(before) {
     if (left.every((count) => count <= 0)) return '';
     if (Date.now() > end)
       return KINDS.flatMap((kind, i) => (left[i] > 0 ? [`${left[i]} ${kind}`] : [])).join(', ');
-    await sleep(LOOK_MS, undefined, { ref: false });
+    await sleep(LOOK_MS);
   }
 }

@@ -266,7 +266,7 @@ export interface Transfer {
    * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must
    * be complete and fit the spec: a caller that reads them from elsewhere checks that, and throws out of the iteration if
    * not. The filter becomes visible when they have ended. If anything throws before that, there is no filter, and the
-   * memory that it had claimed is freed; after a crash the next one to come does that.
+   * memory that it had reserved is freed; after a crash the next one to come does that.
    *
    * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one, QUOTA_EXCEEDED as `create`, before the
    * parts are read. A repeated operation answers the same filter, without reading the parts.
@@ -288,7 +288,7 @@ export interface Store {
   readonly segmentation: Segmentation;
 
   /**
-   * Makes a filter, all cells zero, all memory claimed (STORE_FULL if there is not enough). `created` is false if
+   * Makes a filter, all cells zero, all memory reserved (STORE_FULL if there is not enough). `created` is false if
    * one with the same name, kind, type, semantics, capacity, error rate and URL profile exists; FILTER_EXISTS if
    * another one does; FILTER_BUSY while it is being made or dropped.
    *

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from '#bloom';
-import { allocateCells, assertAvailable, claimCells } from './cell-memory.js';
+import { allocateCells, assertAvailable, reserveCells } from './cell-memory.js';
 
 const SMALL: Geometry = {
   ...{ hashScheme: 2, cellBits: 4, hashes: 6, pageCells: 128 },
@@ -13,7 +13,7 @@ describe('memory for cells', () => {
     expect(() => assertAvailable(2 * process.availableMemory())).toThrow(full);
     const pagesPerSegment = 2 ** 18;
     const segments = Math.ceil((2 * process.availableMemory()) / (pagesPerSegment * 64));
-    await expect(claimCells({ ...SMALL, pagesPerSegment, segments })).rejects.toEqual(full);
+    await expect(reserveCells({ ...SMALL, pagesPerSegment, segments })).rejects.toEqual(full);
   });
 
   it('is STORE_FULL for more segments than a journal record can name', () => {

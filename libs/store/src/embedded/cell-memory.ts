@@ -5,7 +5,7 @@ import { MAX_SEGMENTS } from './journal.js';
 
 const MEMORY_PAGE = 4096;
 
-/** Zeroed cells, one array a segment: reserved, but claimed page by page as they are written. Throws STORE_FULL. */
+/** Zeroed cells, one array a segment: reserved, and taken page by page as they are written. Throws STORE_FULL. */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
   if (geometry.segments > MAX_SEGMENTS) throw noMemory(geometry, `more than ${MAX_SEGMENTS} segments`);
   return Array.from({ length: geometry.segments }, () => allocateSegment(geometry));
@@ -37,7 +37,7 @@ export function assertAvailable(bytes: number): void {
  * Cells whose memory is there, so that a lack of it shows now and not in mid-crawl: the kernel hands out pages as
  * they are first written. STORE_FULL if there is not enough.
  */
-export async function claimCells(geometry: Geometry): Promise<Uint8Array[]> {
+export async function reserveCells(geometry: Geometry): Promise<Uint8Array[]> {
   assertAvailable(filterBytes(geometry));
   const segments = allocateCells(geometry);
   for (const segment of segments) {

@@ -12,7 +12,7 @@ const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
 
 /** Makes LMDB's lock file at its full size: a write to a part that has no room on disk would end the process without a word. */
-export function claimLockFile(directory: string): void {
+export function takeLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
   if (existsSync(file) && statSync(file).size >= MAPPED_BYTES) return;
   writeFileSync(file, Buffer.alloc(MAPPED_BYTES));

@@ -20,7 +20,7 @@ import type {
   Store,
   Usage,
 } from '../store.js';
-import { allocateCells, claimCells } from './cell-memory.js';
+import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
@@ -102,9 +102,9 @@ export class EmbeddedStore implements Store {
     spec: FilterSpec,
     operation: Operation,
   ): Promise<{ filter: Filter; created: boolean }> {
-    // No memory is claimed for what will not be made. What is refused here may have been made by this very operation.
-    const claims = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
-    const claimed = claims ? await claimCells(spec.geometry) : undefined;
+    // No memory is reserved for what will not be made. What is refused here may have been made by this very operation.
+    const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
+    const reserved = fits ? await reserveCells(spec.geometry) : undefined;
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.names;
@@ -114,7 +114,7 @@ export class EmbeddedStore implements Store {
           if (existing) return { answer: { filter: existing, created: false } };
           room.assert(session.memory);
           const filter = newGeneration(spec, spec.seed, session.now);
-          const cells = claimed ?? allocateCells(spec.geometry);
+          const cells = reserved ?? allocateCells(spec.geometry);
           return { answer: { filter, created: true }, apply: () => publish(session, filter, cells) };
         });
       },

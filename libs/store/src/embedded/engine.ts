@@ -4,7 +4,7 @@ import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
 import { Database } from './database.js';
 import { assertInTime, byDeadline } from './deadline.js';
-import { assertRoomForNew, claimLockFile, DirectoryLock } from './directory-lock.js';
+import { assertRoomForNew, takeLockFile, DirectoryLock } from './directory-lock.js';
 import { inspectData } from './inspect-data.js';
 import { numberKey } from './keys.js';
 import { makePrivateDirectory } from './make-directory.js';
@@ -62,7 +62,7 @@ export class Engine {
     const lock = DirectoryLock.take(directory);
     let database: Database | undefined;
     try {
-      claimLockFile(directory);
+      takeLockFile(directory);
       assertRoomForNew(directory);
       database = new Database(directory, inspectData(directory));
       await database.checkFormat();

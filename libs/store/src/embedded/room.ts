@@ -5,7 +5,7 @@ import type { FilterSpec, Quota, Usage } from '../store.js';
 import type { Memory } from './memory.js';
 
 /**
- * Room in a quota for a filter that is being made: held from before its memory is claimed until it is there or has failed,
+ * Room in a quota for a filter that is being made: held from before its memory is reserved until it is there or has failed,
  * so that others that are being made cannot take it, too.
  */
 export class Room {

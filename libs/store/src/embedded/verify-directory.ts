@@ -1,7 +1,7 @@
 import type { FilterKind } from '../store.js';
 import { DataFileError } from './data-file.js';
 import { Database, DATA_FILE, hasData } from './database.js';
-import { claimLockFile, DirectoryLock } from './directory-lock.js';
+import { takeLockFile, DirectoryLock } from './directory-lock.js';
 import { inspectData } from './inspect-data.js';
 import { loadMemory } from './load.js';
 import { DamagedRow } from './table.js';
@@ -28,7 +28,7 @@ export async function verifyDirectory(directory: string): Promise<VerifiedDirect
   if (!hasData(directory)) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);
   const lock = DirectoryLock.take(directory);
   try {
-    claimLockFile(directory);
+    takeLockFile(directory);
     return { filters: await readFilters(directory) };
   } catch (error) {
     if (error instanceof DataFileError || error instanceof DamagedRow) {

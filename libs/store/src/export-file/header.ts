@@ -53,7 +53,7 @@ const MAX_HASHES = 32;
 const MAX_PAGES_PER_SEGMENT = 2 ** 21;
 const MAX_NAME_LENGTH = 64;
 
-/** Reads a header that comes from anywhere: every member is checked, and nothing is claimed on its word. */
+/** Reads a header that comes from anywhere: every member is checked, and nothing is reserved on its word. */
 export function decodeHeader(json: unknown): ExportHeader {
   if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
   const type = oneOf(json, 'type', ['counting', 'standard'] as const);

@@ -31,7 +31,7 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     if (payloads) assertPayloads(filter, payloads, positions.count);
     const { geometry } = filter;
-    await this.segments.claim(filter, operation, 'add');
+    await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     const queued = payloads !== undefined;
     const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
@@ -55,7 +55,7 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     assertCounting(filter);
     const { geometry, queued } = filter;
-    await this.segments.claim(filter, operation, 'remove');
+    await this.segments.begin(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
     return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
       const packed = packItems(positions, indexes, geometry);

@@ -12,7 +12,7 @@ import type { Script } from './scripts/script.js';
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** Fills the segments of a filter that is being made. Each is claimed when its first part comes. */
+/** Fills the segments of a filter that is being made. Each is made when its first part comes. */
 export class RedisImport {
   private readonly segments: {
     readonly keys: SegmentKeys;

@@ -74,7 +74,7 @@ export class RedisQueue implements Queue {
     // Ids that name no segment of this filter are unknown; they are not sent.
     const known = Uint32Array.from(leases.keys()).filter((i) => (leases[i]?.segment ?? segments) < segments);
     const results = new Uint8Array(ids.length);
-    await this.segments.claim(filter, operation, verb);
+    await this.segments.begin(filter, operation, verb);
     const owners = known.map((i) => leases[i]?.segment ?? 0);
     await joinAll(
       dealChunks(owners, segments, ENTRIES_PER_SCRIPT).map(async (chunks) => {

@@ -6,7 +6,7 @@ import type { RedisFilter } from './filter.js';
 import type { SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import type { Script } from './scripts/script.js';
-import { claimScript, recallScript } from './scripts/segment.js';
+import { beginScript, recallScript } from './scripts/segment.js';
 
 type Value = string | number | Buffer;
 
@@ -67,14 +67,14 @@ export class Segments {
   }
 
   /**
-   * Claims a caller's operation that more than one segment may record, in the filter's first segment, so that a key
+   * Records the beginning of a caller's operation that more than one segment may record, in the filter's first segment, so that a key
    * used again with another body changes nothing anywhere. In a single segment the first chunk's record does the same.
    */
-  async claim(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
+  async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.geometry.segments === 1) return;
     // A verb of its own in front: an id may end like the number of a chunk.
-    const field = `claim:${verb}:${operation.id}`;
-    await this.change({ script: claimScript, filter, segment: 0, operation, field, args: [] });
+    const field = `begun:${verb}:${operation.id}`;
+    await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }
 
   /** Whether the segment has a record of the operation under `field`. */

@@ -28,10 +28,10 @@ return 'OK'`,
 };
 
 /**
- * Claims an operation of several segments in the filter's first one, before any of them changes: see RECALL.
+ * Records the beginning of an operation of several segments in the filter's first one, before any of them changes: see RECALL.
  */
-export const claimScript: Script = {
-  name: 'unseenClaim',
+export const beginScript: Script = {
+  name: 'unseenBegin',
   numberOfKeys: 4,
   lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
 local answers = ''

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { StaleFilterError, StoreError } from '#store';
+import { ProblemError } from '../errors/problem.js';
+import { toProblem } from './to-problem.js';
+
+describe('toProblem', () => {
+  it('keeps the codes of the store, and its words unless they may name hosts', () => {
+    expect(toProblem(new StoreError('FILTER_BUSY', 'being dropped'))).toMatchObject({
+      code: 'FILTER_BUSY',
+      message: 'being dropped',
+    });
+    const away = toProblem(new StoreError('STORE_UNAVAILABLE', 'connect ECONNREFUSED 10.0.0.1:6379'));
+    expect(away).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'The store cannot do this at the moment',
+    });
+  });
+
+  it('calls a filter that changes all the time busy', () => {
+    expect(toProblem(new StaleFilterError('f'))).toMatchObject({ code: 'FILTER_BUSY' });
+  });
+
+  it('tells nothing of what it does not know', () => {
+    for (const thrown of [new Error('secret'), 'secret', { secret: true }, undefined, null]) {
+      const body = toProblem(thrown).body('r-1');
+      expect(body).toMatchObject({ code: 'INTERNAL_ERROR', status: 500, requestId: 'r-1' });
+      expect(JSON.stringify(body)).not.toContain('secret');
+    }
+  });
+
+  it('leaves problems as they are', () => {
+    const problem = new ProblemError('FORBIDDEN', 'no');
+    expect(toProblem(problem)).toBe(problem);
+  });
+});
