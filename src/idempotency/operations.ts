@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { contextOf } from '../request/context.js';
-import { announcedBody, routePattern, type Request } from '../request/request.js';
+import { routePattern, type Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
@@ -48,7 +48,9 @@ export class RequestOperation {
       return new RequestOperation(key, identity, route, digest(route, body), timeoutMs);
     }
     const checksum = checksumOf(route, body);
-    if (checksum !== made.fingerprint) {
+    // A request that was refused before its body was read has an id without that; nothing has been done under it.
+    const isSame = checksum === made.fingerprint || made.fingerprint === checksumOf(route, '');
+    if (!isSame) {
       throw new ProblemError('IDEMPOTENCY_KEY_REUSED', 'this operation id was made for another request');
     }
     const identity = { origin: 'made', repeat: true, madeAt: made.madeAt } as const;
@@ -88,8 +90,6 @@ export function operationIdOf(request: Request): string | undefined {
   if (operationId !== undefined) return operationId;
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
-  // An id carries the checksum of the JSON body: without that, the request could not be sent again with it.
-  if (rawBody === undefined && announcedBody(request) === 'json') return undefined;
   return makeId(checksumOf(routeOf(request), rawBody ?? ''), Date.now());
 }
 

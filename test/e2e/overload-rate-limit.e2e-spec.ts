@@ -69,11 +69,19 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const add = () => call(app, 'POST', `${items}/add`, { items: [`refused ${++tries}`] }, one.headers);
     const answers = await withinASecond([...times(LIMIT, stream), add]);
     expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429]);
-    // An id made without the body would be of another request than the one that is sent again.
-    expect(answers[LIMIT]?.headers.get('idempotency-key')).toBeNull();
-    expect(answers[0]?.headers.get('idempotency-key')).toMatch(/^unseen-/);
     const check = await call(app, 'POST', `${items}/check`, { items: [`refused ${tries}`] }, other.headers);
     expect(check).toMatchObject({ status: 200, body: { results: [false] } });
+    // The id of what was refused is that of its repeats, and of no other request once it has been executed.
+    const id = { ...one.headers, 'idempotency-key': answers[LIMIT]?.headers.get('idempotency-key') ?? '' };
+    await sleep(1_100);
+    const repeat = () => call(app, 'POST', `${items}/add`, { items: ['refused'] }, id);
+    expect([await repeat(), await repeat()]).toMatchObject(
+      times(2, { status: 200, body: { results: [true] } }),
+    );
+    expect(await call(app, 'POST', `${items}/add`, { items: ['other'] }, id)).toMatchObject({
+      status: 422,
+      body: { code: 'IDEMPOTENCY_KEY_REUSED' },
+    });
   });
 
   it('does not count probes', async () => {
