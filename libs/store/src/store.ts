@@ -127,7 +127,10 @@ export interface Counters {
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
-  /** Smallest of the item's counters, an upper bound of its multiplicity; 15 means 15 or more. Counting filters only. */
+  /**
+   * Smallest of the item's counters, an upper bound of its multiplicity; 15 means 15 or more. Counting filters only:
+   * TypeError for a standard one, which has bits.
+   */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }
 
@@ -146,7 +149,11 @@ export interface LeasedEntry {
   readonly attempt: number;
 }
 
-/** The to-do queue of a visited set: about first in, first out; no order between segments. */
+/**
+ * The to-do queue of a visited set: about first in, first out; no order between segments. An entry that comes back, since it
+ * was released or its lease has ended, is handed out again before or after those that wait: each store decides that
+ * (a released entry is back at its old place on the embedded one, and at the end of the line on Redis).
+ */
 export interface Queue {
   /**
    * At most `max` visible entries, and no more than MAX_LEASED_BYTES hold, each hidden for `leaseMs` (MAX_LEASE_MS at
