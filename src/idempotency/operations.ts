@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { contextOf } from '../request/context.js';
-import { routePattern, type Request } from '../request/request.js';
+import { announcedBody, routePattern, type Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
@@ -43,14 +43,12 @@ export class RequestOperation {
       );
     }
     const made = readMadeId(key);
-    if (made === undefined) {
+    if (made === undefined || made.fingerprint === unreadChecksumOf(route)) {
       const identity = { origin: 'caller', repeat: true } as const;
       return new RequestOperation(key, identity, route, digest(route, body), timeoutMs);
     }
     const checksum = checksumOf(route, body);
-    // A request that was refused before its body was read has an id without that; nothing has been done under it.
-    const isSame = checksum === made.fingerprint || made.fingerprint === checksumOf(route, '');
-    if (!isSame) {
+    if (checksum !== made.fingerprint) {
       throw new ProblemError('IDEMPOTENCY_KEY_REUSED', 'this operation id was made for another request');
     }
     const identity = { origin: 'made', repeat: true, madeAt: made.madeAt } as const;
@@ -90,7 +88,17 @@ export function operationIdOf(request: Request): string | undefined {
   if (operationId !== undefined) return operationId;
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
-  return makeId(checksumOf(routeOf(request), rawBody ?? ''), Date.now());
+  const route = routeOf(request);
+  const isUnread = rawBody === undefined && announcedBody(request) === 'json';
+  return makeId(isUnread ? unreadChecksumOf(route) : checksumOf(route, rawBody ?? ''), Date.now());
+}
+
+/**
+ * In the place of a JSON body's checksum, in the id of a request that was refused before its body was read. Nothing has
+ * been done under such an id, and it says of no body that it is its own: so it is taken as a caller's key.
+ */
+function unreadChecksumOf(route: string): number {
+  return checksumOf(route, 'unread');
 }
 
 /** Method, pattern and name: one spelling for every escaping of the path, and without the query. */
