@@ -5,7 +5,7 @@ import { add, check, expectRefusal, filterSpec, items, keyed, makeFilter } from 
 import { startCluster } from '../support/redis-cluster.js';
 import { freePort, startRedis, type RedisServer } from '../support/redis-server.js';
 import { supportsTls, TLS_FILES, TLS_TEXTS, tlsArgs } from '../support/redis-tls.js';
-import { removeProgram, startProcess } from '../support/service-process.js';
+import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
 const TIMEOUT_MS = 2_000;
@@ -27,7 +27,6 @@ function tlsTests(): void {
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await server.stop();
-    await removeProgram();
   });
 
   async function open(options: Omit<RedisStoreOptions, 'timeoutMs'>): Promise<RedisStore> {

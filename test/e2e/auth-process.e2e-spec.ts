@@ -3,19 +3,13 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { bearer } from '../support/credentials.js';
 import { AUDIENCE, startIssuer } from '../support/issuer.js';
 import { postHead, RawClient } from '../support/raw-client.js';
 import { startRedis } from '../support/redis-server.js';
-import {
-  removeProgram,
-  runProgram,
-  startProcess,
-  type Ended,
-  type ServiceProcess,
-} from '../support/service-process.js';
+import { runProgram, startProcess, type Ended, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
@@ -30,7 +24,6 @@ const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> 
 afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
-afterAll(removeProgram);
 
 const keys = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
   runProgram('cli/keys.js', args, env);

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#store/redis';
 import { startRedis } from '../support/redis-server.js';
-import { removeProgram, startProcess } from '../support/service-process.js';
+import { startProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
@@ -14,8 +14,6 @@ const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
   packages: Record<string, { dev?: boolean }>;
 };
 const PATIENCE_MS = 20_000;
-
-afterAll(removeProgram);
 
 describe('the image', () => {
   it('leaves out no package that the service loads', async () => {
@@ -76,7 +74,7 @@ function substituted(env: Readonly<Record<string, string>>): string {
 /** Packages of which the service has loaded a script by the time it has ended. */
 async function packagesLoaded(use: (url: string) => Promise<void>): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'unseen-loaded-'));
-  const service = await startProcess({ NODE_V8_COVERAGE: folder });
+  const service = await startProcess({ NODE_V8_COVERAGE: folder }, { packages: 'external' });
   try {
     await use(await service.url());
     service.child.kill('SIGTERM');

@@ -3,21 +3,23 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startProcess, type ProcessOptions, type ServiceProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
 const running: ServiceProcess[] = [];
-const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> => {
-  const service = await startProcess(env);
+const start = async (
+  env: Record<string, string> = {},
+  options: ProcessOptions = {},
+): Promise<ServiceProcess> => {
+  const service = await startProcess(env, options);
   running.push(service);
   return service;
 };
 afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
-afterAll(removeProgram);
 
 const post = async (url: string, body: unknown): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
@@ -51,10 +53,13 @@ describe('starting', () => {
 
   it('loads no Redis client for the embedded store, whatever is set', async () => {
     const tell = `process.on('exit', () => process.stderr.write(Object.keys(require.cache).filter((name) => /node_modules.(ioredis|rate-limiter-flexible|lmdb)./.test(name)).map((name) => name.split('node_modules')[1].split(/[^a-z-]/)[1]).join() + '\\n'))`;
-    const service = await start({
-      RATE_LIMIT: '100',
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`import{createRequire}from'node:module';const require=createRequire('/');${tell}`)}`,
-    });
+    const service = await start(
+      {
+        RATE_LIMIT: '100',
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`import{createRequire}from'node:module';const require=createRequire('/');${tell}`)}`,
+      },
+      { packages: 'external' },
+    );
     expect(await statusOf(`${await service.url()}/readyz`)).toBe(200);
     service.child.kill('SIGTERM');
     expect(await service.exit()).toBe(0);

@@ -11,7 +11,7 @@ import { call, freshName, startApp, type Answer, type TestApp } from '../support
 import { generationsIn } from '../support/embedded-generations.js';
 import { documentedCalls, promised } from '../support/documented-calls.js';
 import { collect, readFile } from '../support/export-files.js';
-import { removeProgram, startProcess } from '../support/service-process.js';
+import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
@@ -370,8 +370,6 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
 });
 
 describe('an import', () => {
-  afterAll(removeProgram);
-
   it('that was answered survives kill -9; one that was under way leaves nothing', async () => {
     const first = await startProcess();
     let url = await first.url();

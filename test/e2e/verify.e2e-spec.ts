@@ -2,17 +2,16 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EmbeddedStore } from '#store/embedded';
 import { add, items, makeFilter } from '../contract/calls.js';
-import { removeProgram, runProgram, startProcess, type Ended } from '../support/service-process.js';
+import { runProgram, startProcess, type Ended } from '../support/service-process.js';
 
 let dataDir: string;
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'unseen-verify-'));
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
-afterAll(removeProgram);
 
 const verify = (env: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
   runProgram('cli/verify.js', args, { DATA_DIR: dataDir, ...env });

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { statusOf } from '../support/status-of.js';
 import { insist, Load, post, send, type Reply } from './load.js';
@@ -16,7 +16,6 @@ const start = async (env: Record<string, string>, fileBlocks?: number): Promise<
 afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
-afterAll(removeProgram);
 
 /** 2 MiB: room for a start and some hundred batches. */
 const FILE_BLOCKS = 4_096;

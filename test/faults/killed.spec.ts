@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Random, SEED } from '../support/random.js';
 import { startRedis } from '../support/redis-server.js';
-import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { LifeCycles, Load } from './load.js';
 
@@ -19,7 +19,6 @@ const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> 
 afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
-afterAll(removeProgram);
 
 describe('the service on the embedded store, killed under load', () => {
   it('has all it acknowledged, and nothing twice: at random moments, at its end, and between life cycles', async () => {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis } from '../support/redis-server.js';
-import { removeProgram, startProcess } from '../support/service-process.js';
+import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { Load } from './load.js';
 
@@ -15,8 +15,6 @@ const LONGEST_MS = PAUSE_MS / 2;
 const MIB = 2 ** 20;
 /** A request that piles up keeps kilobytes, and thousands are sent in the pause. */
 const GROWTH_BYTES = 100 * MIB;
-
-afterAll(removeProgram);
 
 /** Resident memory in bytes. */
 function resident(pid: number): number {

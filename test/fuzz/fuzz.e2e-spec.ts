@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { SEED } from '../support/random.js';
 import { startRedis } from '../support/redis-server.js';
-import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { judge, operationsOf, type ApiDocument } from './api.js';
 import { NAMES } from './names.js';
 import { encode, requests, type FuzzRequest } from './request.js';
@@ -25,7 +25,6 @@ const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-afterAll(removeProgram);
 
 async function start(
   env: Readonly<Record<string, string>> = {},

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Random, SEED } from '../support/random.js';
 import { startRedis } from '../support/redis-server.js';
-import { removeProgram, startProcess, type ServiceProcess } from '../support/service-process.js';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 import { bodyOf, KNOWN, mutated, randomShape, type Shape } from './shapes.js';
@@ -48,7 +48,6 @@ const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-afterAll(removeProgram);
 
 /** Limits are the default ones; time is not what is tried. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };

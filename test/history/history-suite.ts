@@ -1,6 +1,5 @@
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SEED } from '../support/random.js';
-import { removeProgram } from '../support/service-process.js';
 import { checkHistory, type Losses } from './checker.js';
 import { run } from './run.js';
 import { summary } from './summary.js';
@@ -24,8 +23,6 @@ const TIMEOUT_MS = 300_000;
 
 /** The test of one kind of system: each has a file of its own, so that they run beside each other. */
 export function historySuite({ store, start, faults, losses }: Run): void {
-  afterAll(removeProgram);
-
   describe(`the history of services on ${store}, while faults strike`, () => {
     it(
       `is explained by items that change one operation at a time, each once (seed ${SEED})`,

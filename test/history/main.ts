@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { removeProgram } from '../support/service-process.js';
 import { checkHistory, LAST_WRITES, UNANSWERED_WRITES } from './checker.js';
 import { clusterSystem } from './cluster-system.js';
 import { readOptions, USAGE, type Options } from './options.js';
@@ -27,10 +26,7 @@ async function main(): Promise<void> {
   const name = wait > 0 ? `${store}, waiting for ${wait} replica` : store;
   console.log(`store ${name}; seed ${seed}; ${clients} clients; ${seconds} s`);
   const system = await start(options);
-  const stop = async () => {
-    await system.stop();
-    await removeProgram();
-  };
+  const stop = () => system.stop();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void stop().finally(() => process.exit(1)));
   }

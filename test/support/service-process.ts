@@ -1,9 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { transformFile } from '@swc/core';
+import { join } from 'node:path';
+import { serviceProgram } from './service-program.js';
 
 /** The service as an operator runs it: a process of its own, by signals and exit codes. */
 export interface ServiceProcess {
@@ -20,22 +20,23 @@ export interface ServiceProcess {
 }
 
 const START_MS = 20_000;
-const FOLDERS = ['src', 'libs'];
 
-let program: Promise<string> | undefined;
+/** How a service is started otherwise than most. */
+export interface ProcessOptions {
+  /** No file it writes may be longer (`ulimit -f`: 512 bytes each), until `prlimit` lets it. */
+  readonly fileBlocks?: number;
+  /** See serviceProgram. */
+  readonly packages?: 'bundle' | 'external';
+}
 
-/**
- * Starts the sources as they are, whatever was built last. `fileBlocks`: no file it writes may be longer (`ulimit -f`: 512
- * bytes each), until `prlimit` lets it.
- */
+/** Starts the sources as they are, whatever was built last. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
-  limits?: { readonly fileBlocks: number },
+  { fileBlocks, packages }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  program ??= compile();
-  const main = await program;
+  const main = join(await serviceProgram(packages), 'src', 'main.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
-  const shell = ['-c', `ulimit -S -f ${limits?.fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
+  const shell = ['-c', `ulimit -S -f ${fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
   const child = spawn('/bin/sh', [...shell, process.execPath, main], {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -82,48 +83,11 @@ export async function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Ended> {
-  program ??= compile();
-  const file = join(dirname(await program), path);
+  const file = join(await serviceProgram(), 'src', path);
   return new Promise((resolve) => {
     const options = { env: { PATH: process.env.PATH, ...env }, timeout: START_MS };
     execFile(process.execPath, [file, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
     });
   });
-}
-
-/** Compiles the sources into a folder below node_modules, so that packages are found; returns the path of main. */
-async function compile(): Promise<string> {
-  const out = join(process.cwd(), 'node_modules', '.cache', `unseen-${process.pid}`);
-  for (const folder of FOLDERS) {
-    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile() || !/(?<!\.spec|\.d)\.ts$/.test(entry.name)) continue;
-      const source = join(entry.parentPath, entry.name);
-      const target = join(out, source.replace(/\.ts$/, '.js'));
-      const { code } = await transformFile(source, {
-        swcrc: false,
-        jsc: {
-          target: 'es2023',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-        },
-      });
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, code);
-    }
-  }
-  const imports = {
-    ...Object.fromEntries(
-      ['bloom', 'url-key', 'store'].map((lib) => [`#${lib}`, `./libs/${lib}/src/index.js`]),
-    ),
-    '#store/*': './libs/store/src/*/index.js',
-  };
-  await writeFile(join(out, 'package.json'), JSON.stringify({ type: 'module', imports }));
-  return join(out, 'src', 'main.js');
-}
-
-/** Removes what was compiled. For afterAll. */
-export async function removeProgram(): Promise<void> {
-  if (program !== undefined) await rm(dirname(dirname(await program)), { recursive: true, force: true });
-  program = undefined;
 }

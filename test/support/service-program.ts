@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { transform } from '@swc/core';
+import { build, version as esbuildVersion, type Plugin } from 'esbuild';
+
+/** Below node_modules, so that the packages that are not bundled are found. */
+const CACHE = join(process.cwd(), 'node_modules', '.cache', 'unseen-programs');
+/** A program that was made otherwise is another one. */
+const OWN_SOURCE = join('test', 'support', 'service-program.ts');
+const KEPT_MS = 86_400_000;
+const SOURCES = ['src', 'libs'];
+const ENTRIES = ['src/main.ts', 'src/cli/keys.ts', 'src/cli/verify.ts', 'src/demo/main.ts'];
+
+/** Packages with binaries or files of their own, and those that Nest asks for in vain. */
+const NOT_BUNDLED = [
+  'lmdb',
+  'fs-native-extensions',
+  'swagger-ui-dist',
+  'class-transformer',
+  '@fastify/multipart',
+  '@fastify/static',
+  '@fastify/view',
+  '@nestjs/microservices',
+  '@nestjs/platform-express',
+  '@nestjs/websockets',
+];
+
+/** Packages that are not modules call require. */
+const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
+
+/**
+ * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
+ * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
+ * Made once for the same sources, by whichever worker comes first. Answers the folder in which they lie as below `dist`.
+ */
+export async function serviceProgram(packages: 'bundle' | 'external' = 'bundle'): Promise<string> {
+  const files = await sourceFiles();
+  const folder = join(CACHE, `${packages}-${await digestOf(files)}`);
+  if (await exists(folder)) return folder;
+  await mkdir(CACHE, { recursive: true });
+  await removeOutdated();
+  const made = await mkdtemp(join(CACHE, 'making-'));
+  await build({
+    entryPoints: ENTRIES,
+    outdir: made,
+    outbase: '.',
+    bundle: true,
+    // Nest and the logs name classes.
+    keepNames: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    banner: { js: REQUIRE },
+    packages,
+    // What is imported when it is needed stays apart. With packages in it, chunks would be in another order than the imports.
+    splitting: packages === 'external',
+    external: NOT_BUNDLED,
+    plugins: [SOURCE],
+    logLevel: 'warning',
+  });
+  // Another worker may have been faster.
+  await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The sources as TypeScript: Nest reads the types of what it injects from metadata, which the bundler does not write. */
+const SOURCE: Plugin = {
+  name: 'source',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^#/ }, ({ path }) => {
+      const [library = '', ...folders] = path.slice(1).split('/');
+      return { path: resolve('libs', library, 'src', ...folders, 'index.ts') };
+    });
+    onLoad({ filter: /\/(?:src|libs)\/.*\.ts$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, 'utf8'), {
+        filename: path,
+        swcrc: false,
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+        },
+      });
+      return { contents: code, loader: 'js' };
+    });
+  },
+};
+
+async function sourceFiles(): Promise<string[]> {
+  const found = await Promise.all(
+    SOURCES.map(async (folder) => {
+      const names = await readdir(folder, { recursive: true });
+      return names.filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name)).map((name) => join(folder, name));
+    }),
+  );
+  return found.flat().sort();
+}
+
+async function digestOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256').update(esbuildVersion);
+  for (const file of ['package-lock.json', OWN_SOURCE, ...files])
+    hash.update(file).update(await readFile(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function removeOutdated(): Promise<void> {
+  for (const name of await readdir(CACHE)) {
+    const path = join(CACHE, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > KEPT_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
