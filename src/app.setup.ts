@@ -13,7 +13,7 @@ import { Lifecycle } from './http/lifecycle.js';
 import { useBodyParsers } from './http/body.js';
 import { BATCH_READERS } from './batches/body-readers.js';
 import { registerAdmissionGauges } from './admission/admission-gauges.js';
-import { returnOperationIds } from './idempotency/operation-id-hook.js';
+import { returnOperationIds } from './idempotency/operations.js';
 import { useCors } from './http/cors.js';
 import { fastifyOptions, type AnswerError } from './http/fastify-options.js';
 import { refuseOtherMethods } from './http/methods.js';

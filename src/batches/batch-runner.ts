@@ -8,17 +8,19 @@ import { Lifecycle } from '../http/lifecycle.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { cutOffStalled } from '../http/stalled-reader.js';
 import { streamLimits } from '../http/streamed-body.js';
-import { RequestOperation } from '../idempotency/operations.js';
+import { blockOperation, operationOf } from '../idempotency/operations.js';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { BatchConfig, Request } from '../request/request.js';
+import { jsonObject } from '../validation/json-object.js';
 import type { BatchResult } from './batch.js';
-import { entriesOf } from './json-batch.js';
-import { batchLimits, type BatchLimits } from './limits.js';
+import { batchLimits, jsonBatch, type BatchLimits } from './entries.js';
 import { maxLineBytes } from './line-format.js';
 import type { LineBlock } from './line-blocks.js';
 import { LineInput } from './line-input.js';
+import { PackedItems } from './packed-items.js';
 import { answerLines, streamEvents } from './stream-answer.js';
-import { isLastLineOnly } from './stream-query.js';
 
 /**
  * What a route does with a batch: once with all entries of a JSON body, once with each block of a stream. `C`: the operation of
@@ -29,10 +31,12 @@ export type Act<E extends Keys, C> = (entries: E, call: C) => Promise<BatchResul
 /** Refuses a stream before its body is read, if it can be refused at all by then. */
 export type Admit = () => Promise<unknown>;
 
-/** Calls for the parts of one request. */
-interface Calls<C> {
-  whole(): C;
-  block(firstLine: number, entries: readonly string[]): C;
+/** What a route does with the batch of one request. */
+interface Task<E extends Keys, C> {
+  readonly act: Act<E, C>;
+  readonly admit: Admit;
+  readonly whole: C;
+  readonly ofBlock: (block: LineBlock) => C;
 }
 
 /** Runs the batch of a request through the function that its route names, and answers in kind: JSON to JSON, lines to lines. */
@@ -52,55 +56,56 @@ export class BatchRunner {
 
   /** Of a route that changes something. */
   mutate<E extends Keys>(request: Request, act: Act<E, Operation>, admit: Admit): Promise<object> {
-    return this.run(request, RequestOperation.of(request), act, admit);
+    const whole = operationOf(request);
+    return this.run(request, {
+      act,
+      admit,
+      whole,
+      ofBlock: ({ from, items }) => blockOperation(request, whole, from, items),
+    });
   }
 
   /** Of a route that reads. */
   read<E extends Keys>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
     const deadline = (): number => Date.now() + this.config.requestTimeoutMs;
-    return this.run(request, { whole: deadline, block: deadline }, act, admit);
+    return this.run(request, { act, admit, whole: deadline(), ofBlock: deadline });
   }
 
-  private async run<E extends Keys, C>(
-    request: Request,
-    calls: Calls<C>,
-    act: Act<E, C>,
-    admit: Admit,
-  ): Promise<object> {
+  private async run<E extends Keys, C>(request: Request, task: Task<E, C>): Promise<object> {
     const { body } = request;
     const { batch } = request.routeOptions.config;
     if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
-    // Packed items come to routes of items only: see BATCH_READERS.
-    const counted = async (entries: Keys, call: C): Promise<BatchResult> => {
-      const result = await act(entries as E, call);
-      this.metrics.countItems(batch.verb, result.counts);
-      return result;
-    };
     const lastLineOnly = isLastLineOnly(request.query);
     if (body instanceof LineInput) {
-      await admit();
-      return this.answerStream(request, batch, body, lastLineOnly, ({ from, items }) =>
-        counted(items, calls.block(from, items)),
-      );
+      await task.admit();
+      return this.answerStream(request, batch, body, lastLineOnly, task);
     }
-    const result = await counted(await entriesOf(body, batch.entries, this.limits), calls.whole());
+    const entries =
+      body instanceof PackedItems
+        ? await body.entries(this.limits)
+        : jsonBatch(body, batch.entries, this.limits);
+    // Packed items come to routes of items only: see BATCH_READERS.
+    const result = await task.act(entries as E, task.whole);
+    this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
   }
 
   /** Nothing is sent before the first block is through, so that what fails at once is an ordinary error answer. */
-  private async answerStream(
+  private async answerStream<E extends Keys, C>(
     request: Request,
-    { entries }: BatchConfig,
+    { entries, verb }: BatchConfig,
     input: LineInput,
     lastLineOnly: boolean,
-    act: (block: LineBlock) => Promise<BatchResult>,
+    { act, ofBlock }: Task<E, C>,
   ): Promise<StreamableFile> {
     const { maxItemBytes, streamIdleMs: idleMs } = this.config;
     const run = (block: LineBlock) =>
       input.during(async () => {
         // Before each block, since a stream may outlive its credentials.
         await this.authenticator.confirm(request);
-        return act(block);
+        const result = await act(block.items as Keys as E, ofBlock(block));
+        this.metrics.countItems(verb, result.counts);
+        return result;
       });
     const events = streamEvents(input, run, {
       requestId: request.id,
@@ -124,4 +129,16 @@ export class BatchRunner {
     const lines = cutOffStalled(answerLines(first, events), idleMs, () => input.payload.destroy());
     return new StreamableFile(Readable.from(lines, { objectMode: false }), { type: 'application/x-ndjson' });
   }
+}
+
+const QUERY_MEMBERS = new Set(['results']);
+
+/**
+ * Whether a query asks for a stream's last line only (`?results=none`), as clients do that send everything before they read.
+ * Throws VALIDATION_FAILED.
+ */
+function isLastLineOnly(query: unknown): boolean {
+  const { results } = jsonObject(query, QUERY_MEMBERS);
+  if (results === undefined || results === 'none') return results === 'none';
+  throw invalid('#/results', `results must be "none" or absent, not ${show(results)}`);
 }

@@ -1,7 +1,7 @@
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
-import { entryFault, type Entries } from './limits.js';
+import { entryFault, type Entries } from './entries.js';
 import { BYTE_ORDER_MARK, type LineFormat } from './line-format.js';
 import type { LineInput, LineLimits } from './line-input.js';
 

@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ProblemError } from '../errors/problem.js';
-import { isLonger } from './limits.js';
+import { isLonger } from './entries.js';
 import type { LineFormat } from './line-format.js';
 import { LongLine } from './long-line.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { entriesOf } from './json-batch.js';
+import { jsonBatch } from './entries.js';
 import { PackedItems } from './packed-items.js';
 
 const LIMITS = { maxItems: 3, maxItemBytes: 6 };
@@ -19,7 +19,7 @@ function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): st
 /** The items that a body stands for, or the words in which it is refused. */
 async function outcome(body: unknown): Promise<readonly string[] | string> {
   try {
-    const batch = await entriesOf(body, 'items', LIMITS);
+    const batch = body instanceof PackedItems ? await body.entries(LIMITS) : jsonBatch(body, 'items', LIMITS);
     return 'span' in batch ? texts({ keys: batch }) : batch;
   } catch (error) {
     return String(error);

@@ -1,5 +1,5 @@
-import { readStrings, type PackedKeys } from '#bloom';
-import type { BatchLimits } from './limits.js';
+import { readStrings, type Keys, type PackedKeys } from '#bloom';
+import { jsonBatch, type BatchLimits } from './entries.js';
 
 const HEAD = /^[ \t\n\r]*\{[ \t\n\r]*"items"[ \t\n\r]*:[ \t\n\r]*\[[ \t\n\r]*/;
 const MAX_HEAD_BYTES = 64;
@@ -28,6 +28,11 @@ export class PackedItems {
     if (strings === undefined || !TAIL.test(raw.toString('latin1', strings.end))) return undefined;
     const { span } = strings;
     return new PackedItems({ bytes: raw, span, length: span.length / 2 }, parse);
+  }
+
+  /** The items, packed. What is beyond a limit is parsed after all: the error, as jsonBatch throws it, is to say what it is. */
+  async entries(limits: BatchLimits): Promise<Keys> {
+    return this.isWithin(limits) ? this.keys : jsonBatch(await this.parse(), 'items', limits);
   }
 
   isWithin({ maxItems, maxItemBytes }: BatchLimits): boolean {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { compileProfile, normaliseProfile } from '#url-key';
-import { isLonger } from '../batches/limits.js';
+import { isLonger } from '../batches/entries.js';
 import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';

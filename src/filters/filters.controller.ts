@@ -1,11 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Operation } from '#store';
 import { Caller } from '../request/caller.js';
 import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { RequestOperation } from '../idempotency/operations.js';
 import { Documented, MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
@@ -28,11 +28,11 @@ export class FiltersController {
   @ApiOkResponse({ type: FilterView, description: 'The same filter was there already' })
   async create(
     @Body(ShallowPipe) body: CreateFilterDto,
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<FilterView> {
-    return answerCreated(reply, '/v1/filters', await this.filters.create(body, operation.whole(), caller));
+    return answerCreated(reply, '/v1/filters', await this.filters.create(body, operation, caller));
   }
 
   @Get()
@@ -57,16 +57,16 @@ export class FiltersController {
   @HttpCode(204)
   @MutatingRoute({ access: 'admin', summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
   @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
-  drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
-    return this.filters.drop(name, operation.whole());
+  drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
+    return this.filters.drop(name, operation);
   }
 
   @Post(':name/clear')
   @HttpCode(200)
   @MutatingRoute({ access: 'admin', summary: 'Empty a filter', codes: ['FILTER_NOT_FOUND', 'STORE_FULL'] })
   @ApiOkResponse({ type: FilterView, description: 'The filter, empty, with a new generation' })
-  clear(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<FilterView> {
-    return this.filters.clear(name, operation.whole());
+  clear(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<FilterView> {
+    return this.filters.clear(name, operation);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
-import { operationIdOf, RequestOperation } from './operations.js';
+import { blockOperation, idOfRefused, operationOf } from './operations.js';
 
 const JSON_BODY = Buffer.from('{"items":["a"]}');
 
@@ -29,30 +29,31 @@ const stream = (key?: string) => requestOf('text/plain', key);
 
 describe('an operation id that was made', () => {
   it('before the body was read is a key of its own: kept as long, and told from a reuse in every segment', () => {
-    const id = operationIdOf(json()) ?? '';
-    const operation = RequestOperation.of(json(id, JSON_BODY)).whole();
+    const id = idOfRefused(json()) ?? '';
+    const operation = operationOf(json(id, JSON_BODY));
     expect(operation).toMatchObject({ id, origin: 'caller', repeat: true });
-    expect(RequestOperation.of(json(id, JSON_BODY)).whole().fingerprint).toBe(operation.fingerprint);
-    const other = RequestOperation.of(json(id, Buffer.from('{"items":["b"]}'))).whole();
+    expect(operationOf(json(id, JSON_BODY)).fingerprint).toBe(operation.fingerprint);
+    const other = operationOf(json(id, Buffer.from('{"items":["b"]}')));
     expect(other.fingerprint).not.toBe(operation.fingerprint);
   });
 
   it('with the body is that of its repeats only', () => {
-    const { id } = RequestOperation.of(json(undefined, JSON_BODY));
-    expect(RequestOperation.of(json(id, JSON_BODY)).whole()).toMatchObject({
+    const { id } = operationOf(json(undefined, JSON_BODY));
+    expect(operationOf(json(id, JSON_BODY))).toMatchObject({
       id,
       origin: 'made',
       repeat: true,
     });
-    expect(() => RequestOperation.of(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
+    expect(() => operationOf(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
   });
 
   it('for a stream is no JSON body’s, and the other way round', () => {
-    for (const { id } of [RequestOperation.of(stream()), { id: operationIdOf(stream()) }]) {
-      expect(RequestOperation.of(stream(id)).block(1, ['a'])).toMatchObject({ id, origin: 'made' });
-      expect(() => RequestOperation.of(json(id, JSON_BODY))).toThrow('another request');
+    for (const { id } of [operationOf(stream()), { id: idOfRefused(stream()) }]) {
+      const again = stream(id);
+      expect(blockOperation(again, operationOf(again), 1, ['a'])).toMatchObject({ id, origin: 'made' });
+      expect(() => operationOf(json(id, JSON_BODY))).toThrow('another request');
     }
-    const { id } = RequestOperation.of(json(undefined, JSON_BODY));
-    expect(() => RequestOperation.of(stream(id))).toThrow('another request');
+    const { id } = operationOf(json(undefined, JSON_BODY));
+    expect(() => operationOf(stream(id))).toThrow('another request');
   });
 });

@@ -1,7 +1,7 @@
 import { positionsOf } from '#bloom';
 import { ExportFileError, type FilterSpec, type Part, type QueuedItem } from '#store';
 import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
-import { isLonger } from '../batches/limits.js';
+import { isLonger } from '../batches/entries.js';
 import { show } from '../errors/show.js';
 
 type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;

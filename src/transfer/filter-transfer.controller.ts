@@ -1,12 +1,12 @@
 import { Controller, Get, Header, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Operation } from '#store';
 import { FilterView, filterView } from '../filters/filter.view.js';
 import { Caller } from '../request/caller.js';
 import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply, Request } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { RequestOperation } from '../idempotency/operations.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { ImportQueryDto } from './import-query.dto.js';
@@ -30,7 +30,7 @@ export class FilterTransferController {
   async import(
     @Req() request: Request,
     @Query(ShallowPipe) query: ImportQueryDto,
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<FilterView> {

@@ -9,6 +9,7 @@ import {
   type Filter,
   type FilterKind,
   type FilterSpec,
+  type Operation,
 } from '#store';
 import type { Principal } from '../request/principal.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
@@ -24,7 +25,7 @@ import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { cutOffStalled } from '../http/stalled-reader.js';
 import { StreamedBody, streamLimits } from '../http/streamed-body.js';
-import type { RequestOperation } from '../idempotency/operations.js';
+import { blockOperation } from '../idempotency/operations.js';
 import { Store } from '../store/store.token.js';
 import { checkedQueue } from './checked-queue.js';
 import { importSpec } from './import-spec.js';
@@ -60,7 +61,7 @@ export class TransferService {
     kind: FilterKind,
     request: Request,
     name: string | undefined,
-    operation: RequestOperation,
+    operation: Operation,
     caller: Principal,
   ): Promise<Described> {
     const { body } = request;
@@ -74,7 +75,7 @@ export class TransferService {
       const header = await file.header();
       context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
-      const identity = identified(operation, header, spec);
+      const identity = identified(request, operation, header, spec);
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
@@ -125,6 +126,11 @@ export class TransferService {
 }
 
 /** A file is too long to be hashed ahead, but each has an id of its own, and vouches for the rest by itself. */
-function identified(operation: RequestOperation, { id }: ExportHeader, { name }: FilterSpec) {
-  return operation.block(1, [id, name]);
+function identified(
+  request: Request,
+  operation: Operation,
+  { id }: ExportHeader,
+  { name }: FilterSpec,
+): Operation {
+  return blockOperation(request, operation, 1, [id, name]);
 }

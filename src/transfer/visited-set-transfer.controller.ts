@@ -1,11 +1,11 @@
 import { Controller, Get, Header, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Operation } from '#store';
 import { Caller } from '../request/caller.js';
 import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply, Request } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { RequestOperation } from '../idempotency/operations.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { VisitedSetView, visitedSetView } from '../visited-sets/visited-set.view.js';
@@ -37,7 +37,7 @@ export class VisitedSetTransferController {
   async import(
     @Req() request: Request,
     @Query(ShallowPipe) query: ImportQueryDto,
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<VisitedSetView> {

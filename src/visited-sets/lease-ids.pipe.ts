@@ -1,6 +1,6 @@
 import { Inject, Injectable, type PipeTransform } from '@nestjs/common';
-import { jsonBatch } from '../batches/json-batch.js';
-import { batchLimits, type BatchLimits } from '../batches/limits.js';
+import { jsonBatch } from '../batches/entries.js';
+import { batchLimits, type BatchLimits } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 
 /** `@Body(LeaseIdsPipe) ids: readonly string[]`: of `{"ids": […]}`. */

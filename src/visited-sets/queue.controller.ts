@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Operation } from '#store';
 import { Mutation } from '../idempotency/decorators.js';
-import { RequestOperation } from '../idempotency/operations.js';
 import { MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
@@ -26,9 +26,9 @@ export class QueueController {
   lease(
     @Param('name', NamePipe) name: string,
     @Body(ShallowPipe) body: LeaseDto,
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
   ): Promise<LeasesView> {
-    return this.queue.lease(name, body, operation.whole());
+    return this.queue.lease(name, body, operation);
   }
 
   @Post('ack')
@@ -43,9 +43,9 @@ export class QueueController {
   ack(
     @Param('name', NamePipe) name: string,
     @Body(LeaseIdsPipe) ids: readonly string[],
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
   ): Promise<{ results: string[] }> {
-    return this.queue.ack(name, ids, operation.whole());
+    return this.queue.ack(name, ids, operation);
   }
 
   @Post('release')
@@ -60,8 +60,8 @@ export class QueueController {
   release(
     @Param('name', NamePipe) name: string,
     @Body(LeaseIdsPipe) ids: readonly string[],
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
   ): Promise<{ results: string[] }> {
-    return this.queue.release(name, ids, operation.whole());
+    return this.queue.release(name, ids, operation);
   }
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Filter } from '#store';
 import { compileProfile, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
-import { isLonger } from '../batches/limits.js';
+import { isLonger } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 

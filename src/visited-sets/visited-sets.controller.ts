@@ -1,12 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Operation } from '#store';
 import { Caller } from '../request/caller.js';
 import type { Principal } from '../request/principal.js';
 import { ListQueryDto } from '../filters/filter.dto.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { RequestOperation } from '../idempotency/operations.js';
 import { Documented, MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
@@ -29,15 +29,11 @@ export class VisitedSetsController {
   @ApiOkResponse({ type: VisitedSetView, description: 'The same visited set was there already' })
   async create(
     @Body(ShallowPipe) body: CreateVisitedSetDto,
-    @Mutation() operation: RequestOperation,
+    @Mutation() operation: Operation,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: Reply,
   ): Promise<VisitedSetView> {
-    return answerCreated(
-      reply,
-      '/v1/visited-sets',
-      await this.visitedSets.create(body, operation.whole(), caller),
-    );
+    return answerCreated(reply, '/v1/visited-sets', await this.visitedSets.create(body, operation, caller));
   }
 
   @Get()
@@ -66,8 +62,8 @@ export class VisitedSetsController {
     codes: ['VISITED_SET_NOT_FOUND'],
   })
   @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
-  drop(@Param('name', NamePipe) name: string, @Mutation() operation: RequestOperation): Promise<void> {
-    return this.visitedSets.drop(name, operation.whole());
+  drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
+    return this.visitedSets.drop(name, operation);
   }
 
   @Post(':name/clear')
@@ -78,10 +74,7 @@ export class VisitedSetsController {
     codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
   })
   @ApiOkResponse({ type: VisitedSetView, description: 'The visited set, empty, with a new generation' })
-  clear(
-    @Param('name', NamePipe) name: string,
-    @Mutation() operation: RequestOperation,
-  ): Promise<VisitedSetView> {
-    return this.visitedSets.clear(name, operation.whole());
+  clear(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<VisitedSetView> {
+    return this.visitedSets.clear(name, operation);
   }
 }

@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.js';
+import { show } from '../errors/show.js';
 import type { BatchConfig } from '../request/request.js';
+import { jsonObject, refused } from '../validation/json-object.js';
 
 /** What a batch may hold. */
 export interface BatchLimits {
@@ -33,4 +35,26 @@ export function entryFault(entry: unknown, entries: Entries, maxItemBytes: numbe
   }
   if (entry.length === 0) return 'must not be empty';
   return entry.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
+}
+
+const MEMBERS: Readonly<Record<Entries, ReadonlySet<string>>> = {
+  items: new Set(['items']),
+  urls: new Set(['urls']),
+  ids: new Set(['ids']),
+};
+
+/** The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the entry and the limit. */
+export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly string[] {
+  const { [entries]: batch } = jsonObject(body, MEMBERS[entries]);
+  const { maxItems, maxItemBytes } = limits;
+  const fault = (what: string, at = ''): Error =>
+    refused([{ pointer: `#/${entries}${at}`, detail: `${entries}${what}` }]);
+  if (batch === undefined) throw fault(' must be an array of strings, but is missing');
+  if (!Array.isArray(batch)) throw fault(` must be an array of strings, not ${show(batch)}`);
+  if (batch.length > maxItems) throw fault(` must have at most ${maxItems} entries, not ${batch.length}`);
+  for (let i = 0; i < batch.length; i++) {
+    const wrong = entryFault(batch[i], entries, maxItemBytes);
+    if (wrong !== undefined) throw fault(`[${i}] ${wrong}; it is ${show(batch[i])}`, `/${i}`);
+  }
+  return batch as string[];
 }
