@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../request/principal.js';
 import { show } from '../errors/show.js';
 import { contextOf } from '../request/context.js';
-import { routePattern, type Request } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import type { KeyView } from './key.view.js';
 import { LineBudget } from '../logging/line-budget.js';
 import { LineBudgets } from '../logging/line-budgets.js';
@@ -75,7 +75,7 @@ function adminCall(principal: Principal, request: Request): object {
 }
 
 function called(request: Request): object {
-  return { requestId: request.id, method: request.method, route: routePattern(request) || 'unknown' };
+  return { requestId: request.id, method: request.method, route: request.routeOptions.url ?? 'unknown' };
 }
 
 /** The name or id that a call is about: of the path, or of what is to be made, as far as it was read. */

@@ -1,7 +1,7 @@
 import type { FilterKind } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { notFound } from '../errors/not-found.js';
-import { routePattern, type Request } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import { NAME_PATTERN } from '../validation/name.js';
 import type { Principal } from '../request/principal.js';
 import { includesScope } from '../request/scope.js';
@@ -29,7 +29,7 @@ export function authorise(principal: Principal, request: Request): void {
   const { name } = request.params as { name?: string };
   // A text that is no name at all is refused as such later, for every caller.
   if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
-  const route = routePattern(request);
+  const { url: route = '' } = request.routeOptions;
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];
   throw kind ? notFound(kind, name) : new ProblemError('ROUTE_NOT_FOUND', 'there is no such route');
 }

@@ -13,5 +13,5 @@ export const BATCH_READERS: BodyReaders = {
         new LineInput(payload, LINE_FORMATS.get(mediaType) as LineFormat, permit),
     },
   ],
-  unparsed: (raw, { batch }, parse) => (batch?.entries === 'items' ? PackedItems.of(raw, parse) : undefined),
+  packed: (raw, parse) => PackedItems.of(raw, parse),
 };

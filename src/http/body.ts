@@ -9,10 +9,9 @@ import { contextOf } from '../request/context.js';
 import type { Permit } from '../request/permit.js';
 import type { Request } from '../request/request.js';
 import { discard } from './discard.js';
-import { parseJson } from './json.js';
+import { parseJson, readWhole } from './json-body.js';
 import { StreamedBody } from './streamed-body.js';
 import { utf8ErrorAt } from './utf8-error.js';
-import { readWhole } from './whole-body.js';
 
 /** A kind of streamed body, by the routes that take it. */
 export interface StreamedKind {
@@ -23,12 +22,8 @@ export interface StreamedKind {
 
 export interface BodyReaders {
   readonly streamed: readonly StreamedKind[];
-  /** A JSON body in a form that spares its parsing; undefined: it is to be parsed. */
-  readonly unparsed: (
-    raw: Buffer,
-    route: FastifyContextConfig,
-    parse: () => Promise<unknown>,
-  ) => object | undefined;
+  /** A JSON body of items in a form that spares its parsing; undefined: it is to be parsed. */
+  readonly packed: (raw: Buffer, parse: () => Promise<unknown>) => object | undefined;
 }
 
 /** Media types of an export file; what it is, it says itself. */
@@ -44,7 +39,7 @@ const EXPORTS: StreamedKind = {
 export function useBodyParsers(
   server: FastifyInstance,
   config: Pick<Config, 'maxBatchItems' | 'maxBodyBytes' | 'requestTimeoutMs'>,
-  { streamed, unparsed }: BodyReaders,
+  { streamed, packed }: BodyReaders,
 ): void {
   server.removeAllContentTypeParsers();
   const { maxBodyBytes: maxBytes, requestTimeoutMs: timeoutMs } = config;
@@ -57,8 +52,9 @@ export function useBodyParsers(
     if (raw.length === 0) return undefined;
     if (raw.length > PORTION && turn.isSpent()) await turn.next();
     if (!isUtf8(raw)) throw notUtf8(raw);
-    const parse = () => parseJson(raw, mostParts);
-    return unparsed(raw, request.routeOptions.config, parse) ?? parse();
+    const ofItems = request.routeOptions.config.batch?.entries === 'items';
+    const body = ofItems ? packed(raw, () => parseJson(raw, mostParts)) : undefined;
+    return body ?? parseJson(raw, mostParts);
   });
   const kinds = [...streamed, EXPORTS];
   for (const kind of kinds) {

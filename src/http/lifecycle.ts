@@ -4,16 +4,13 @@ import { Injectable } from '@nestjs/common';
 /** Whether the service is on its way out: it then takes nothing new. */
 @Injectable()
 export class Lifecycle {
-  private ending = false;
+  /** Since `beginShutdown`. */
+  shuttingDown = false;
   private readonly grace = new AbortController();
 
   constructor() {
     // Every stream that waits listens: many are no leak.
     setMaxListeners(0, this.grace.signal);
-  }
-
-  get shuttingDown(): boolean {
-    return this.ending;
   }
 
   /** Aborted when the requests in flight have had their time: streams then end with a last line that says so. */
@@ -22,7 +19,7 @@ export class Lifecycle {
   }
 
   beginShutdown(): void {
-    this.ending = true;
+    this.shuttingDown = true;
   }
 
   endGrace(): void {

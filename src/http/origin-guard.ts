@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
@@ -30,13 +30,23 @@ export class OriginGuard {
   }
 
   /**
-   * Throws FORBIDDEN. A probe needs no Host, which HTTP/1.0 does not: load balancers ask in it, and browsers always send
-   * one.
+   * Throws VALIDATION_FAILED unless a request of HTTP/1.1 names one Host (RFC 9112, 3.2), since of two a proxy before the
+   * service may have read the other one; Node would answer the first case without a problem document, and the second not
+   * at all. Throws FORBIDDEN for a Host or an origin that is refused. A probe needs no Host, as in HTTP/1.0, in which load
+   * balancers ask; browsers always send one.
    */
-  check(headers: IncomingHttpHeaders, isProbe = false): void {
+  check({ headers, httpVersion, rawHeaders }: IncomingMessage, isProbe = false): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;
-    const isNamed = headers.host !== undefined || !isProbe;
-    if (isNamed && !this.isOwnHost(hostName(host))) {
+    const hosts = rawHeaders.filter(
+      (text, i) => i % 2 === 0 && text.length === 4 && /^host$/i.test(text),
+    ).length;
+    if (hosts !== 1 && !(hosts === 0 && httpVersion === '1.0')) {
+      throw new ProblemError('VALIDATION_FAILED', `a request must have one Host header, not ${hosts}`);
+    }
+    const name = host.replace(/:\d*$/, '').toLowerCase();
+    const isOwnHost =
+      this.hosts === undefined || this.hosts.has(name) || (this.anyAddress && isAddress(name));
+    if (!isOwnHost && (hosts > 0 || !isProbe)) {
       throw new ProblemError(
         'FORBIDDEN',
         `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,
@@ -52,16 +62,10 @@ export class OriginGuard {
     if (site === 'cross-site')
       throw new ProblemError('FORBIDDEN', 'requests of web pages of another site are refused');
   }
-
-  private isOwnHost(name: string): boolean {
-    if (this.hosts === undefined || this.hosts.has(name)) return true;
-    return this.anyAddress && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  }
 }
 
-/** Without the port, in lower case. */
-function hostName(host: string): string {
-  return host.replace(/:\d*$/, '').toLowerCase();
+function isAddress(host: string): boolean {
+  return isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0;
 }
 
 function isOwn(origin: string, host: string): boolean {

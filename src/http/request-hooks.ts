@@ -5,8 +5,6 @@ import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
-import { requireOneHost } from './one-host.js';
-import { routePattern } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 interface Watchers {
@@ -26,8 +24,7 @@ export function useRequestHooks(
   const guard = new OriginGuard(config);
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
-    requireOneHost(request.raw);
-    guard.check(request.headers, request.routeOptions.config.probe);
+    guard.check(request.raw, request.routeOptions.config.probe);
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
       if (!request.routeOptions.config.probe)
@@ -36,7 +33,7 @@ export function useRequestHooks(
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    const route = request.is404 ? 'unknown' : routePattern(request);
+    const route = request.routeOptions.url ?? 'unknown';
     metrics.countRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
     if (logger.isLevelEnabled('debug')) {
       const { id: requestId, method } = request;

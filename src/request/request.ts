@@ -47,8 +47,3 @@ export function announcedBody({ headers }: Pick<IncomingMessage, 'headers'>): 'n
   if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
   return JSON_TYPE.test(headers['content-type'] ?? '') ? 'json' : 'other';
 }
-
-/** The route's pattern, such as `/v1/filters/:name`; empty for an unknown path. */
-export function routePattern(request: Request): string {
-  return request.routeOptions.url ?? '';
-}

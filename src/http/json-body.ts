@@ -1,7 +1,11 @@
+import { isAscii } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../errors/problem.js';
+import { PORTION, turn } from '../event-loop/turn.js';
 import type { Permit } from '../request/permit.js';
 import { discard } from './discard.js';
+import { jsonErrorAt } from './json-error.js';
+import { hasTooManyParts } from './json-parts.js';
 
 export interface WholeBodyOptions {
   readonly maxBytes: number;
@@ -22,6 +26,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let parked = false;
     const stop = (): void => {
       clearTimeout(timer);
       payload.off('data', onData).off('end', onEnd).off('close', onClose);
@@ -38,7 +43,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
       else chunks.push(chunk);
     };
     const onEnd = (): void => {
-      const problem = permit?.unpark();
+      const problem = parked ? permit?.unpark() : undefined;
       if (problem) {
         refuse(problem);
         return;
@@ -53,6 +58,7 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
         ? setTimeout(late, timeoutMs)
         : setTimeout(() => {
             permit?.park();
+            parked = true;
             timer = setTimeout(late, timeoutMs - PROMPT_MS);
           }, PROMPT_MS);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
@@ -70,4 +76,40 @@ function tooLarge(limit: number): ProblemError {
 
 function tooLate(detail: string): ProblemError {
   return new ProblemError('REQUEST_TIMEOUT', detail);
+}
+
+/**
+ * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. A step that
+ * works on the whole text cannot be cut, but the steps need not be in one turn.
+ */
+export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown> {
+  const large = raw.length > PORTION;
+  if (large) {
+    if (turn.isSpent()) await turn.next();
+    if (hasTooManyParts(raw, mostParts)) {
+      throw new ProblemError(
+        'VALIDATION_FAILED',
+        `the body has more than ${mostParts} arrays, objects, members and elements in all`,
+      );
+    }
+    if (turn.isSpent()) await turn.next();
+  }
+  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
+  if (large && turn.isSpent()) await turn.next();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const at = await errorAt(text);
+    throw new ProblemError('VALIDATION_FAILED', `the body is not valid JSON at character ${at}`);
+  }
+}
+
+/** Where the text stops being JSON. */
+async function errorAt(text: string): Promise<number> {
+  const search = jsonErrorAt(text);
+  for (;;) {
+    if (turn.isSpent()) await turn.next();
+    const { done, value } = search.next();
+    if (done) return value;
+  }
 }
