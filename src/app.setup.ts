@@ -29,8 +29,7 @@ import { countByCaller } from './admission/caller-hook.js';
 import { Callers } from './admission/callers.js';
 import { AdmissionControl } from './admission/admission-control.js';
 import { InFlight } from './admission/in-flight.js';
-import { RouteConfigs } from './admission/route-configs.js';
-import { keepPermitsWhileWorking } from './admission/work-hook.js';
+import { Routes } from './admission/routes.js';
 import { RateLimit } from './admission/rate-limit.js';
 import { useRateLimit } from './admission/rate-limit-hook.js';
 
@@ -39,11 +38,9 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const logger = createLogger(config);
   const headers = securityHeaders();
   const inFlight = new InFlight(boundsOf(config));
-  let isOpen = (): boolean => false;
-  const callers = new Callers(() => isOpen());
-  const routes = new RouteConfigs();
-  const { maxBodyBytes } = config;
-  const admission = new AdmissionControl(inFlight, { headers, logger, maxBodyBytes, callers, routes });
+  const callers = new Callers();
+  const routes = new Routes(config.maxBodyBytes);
+  const admission = new AdmissionControl(inFlight, { headers, logger, callers, routes });
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
@@ -58,7 +55,6 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   registerAdmissionGauges(inFlight, app.get(Metrics).registry);
   app.useGlobalFilters(app.get(ProblemFilter));
   const server = adapter.getInstance();
-  keepPermitsWhileWorking(server);
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
   returnOperationIds(server);
   useBodyParsers(server, config, BATCH_READERS);
@@ -67,13 +63,16 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   // Before authentication: browsers ask without credentials whether they may send them.
   await useCors(server, config.corsOrigins, answer);
   const authenticator = app.get(Authenticator);
-  isOpen = () => authenticator.isOpen;
+  authenticator.watch((open) => {
+    callers.open = open;
+  });
   const requests = app.get(RequestAuthenticator);
   requests.whenRejected((authorization) => callers.forget(authorization));
-  useAuthentication(server, requests, app.get(AuditLog));
+  useAuthentication(server, authenticator, requests, app.get(AuditLog));
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
+  // After the check of what a route says of itself: one that is refused is none.
   routes.watch(server);
   // After CORS, whose own route is for paths of all kinds.
   refuseOtherMethods(server);

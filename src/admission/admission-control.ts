@@ -4,14 +4,13 @@ import { ERRORS } from '../errors/error-codes.js';
 import type { ProblemBody } from '../errors/problem.js';
 import { discard } from '../http/discard.js';
 import { connectionOf } from '../http/connection.js';
-import { nextRequestId } from '../http/request-id.js';
+import { nextRequestId } from '../request/request.js';
 import type { Headers } from '../http/security-headers.js';
 import type { Guard } from '../http/server.js';
 import type { Callers } from './callers.js';
-import { classify } from './classify.js';
 import type { InFlight } from './in-flight.js';
 import { overloaded, REFUSALS, type Refusal } from './refusal.js';
-import type { RouteConfigs } from './route-configs.js';
+import type { Routes } from './routes.js';
 import { RequestPermit } from './request-permit.js';
 import { contextOf } from '../request/context.js';
 import { Turns } from './turns.js';
@@ -23,10 +22,8 @@ export interface AdmissionOptions {
   /** Of every answer. */
   readonly headers: Headers;
   readonly logger: Logger;
-  /** Bytes of a JSON body. */
-  readonly maxBodyBytes: number;
   readonly callers: Callers;
-  readonly routes: RouteConfigs;
+  readonly routes: Routes;
 }
 
 /**
@@ -50,45 +47,47 @@ export class AdmissionControl implements Guard {
 
   /** Lets requests of `server` through to `handle` as there is room. */
   guard(server: Server, handle: RequestListener): void {
-    const take = (request: IncomingMessage, response: ServerResponse, start: () => void): void =>
-      connectionOf(request.socket).begin(request, response, () => this.take(request, response, start));
-    const plain: RequestListener = (request, response) => {
-      take(request, response, () => handle(request, response));
-    };
+    server.on('request', (request, response) => {
+      this.take(request, response, () => handle(request, response));
+    });
     // Other expectations than 100-continue may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
-    server.on('request', plain).on('checkExpectation', plain);
+    server.on('checkExpectation', (request, response) => {
+      this.take(request, response, () => handle(request, response));
+    });
     // What a client asks before it sends its body: refused, it never does.
     server.on('checkContinue', (request, response) => {
       response.shouldKeepAlive = false;
-      take(request, response, () => {
+      this.take(request, response, () => {
         response.writeContinue();
         handle(request, response);
       });
     });
   }
 
+  /** Calls `start` when it is the request's turn on its connection and in the event loop, if there is room for it. */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
-    const { callers, routes, maxBodyBytes } = this.options;
-    const caller = callers.of(request);
-    const route = routes.of(request);
-    const { kind, bytes } = classify(request, route, maxBodyBytes);
+    const { callers, routes } = this.options;
     const connection = connectionOf(socket);
-    const permit = this.inFlight.admit({ kind, bytes, caller, connection });
-    if (!(permit instanceof RequestPermit)) {
-      this.refuse(request, response, permit);
-      return;
-    }
-    contextOf(request).permit = permit;
-    // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
-    response.once('prefinish', () => permit.answered(route.sharedAnswer ? 0 : socket.writableLength));
-    connection.whenOver(request, () => permit.over());
-    if (kind === 'probes') start();
-    else {
-      this.turns.begin(caller, bytes, () => {
-        if (!socket.destroyed) start();
-      });
-    }
+    connection.begin(request, response, (ends) => {
+      const caller = callers.of(request, connection);
+      const { kind, bytes, sharedAnswer } = routes.classOf(request);
+      const permit = this.inFlight.admit({ kind, bytes, caller, connection });
+      if (!(permit instanceof RequestPermit)) {
+        this.refuse(request, response, permit);
+        return;
+      }
+      contextOf(request).permit = permit;
+      // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
+      response.once('prefinish', () => permit.answered(sharedAnswer ? 0 : socket.writableLength));
+      ends.push(() => permit.over());
+      if (kind === 'probes') start();
+      else {
+        this.turns.begin(caller, bytes, () => {
+          if (!socket.destroyed) start();
+        });
+      }
+    });
   }
 
   private refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {

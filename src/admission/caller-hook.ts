@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { isLoopback } from '../config/loopback.js';
+import { connectionOf } from '../http/connection.js';
 import { discard } from '../http/discard.js';
-import { callerOf } from '../request/caller.js';
 import { contextOf } from '../request/context.js';
-import { ANONYMOUS, type Principal } from '../request/principal.js';
+import { ANONYMOUS } from '../request/principal.js';
 import type { Callers } from './callers.js';
 
 /** Counts each request as its caller's, before a body is read. After authentication, which says who that is. */
@@ -15,7 +14,8 @@ export function countByCaller(server: FastifyInstance, callers: Callers): void {
       done();
       return;
     }
-    const caller = countedCaller(principal, request.ip);
+    const { anonymous } = connectionOf(request.raw.socket);
+    const caller = principal.id === ANONYMOUS.id ? anonymous : principal.id;
     if (caller === permit.caller) {
       done();
       return;
@@ -26,10 +26,4 @@ export function countByCaller(server: FastifyInstance, callers: Callers): void {
     if (problem) discard(request.raw);
     done(problem);
   });
-}
-
-/** Who is counted for a request; undefined without credentials on this machine, where all have one address. */
-export function countedCaller(principal: Principal | undefined, ip: string): string | undefined {
-  const known = principal !== undefined && principal.id !== ANONYMOUS.id;
-  return known || !isLoopback(ip) ? callerOf(principal, ip) : undefined;
 }

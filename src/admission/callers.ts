@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../config/loopback.js';
+import type { Connection } from '../http/connection.js';
 
 /** Credentials that are remembered at most; those learnt first are forgotten first. */
 const MOST_KNOWN = 10_000;
@@ -14,16 +14,14 @@ const SCHEME = /^Bearer +/i;
 export class Callers {
   private readonly known = new Map<string, string>();
 
-  /** `isOpen`: whether nobody has to say who they are. */
-  constructor(private readonly isOpen: () => boolean) {}
+  /** Whether nobody has to say who they are. */
+  open = false;
 
-  /** Undefined without credentials on this machine, where all have one address. */
-  of({ headers, socket }: IncomingMessage): string | undefined {
-    const address = socket.remoteAddress ?? '';
-    if (this.isOpen()) return isLoopback(address) ? undefined : `address:${address}`;
+  of({ headers }: IncomingMessage, { address, anonymous }: Connection): string | undefined {
+    if (this.open) return anonymous;
     const { authorization } = headers;
     const known = authorization === undefined ? undefined : this.known.get(digest(authorization));
-    return known ?? `address:${address}`;
+    return known ?? address;
   }
 
   /** Says whose credentials these are. */

@@ -107,8 +107,8 @@ describe('one caller’s part', () => {
     fill(inFlight, 'key:a');
     const late = admitted(inFlight, 'requests', 'address:192.0.2.1');
     expect(late.chargeTo('key:a')?.message).toContain('for one caller');
-    late.release();
-    permit.release();
+    late.over();
+    permit.over();
     expect(inFlight.count('requests')).toBe(31);
   });
 
@@ -120,11 +120,11 @@ describe('one caller’s part', () => {
     second.answered(500);
     expect(inFlight.count('requests')).toBe(0);
     expect(admit(inFlight, 'requests', 'a')).toBe(REFUSALS.answers.caller);
-    admitted(inFlight, 'requests', 'b').release();
+    admitted(inFlight, 'requests', 'b').over();
     expect(admit(inFlight, 'requests', undefined)).toBe(REFUSALS.answers.all);
     second.over();
     expect(inFlight.count('answers')).toBe(50);
-    admitted(inFlight, 'requests', 'a').release();
+    admitted(inFlight, 'requests', 'a').over();
     first.over();
     expect(counts(inFlight)).toEqual(NOTHING);
   });

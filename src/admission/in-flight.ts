@@ -31,11 +31,10 @@ export class InFlight {
   admit(admission: Admission): RequestPermit | Refusal {
     const { kind, bytes, caller } = admission;
     const refusal =
-      this.lack(kind, 1, caller) ?? this.lack('bytes', bytes, caller) ?? this.lackOfReaders(caller);
-    if (refusal) return this.refuse(refusal);
-    const permit = new RequestPermit(this, admission);
-    permit.retain();
-    return permit;
+      this.lack(kind, 1, caller) ??
+      this.lack('bytes', bytes, caller) ??
+      (this.taken.answers > 0 ? this.lackOfReaders(caller) : undefined);
+    return refusal ? this.refuse(refusal) : new RequestPermit(this, admission);
   }
 
   /** Why there is no room for so many more of something. A request that takes none of it is not refused for it. */
@@ -43,12 +42,13 @@ export class InFlight {
     if (more === 0) return undefined;
     const free = this.bounds[of] - this.taken[of];
     if (more > free) return REFUSALS[of].all;
+    if (caller === undefined) return undefined;
     return this.heldBy(caller, of) + more > free ? REFUSALS[of].caller : undefined;
   }
 
   /** Whether a caller holds more than half of something. It may come to that with what exists and cannot be refused. */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean {
-    return this.heldBy(caller, of) > this.bounds[of] / 2;
+    return caller !== undefined && this.heldBy(caller, of) > this.bounds[of] / 2;
   }
 
   /** Counts a refusal. */
@@ -86,13 +86,12 @@ export class InFlight {
     return this.refusals[by];
   }
 
-  private heldBy(caller: string | undefined, of: Bounded): number {
-    return caller === undefined ? 0 : (this.callers.get(caller)?.[of] ?? 0);
+  private heldBy(caller: string, of: Bounded): number {
+    return this.callers.get(caller)?.[of] ?? 0;
   }
 
   /** Answers are there already, so that it is the caller's next request that is refused. */
   private lackOfReaders(caller: string | undefined): Refusal | undefined {
-    if (this.taken.answers === 0) return undefined;
     if (caller !== undefined) {
       return this.exceedsHalf('answers', caller) ? REFUSALS.answers.caller : undefined;
     }

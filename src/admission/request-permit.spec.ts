@@ -27,7 +27,7 @@ describe('a permit', () => {
     expect(permit.cover(101)).toMatchObject({ code: 'OVERLOADED' });
     expect(inFlight.refused('bytes')).toBe(1);
     expect(inFlight.count('bytes')).toBe(70);
-    permit.release();
+    permit.over();
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
@@ -38,7 +38,7 @@ describe('a permit', () => {
     expect(inFlight.count('bytes')).toBe(500);
     permit.hold(20);
     expect(inFlight.count('bytes')).toBe(20);
-    permit.release();
+    permit.over();
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
@@ -84,12 +84,12 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual([0, 0, 0, 10, 0]);
     const others = [admitted(inFlight, 'requests'), admitted(inFlight, 'requests')];
     expect(permit.unpark()).toMatchObject({ code: 'OVERLOADED' });
-    others[0]?.release();
+    others[0]?.over();
     expect(permit.unpark()).toBeUndefined();
     expect(permit.unpark()).toBeUndefined();
     expect(inFlight.count('requests')).toBe(2);
-    permit.release();
-    others[1]?.release();
+    permit.over();
+    others[1]?.over();
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 

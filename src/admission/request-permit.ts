@@ -9,23 +9,21 @@ import { REFUSALS } from './refusal.js';
  * that give up and come again must not pile up calls, so the place is kept until all work for it has ended.
  */
 export class RequestPermit implements Permit {
-  private uses = 0;
+  /** Who is counted for it, if anyone. */
+  caller: string | undefined;
+  /** Its exchange, until that has its answer, and the work that goes on for it. */
+  private uses = 1;
   private parked = false;
   private bytes = 0;
   private isAnswered = false;
   private unread = 0;
-  private countedFor: string | undefined;
 
   constructor(
     private readonly inFlight: InFlight,
     private readonly admission: Omit<Admission, 'bytes'>,
   ) {
-    this.countedFor = admission.caller;
-  }
-
-  /** Who is counted for it, if anyone. */
-  get caller(): string | undefined {
-    return this.countedFor;
+    this.caller = admission.caller;
+    this.count(1);
   }
 
   /** Counts the request as another caller's from now on, or says why that has no room for it. */
@@ -35,7 +33,7 @@ export class RequestPermit implements Permit {
     const { kind } = this.admission;
     this.count(-1);
     const refusal = this.parked ? undefined : this.inFlight.lack(kind, 1, caller);
-    if (!refusal) this.countedFor = caller;
+    if (!refusal) this.caller = caller;
     this.count(1);
     return refusal && this.inFlight.problem(refusal);
   }
@@ -46,7 +44,8 @@ export class RequestPermit implements Permit {
     if (more <= 0) return undefined;
     const refusal = this.uses > 0 ? this.inFlight.lack('bytes', more, this.caller) : undefined;
     if (refusal) return this.inFlight.problem(refusal);
-    this.hold(bytes);
+    if (this.uses > 0) this.inFlight.add('bytes', more, this.caller);
+    this.bytes = bytes;
     return undefined;
   }
 
@@ -65,7 +64,7 @@ export class RequestPermit implements Permit {
   /** Gives its place back until `unpark`: there is nothing to be done but to wait for the rest of the body. */
   park(): void {
     if (this.parked) return;
-    if (this.uses > 0) this.place(-1);
+    if (this.uses > 0) this.count(-1, 0);
     this.parked = true;
   }
 
@@ -75,36 +74,27 @@ export class RequestPermit implements Permit {
     const refusal = this.uses > 0 ? this.inFlight.lack(this.admission.kind, 1, this.caller) : undefined;
     if (refusal) return this.inFlight.problem(refusal);
     this.parked = false;
-    if (this.uses > 0) this.place(1);
+    if (this.uses > 0) this.count(1, 0);
     return undefined;
   }
 
-  /** Keeps the permit until `release`; takes it again if it was given back, as when work on a stream outlives its sender. */
-  retain(): void {
-    if (this.uses++ === 0) this.count(1);
-  }
-
-  release(): void {
-    if (--this.uses === 0) this.count(-1);
-  }
-
-  /** Keeps the permit while `work` goes on. */
+  /** Keeps the permit while `work` goes on; takes it again if it was given back, as when that outlives its sender. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    this.retain();
+    if (this.uses++ === 0) this.count(1);
     try {
       return await work();
     } finally {
-      this.release();
+      if (--this.uses === 0) this.count(-1);
     }
   }
 
-  /** Releases it once: its answer is made, and so many bytes of that wait in memory for the client to take them. */
+  /** Once: its answer is made, and so many bytes of that wait in memory for the client to take them. */
   answered(unread: number): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
     this.unread = unread;
     if (unread > 0) this.inFlight.add('answers', unread, this.caller);
-    this.release();
+    if (--this.uses === 0) this.count(-1);
   }
 
   /** The answer is taken, or will never be. */
@@ -114,14 +104,12 @@ export class RequestPermit implements Permit {
     this.unread = 0;
   }
 
-  /** Counts all that a permit in use has, once more or once less. */
-  private count(sign: 1 | -1): void {
-    if (!this.parked) this.place(sign);
-    if (this.bytes > 0) this.inFlight.add('bytes', sign * this.bytes, this.caller);
-  }
-
-  private place(sign: 1 | -1): void {
-    this.inFlight.add(this.admission.kind, sign, this.caller);
-    this.admission.connection?.setBusy(sign > 0);
+  /** Counts its place, unless it is parked, and bytes that it holds: once more, or once less. */
+  private count(sign: 1 | -1, bytes = this.bytes): void {
+    if (!this.parked) {
+      this.inFlight.add(this.admission.kind, sign, this.caller);
+      this.admission.connection?.setBusy(sign > 0);
+    }
+    if (bytes > 0) this.inFlight.add('bytes', sign * bytes, this.caller);
   }
 }

@@ -37,13 +37,16 @@ export class Turns {
     if (this.left === BYTES_A_TURN) setImmediate(() => this.next());
     let line = this.lines.get(caller);
     if (!line) this.lines.set(caller, (line = { waiting: [], end: 0 }));
-    const work = { cost, tag: Math.max(this.now, line.end), start };
-    line.end = work.tag + cost;
-    if (this.waiting === 0 && this.left > 0) this.run(work);
-    else {
-      line.waiting.push(work);
+    const tag = Math.max(this.now, line.end);
+    line.end = tag + cost;
+    if (this.waiting > 0 || this.left <= 0) {
+      line.waiting.push({ cost, tag, start });
       this.waiting++;
+      return;
     }
+    this.left -= cost;
+    this.now = tag;
+    start();
   }
 
   private next(): void {
@@ -56,7 +59,9 @@ export class Turns {
     while (this.left > 0) {
       const work = this.take();
       if (work === undefined) return;
-      this.run(work);
+      this.left -= work.cost;
+      this.now = Math.max(this.now, work.tag);
+      work.start();
     }
   }
 
@@ -71,11 +76,5 @@ export class Turns {
     const work = next?.waiting.shift();
     if (work) this.waiting--;
     return work;
-  }
-
-  private run({ cost, tag, start }: Work): void {
-    this.left -= cost;
-    this.now = Math.max(this.now, tag);
-    start();
   }
 }

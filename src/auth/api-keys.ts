@@ -20,8 +20,16 @@ export type Verdict =
  * cost the store a call each.
  */
 export class ApiKeys {
+  /** There are no keys, as far as this instance can know, until `performance.now()` is so much. */
+  noneUntil = -Infinity;
+  /** Keys made here. */
+  private made = 0;
   private readonly known = new Cached(KEYS_LIFETIME_MS, async () => {
+    const until = performance.now() + KEYS_LIFETIME_MS;
+    const { made } = this;
     const found = await this.credentials.list();
+    // A reading that began before a key was made may end after it.
+    this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
     return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
   });
 
@@ -46,6 +54,8 @@ export class ApiKeys {
 
   async add(key: ApiKey): Promise<void> {
     await this.credentials.put(encodeKey(key));
+    this.made++;
+    this.noneUntil = -Infinity;
     this.known.forget();
   }
 

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { connectionOf } from '../http/connection.js';
 import { discard } from '../http/discard.js';
-import type { Principal } from '../request/principal.js';
+import { contextOf } from '../request/context.js';
+import { ANONYMOUS, type Principal } from '../request/principal.js';
 import type { Reply, Request } from '../request/request.js';
 import type { AuditLog } from './audit-log.js';
+import type { Authenticator } from './authenticator.js';
 import { authorise } from './authorise.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
 
@@ -13,7 +15,8 @@ import type { RequestAuthenticator } from './request-authenticator.js';
  */
 export function useAuthentication(
   server: FastifyInstance,
-  authenticator: RequestAuthenticator,
+  authenticator: Authenticator,
+  requests: RequestAuthenticator,
   audit: AuditLog,
 ): void {
   const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {
@@ -32,7 +35,8 @@ export function useAuthentication(
     const { access } = request.routeOptions.config;
     if (access === 'public') return;
     try {
-      const principal = await authenticator.identify(request);
+      const principal = authenticator.isOpen() ? ANONYMOUS : await requests.identify(request);
+      contextOf(request.raw).principal = principal;
       let allowed = false;
       try {
         authorise(principal, request);

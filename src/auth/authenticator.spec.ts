@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Credential, Credentials } from '#store';
-import { ApiKeys } from './api-keys.js';
+import { ApiKeys, KEYS_LIFETIME_MS } from './api-keys.js';
 import { digestSecret, formatKey, makeKeyText } from './key-text.js';
 import { Authenticator } from './authenticator.js';
 import { ANONYMOUS } from '../request/principal.js';
 import { Unauthenticated } from './unauthenticated.js';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 /** A store in memory whose first list comes when it is told to. */
 function storeWithLateList(): { credentials: Credentials; deliver: () => void } {
@@ -52,6 +56,60 @@ describe('the door that the first key closes', () => {
   });
 });
 
+describe('a service that is open', () => {
+  const key = { ...ANONYMOUS, scopes: ['admin'] as const, maxFilters: undefined, maxBytes: undefined };
+
+  async function made(keys: ApiKeys): Promise<void> {
+    const { id, secret } = makeKeyText();
+    await keys.add({ ...key, id, digest: digestSecret(secret), createdAt: 1, expiresAt: undefined });
+  }
+
+  it('asks the store for keys before anyone is let in, and again once what it said is old', async () => {
+    const { credentials, deliver } = storeWithLateList();
+    deliver();
+    const authenticator = new Authenticator('open', new ApiKeys(credentials), undefined);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
+    expect(authenticator.isOpen()).toBe(false);
+    await authenticator.authenticate([]);
+    clock.mockReturnValue(1_000 + KEYS_LIFETIME_MS - 1);
+    expect(authenticator.isOpen()).toBe(true);
+    clock.mockReturnValue(1_000 + KEYS_LIFETIME_MS);
+    expect(authenticator.isOpen()).toBe(false);
+  });
+
+  it('is closed as soon as a key is made here, and stays closed when a reading from before ends', async () => {
+    const { credentials, deliver } = storeWithLateList();
+    const keys = new ApiKeys(credentials);
+    const authenticator = new Authenticator('open', keys, undefined);
+    const early = authenticator.authenticate([]);
+    await made(keys);
+    deliver();
+    await early;
+    expect(authenticator.isOpen()).toBe(false);
+  });
+
+  it('tells who watches what it finds', async () => {
+    const { credentials, deliver } = storeWithLateList();
+    deliver();
+    const keys = new ApiKeys(credentials);
+    const authenticator = new Authenticator('open', keys, undefined);
+    const told: boolean[] = [];
+    authenticator.watch((open) => told.push(open));
+    await authenticator.authenticate([]);
+    expect(authenticator.isOpen()).toBe(true);
+    await made(keys);
+    expect(authenticator.isOpen()).toBe(false);
+    await expect(authenticator.authenticate([])).rejects.toThrow(Unauthenticated);
+    expect(told).toEqual([false, true, false]);
+    for (const [mode, open] of [
+      ['none', true],
+      ['keys', false],
+    ] as const) {
+      new Authenticator(mode, keys, undefined).watch((now) => expect(now).toBe(open));
+    }
+  });
+});
+
 describe('credentials of a request that goes on', () => {
   const rest = {
     name: 'ops',
@@ -73,10 +131,6 @@ describe('credentials of a request that goes on', () => {
     const principal = await authenticator.authenticate([`Bearer ${formatKey(text)}`]);
     return { authenticator, keys, principal, id: text.id, list };
   }
-
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
 
   it('are confirmed out of the keys in memory until the key is revoked', async () => {
     const { authenticator, keys, principal, id, list } = await letIn();

@@ -13,6 +13,7 @@ const BEARER = /^Bearer +([^\s]+)$/i;
 export class Authenticator {
   /** With mode `open`: whether the store is known to have had no keys, and whether it is known to have had some. */
   private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
+  private onChange: ((open: boolean) => void) | undefined;
 
   constructor(
     private readonly mode: AuthMode,
@@ -20,14 +21,20 @@ export class Authenticator {
     private readonly tokens: TokenVerifier | undefined,
   ) {}
 
-  /** Whether nobody has to say who they are, as far as is known without asking the store. */
-  get isOpen(): boolean {
-    return this.mode === 'none' || (this.mode === 'open' && this.seen === 'no keys');
+  /** Whether nobody has to say who they are, for sure and without asking the store. */
+  isOpen(): boolean {
+    return this.mode === 'none' || (this.seen === 'no keys' && performance.now() < this.keys.noneUntil);
+  }
+
+  /** Tells `onChange` whether nobody has to say who they are, as far as is known: now, and when that changes. */
+  watch(onChange: (open: boolean) => void): void {
+    this.onChange = onChange;
+    onChange(this.mode === 'none' || this.seen === 'no keys');
   }
 
   /** Throws Unauthenticated, or what the store or the issuer of tokens throws while it cannot be asked. */
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
-    if (this.mode === 'none' || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
+    if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
     // Of two, a proxy before the service may have read the other one.
     if (others.length > 0) throw new Unauthenticated('several Authorization headers');
@@ -78,6 +85,8 @@ export class Authenticator {
 
   /** A reading that began before the first key was made may end after one that has seen it. */
   private note(found: 'keys' | 'no keys'): void {
-    if (this.seen !== 'keys') this.seen = found;
+    if (this.seen === 'keys' || this.seen === found) return;
+    this.seen = found;
+    this.onChange?.(found === 'no keys');
   }
 }

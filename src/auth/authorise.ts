@@ -4,7 +4,7 @@ import { notFound } from '../errors/not-found.js';
 import type { Request } from '../request/request.js';
 import { NAME_PATTERN } from '../validation/name.js';
 import type { Principal } from '../request/principal.js';
-import { includesScope } from '../request/scope.js';
+import { SCOPES } from '../request/scope.js';
 
 const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
   ['/v1/filters/', 'filter'],
@@ -17,7 +17,9 @@ const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
  */
 export function authorise(principal: Principal, request: Request): void {
   const { access, allNames } = request.routeOptions.config;
-  if (access !== undefined && access !== 'public' && !includesScope(principal.scopes, access)) {
+  const isOpen = access === undefined || access === 'public';
+  const least = isOpen ? -1 : SCOPES.indexOf(access);
+  if (!isOpen && !principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) {
     throw new ProblemError(
       'FORBIDDEN',
       `this needs the scope "${access}"; the credentials have ${had(principal)}`,

@@ -21,12 +21,10 @@ export class RequestAuthenticator {
     this.onRejected = onRejected;
   }
 
-  /** The principal of a request, kept in its context. Throws Unauthenticated, and what Authenticator throws. */
-  async identify(request: Request): Promise<Principal> {
+  /** The principal of a request. Throws Unauthenticated, and what Authenticator throws. */
+  identify(request: Request): Promise<Principal> {
     const authorizations = request.raw.headersDistinct['authorization'] ?? [];
-    const principal = await this.orAudit(request, this.authenticator.authenticate(authorizations));
-    contextOf(request.raw).principal = principal;
-    return principal;
+    return this.orAudit(request, this.authenticator.authenticate(authorizations));
   }
 
   /** Throws Unauthenticated once a request's credentials are no longer accepted: for requests that go on for long. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isLoopback } from '../config/loopback.js';
+import { callerOf } from '../request/caller.js';
 
 /** Requests that may wait on one connection behind the one that is worked on. */
 export const MOST_WAITING = 100;
@@ -7,10 +9,13 @@ export const MOST_WAITING = 100;
 /** `answered`: whether all of the answer is out; if not, it never can be. */
 type Over = (answered: boolean) => void;
 
+/** `ends`: what is to be called once, when the exchange has ended. */
+type Start = (ends: Over[]) => void;
+
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly start: () => void;
+  readonly start: Start;
   readonly ends: Over[];
 }
 
@@ -34,6 +39,10 @@ export function connectionOf(socket: Connected): Connection {
  * than one is made.
  */
 export class Connection {
+  /** The caller that is counted for what its address has to answer for. */
+  readonly address: string;
+  /** The caller that is counted for requests without credentials: nobody on this machine, where all have one address. */
+  readonly anonymous: string | undefined;
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;
   private onBusy: ((busy: boolean) => void) | undefined;
@@ -41,8 +50,11 @@ export class Connection {
   private works = 0;
 
   constructor(private readonly socket: Socket) {
+    const ip = socket.remoteAddress ?? '';
+    this.address = callerOf(undefined, ip);
+    this.anonymous = isLoopback(ip) ? undefined : this.address;
     socket.once('close', () => {
-      for (const exchange of this.exchanges.splice(0)) end(exchange);
+      for (const exchange of [...this.exchanges]) this.over(exchange);
     });
   }
 
@@ -58,24 +70,25 @@ export class Connection {
     if (before > 0 !== this.works > 0) this.onBusy?.(this.works > 0);
   }
 
-  /** Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. */
-  begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+  /**
+   * Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. A
+   * response's own `close` does not tell that an exchange has ended: of requests pipelined on one connection, only the first
+   * has it when the connection breaks.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
     // Not writable: nothing can be answered any more, though what its client still sends is read.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();
       return;
     }
-    const exchange = { request, response, start, ends: [] };
+    const exchange: Exchange = { request, response, start, ends: [] };
     this.exchanges.push(exchange);
     response.once('close', () => this.over(exchange));
-    if (this.exchanges.length === 1) start();
+    if (this.exchanges.length === 1) start(exchange.ends);
   }
 
-  /**
-   * Calls `over` once, when an exchange has ended. A response's own `close` is not enough: of requests pipelined on one
-   * connection, only the first has it when the connection breaks.
-   */
+  /** Calls `over` once, when the exchange of a request has ended. */
   whenOver(request: IncomingMessage, over: Over): void {
     const exchange = this.exchanges.find((one) => one.request === request);
     if (exchange) exchange.ends.push(over);
@@ -98,15 +111,11 @@ export class Connection {
   private over(exchange: Exchange): void {
     if (this.exchanges[0] !== exchange) return;
     this.exchanges.shift();
-    end(exchange);
+    for (const over of exchange.ends) over(exchange.response.writableFinished);
     // An answer may have been the connection's last: then nothing can be answered any more.
     if (!this.socket.writable) return;
     const next = this.exchanges.at(0);
     if (this.last && !next?.request.complete) this.last();
-    else next?.start();
+    else next?.start(next.ends);
   }
-}
-
-function end({ ends, response }: Exchange): void {
-  for (const over of ends) over(response.writableFinished);
 }

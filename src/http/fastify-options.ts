@@ -1,8 +1,7 @@
 import { LogController, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
-import type { Reply, Request } from '../request/request.js';
-import { nextRequestId } from './request-id.js';
+import { nextRequestId, type Reply, type Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 /** Parameters may be longer than any name, so that a long one is refused as a name and not as a route. */

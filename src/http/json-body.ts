@@ -27,32 +27,18 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
     const chunks: Buffer[] = [];
     let bytes = 0;
     let parked = false;
-    const stop = (): void => {
+    let settled = false;
+    const settle = (problem?: ProblemError): void => {
+      settled = true;
       clearTimeout(timer);
-      payload.off('data', onData).off('end', onEnd).off('close', onClose);
-    };
-    const refuse = (problem: ProblemError): void => {
-      stop();
-      discard(payload);
-      reject(problem);
-    };
-    const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      const problem = bytes > maxBytes ? tooLarge(maxBytes) : permit?.cover(bytes);
-      if (problem) refuse(problem);
-      else chunks.push(chunk);
-    };
-    const onEnd = (): void => {
-      const problem = parked ? permit?.unpark() : undefined;
       if (problem) {
-        refuse(problem);
-        return;
-      }
-      stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+        discard(payload);
+        reject(problem);
+      } else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      // The listeners stay as long as the request: they must not hold the body beside it.
+      chunks.length = 0;
     };
-    const onClose = (): void => refuse(tooLate('the connection was closed in mid-body'));
-    const late = (): void => refuse(tooLate(`the body did not arrive within ${timeoutMs} ms`));
+    const late = (): void => settle(tooLate(`the body did not arrive within ${timeoutMs} ms`));
     let timer =
       timeoutMs <= PROMPT_MS
         ? setTimeout(late, timeoutMs)
@@ -63,15 +49,33 @@ export function readWhole(payload: IncomingMessage, options: WholeBodyOptions): 
           }, PROMPT_MS);
     // An aborted request errs before it closes; who caused it is gone and gets no answer.
     payload.on('error', () => undefined);
-    if (Number(payload.headers['content-length']) > maxBytes) refuse(tooLarge(maxBytes));
+    if (Number(payload.headers['content-length']) > maxBytes) settle(tooLarge(maxBytes));
     // Its client left while someone else was waited for: nothing more will happen to it.
-    else if (payload.destroyed) onClose();
-    else payload.on('data', onData).on('end', onEnd).on('close', onClose);
+    else if (payload.destroyed) settle(cutOff());
+    else {
+      payload.on('data', (chunk: Buffer) => {
+        if (settled) return;
+        bytes += chunk.length;
+        const problem = bytes > maxBytes ? tooLarge(maxBytes) : permit?.cover(bytes);
+        if (problem) settle(problem);
+        else chunks.push(chunk);
+      });
+      payload.once('end', () => {
+        if (!settled) settle(parked ? permit?.unpark() : undefined);
+      });
+      payload.once('close', () => {
+        if (!settled) settle(cutOff());
+      });
+    }
   });
 }
 
 function tooLarge(limit: number): ProblemError {
   return new ProblemError('BODY_TOO_LARGE', `a JSON body may have at most ${limit} bytes`);
+}
+
+function cutOff(): ProblemError {
+  return tooLate('the connection was closed in mid-body');
 }
 
 function tooLate(detail: string): ProblemError {

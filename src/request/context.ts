@@ -3,7 +3,7 @@ import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
 
 /** What the service knows of a request beside what the request says itself. */
-export class RequestContext {
+export interface RequestContext {
   /** Undefined if the request was not admitted, as those that tests inject. */
   permit: Permit | undefined;
   /** Who asks; undefined on public routes. */
@@ -30,7 +30,13 @@ interface Carrier extends IncomingMessage {
 export function contextOf(request: Carrier): RequestContext {
   const known = request[CONTEXT];
   if (known !== undefined) return known;
-  const context = new RequestContext();
+  const context = {
+    permit: undefined,
+    principal: undefined,
+    rawBody: undefined,
+    operationId: undefined,
+    auditTarget: undefined,
+  };
   request[CONTEXT] = context;
   return context;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from './scope.js';
@@ -46,4 +47,13 @@ export function announcedBody({ headers }: Pick<IncomingMessage, 'headers'>): 'n
   const bytes = headers['content-length'];
   if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
   return JSON_TYPE.test(headers['content-type'] ?? '') ? 'json' : 'other';
+}
+
+const idPrefix = randomBytes(6).toString('base64url');
+let idCount = 0;
+
+/** Ids unique over processes and restarts, cheap enough for every request. */
+export function nextRequestId(): string {
+  idCount++;
+  return `${idPrefix}-${idCount.toString(36)}`;
 }

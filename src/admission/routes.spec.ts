@@ -1,11 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { classify } from './classify.js';
+import { fastify } from 'fastify';
+import { Routes } from './routes.js';
 
 const TAKES_LINES = { batch: { verb: 'add', entries: 'items' } } as const;
 
-const classOf = (headers: Record<string, string>, route = {}) => classify({ headers }, route, 1_000);
+function classOf(headers: Record<string, string>, config = {}): object {
+  const server = fastify();
+  const routes = new Routes(1_000);
+  routes.watch(server);
+  server.post('/:name', { config }, () => null);
+  return routes.classOf({ method: 'POST', url: '/n%61me?results=none', headers });
+}
 
-describe('classify', () => {
+describe('what a request is counted as', () => {
   it.each([
     ['no body', {}, 'requests', 0],
     ['an empty body', { 'content-length': '0' }, 'requests', 0],
@@ -38,18 +45,27 @@ describe('classify', () => {
     ],
     ['a body of no type', { 'content-length': '9' }, 'streams', 0],
   ])('%s, where lines are taken', (_, headers, kind, bytes) => {
-    expect(classOf(headers, TAKES_LINES)).toEqual({ kind, bytes });
+    expect(classOf(headers, TAKES_LINES)).toMatchObject({ kind, bytes });
   });
 
   it('takes no body for a stream on a route that takes none', () => {
     const headers = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
-    expect(classOf(headers)).toEqual({ kind: 'requests', bytes: 0 });
-    expect(classOf(headers, { takesExports: true })).toEqual({ kind: 'streams', bytes: 0 });
+    expect(classOf(headers)).toMatchObject({ kind: 'requests', bytes: 0 });
+    expect(classOf(headers, { takesExports: true })).toMatchObject({ kind: 'streams', bytes: 0 });
   });
 
   it('takes exports and probes for what their routes say, whatever they send', () => {
     const headers = { 'content-type': 'application/json', 'content-length': '500' };
-    expect(classOf(headers, { exports: true })).toEqual({ kind: 'streams', bytes: 0 });
-    expect(classOf(headers, { probe: true })).toEqual({ kind: 'probes', bytes: 0 });
+    expect(classOf(headers, { exports: true })).toMatchObject({ kind: 'streams', bytes: 0 });
+    expect(classOf(headers, { probe: true })).toMatchObject({ kind: 'probes', bytes: 0 });
+  });
+
+  it('takes what is no route for a request', () => {
+    const headers = { 'content-type': 'text/plain', 'content-length': '500' };
+    const routes = new Routes(1_000);
+    expect(routes.classOf({ method: 'POST', url: '/nowhere', headers })).toMatchObject({
+      kind: 'requests',
+      bytes: 0,
+    });
   });
 });
