@@ -1,4 +1,4 @@
-/** Codes of the errors a store raises; stable, and the same words as in the REST API. */
+/** Codes of the errors that a store raises. They are stable, and the same as in the REST API. */
 export type StoreErrorCode =
   | 'FILTER_EXISTS'
   | 'FILTER_NOT_FOUND'
@@ -11,7 +11,7 @@ export type StoreErrorCode =
   | 'STORE_DATA_LOST'
   | 'STORE_FULL';
 
-/** An error every caller of a store must expect. Anything else a store throws is a defect. */
+/** An error that every caller of a store must expect. Anything else that a store throws is a defect. */
 export class StoreError extends Error {
   constructor(
     readonly code: StoreErrorCode,
@@ -24,8 +24,8 @@ export class StoreError extends Error {
 }
 
 /**
- * The filter has been cleared, or dropped and made anew, since it was opened: positions computed for the old
- * generation mean nothing now. Nothing was changed; open the filter again and compute them anew.
+ * The filter has been cleared, or dropped and made anew, since it was opened. Positions computed for the old generation
+ * mean nothing now. Nothing was changed; open the filter again and compute them anew.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {

@@ -14,7 +14,7 @@ import {
 import { fetchPages } from './fetch-pages.js';
 import type { FilterState } from './filter-state.js';
 
-/** What a batch did: an answer an item, and the items whose cells changed. */
+/** What a batch did: one answer per item, and the indexes of the items whose cells changed. */
 export interface Outcome {
   readonly answers: Uint8Array;
   readonly changed: Uint32Array;
@@ -25,7 +25,7 @@ export function cellsOf(state: FilterState): Cells {
   return state.filter.geometry.cellBits === 4 ? COUNTERS : BITS;
 }
 
-/** 1 an item if all its cells are non-zero. */
+/** One answer per item: 1 if all its cells are non-zero, else 0. */
 export function checkBatch(state: FilterState, positions: Positions): Uint8Array {
   const { pageCells } = state.filter.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
@@ -39,7 +39,7 @@ export function checkBatch(state: FilterState, positions: Positions): Uint8Array
   return present;
 }
 
-/** The smallest of its counters, per item. */
+/** The smallest counter of each item. */
 export function countBatch(state: FilterState, positions: Positions): Uint8Array {
   const { pageCells } = state.filter.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
@@ -52,7 +52,7 @@ export function countBatch(state: FilterState, positions: Positions): Uint8Array
   return smallest;
 }
 
-/** FILTER_FULL if the filter would hold more than twice its capacity with the batch's new items. Changes nothing. */
+/** Throws FILTER_FULL if the batch's new items would bring the filter above twice its capacity. Changes nothing. */
 export function refuseOverflow(state: FilterState, positions: Positions): void {
   const limit = 2 * state.filter.capacity;
   const { items } = state.tally;

@@ -1,9 +1,9 @@
 import { readNumber, writeNumber } from './keys.js';
 
-/** A checkpointed block: the last sequence number it includes (8 bytes), its cells. */
+/** The header of a checkpointed block: the sequence number of the last journal record it includes (8 bytes). */
 export const BLOCK_HEADER = 8;
 
-/** A block as it is kept; `sequence`: number of the last journal record it includes. */
+/** A block as it is stored. `sequence` is the number of the last journal record it includes. */
 export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   const value = Buffer.allocUnsafe(BLOCK_HEADER + cells.length);
   writeNumber(value, sequence, 0);
@@ -11,7 +11,7 @@ export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   return value;
 }
 
-/** Undefined for bytes that are no block of `length` bytes. */
+/** Undefined if the bytes are not a block of `length` bytes. */
 export function decodeBlock(
   value: Buffer,
   length: number,

@@ -15,7 +15,7 @@ afterEach(() => bench.tidy());
 const keyed = (id: string, deadline = Infinity): Operation =>
   operation({ id, origin: 'caller', repeat: true, deadline });
 
-/** Repeats a call while the store has not loaded its memory anew. */
+/** Repeats a call until the store has loaded its memory again. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -67,11 +67,11 @@ describe('a store whose last write failed', () => {
     const visited = await createFilter(store, { kind: 'visited-set' });
     const broken = [undefined as unknown as string];
     let unready: string | undefined;
-    // On a machine that is busy enough the pause after the failure may be over before it is asked.
+    // On a busy machine the pause after the failure may be over before readiness is asked.
     for (let attempt = 0; attempt < 20 && unready === undefined; attempt++) {
       const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), broken);
       await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-      // Loads memory anew, with which the pause begins.
+      // Makes the store load its memory again, which begins the pause.
       await store.describe(visited);
       unready = (await store.readiness()).reason;
     }
@@ -103,7 +103,8 @@ describe('a read that sees a change before it is committed', () => {
     for (let turn = 0; turn < 50; turn++) {
       const batch = positions(filter, keys(10, turn * 10));
       const reading = new Promise<void>((resolve, reject) => {
-        // Called inside the transaction: what waits for the end of that runs before the commit.
+        // This runs inside the transaction. A microtask that waits for the end of the transaction runs before the
+        // commit.
         onChange = () => {
           onChange = () => undefined;
           queueMicrotask(() => {
@@ -183,7 +184,7 @@ describe('a change whose answer cannot be recorded', () => {
     } finally {
       unspeakable.mockRestore();
     }
-    // It was no lease, so its id may come again.
+    // The lease broke off, so its id may be used again.
     expect(await store.queue.lease(visited, 3, 60_000, keyed('lease'))).toHaveLength(3);
     await store.close();
     const again = await bench.open();

@@ -1,6 +1,6 @@
 import type { Filter } from '../store.js';
 
-/** What the catalogue keeps of a filter, under its name: all but the name, as JSON, the seed in base64. */
+/** What the catalogue stores under a filter's name: everything but the name, as JSON, with the seed in base64. */
 export function encodeFilter(filter: Filter): Buffer {
   return Buffer.from(JSON.stringify({ ...filter, seed: Buffer.from(filter.seed).toString('base64') }));
 }

@@ -5,7 +5,10 @@ import { MAX_SEGMENTS } from './journal.js';
 
 const MEMORY_PAGE = 4096;
 
-/** Zeroed cells, one array a segment: reserved, and taken page by page as they are written. Throws STORE_FULL. */
+/**
+ * Zeroed cells, one array per segment. The memory is reserved now and taken page by page as it is written. Throws
+ * STORE_FULL.
+ */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
   if (geometry.segments > MAX_SEGMENTS) throw noMemory(geometry, `more than ${MAX_SEGMENTS} segments`);
   return Array.from({ length: geometry.segments }, () => allocateSegment(geometry));
@@ -26,7 +29,7 @@ function noMemory(geometry: Geometry, cause: unknown): StoreError {
   return new StoreError('STORE_FULL', `there is no memory for ${bytes} bytes of cells`, { cause });
 }
 
-/** STORE_FULL if the machine has not so much memory free. */
+/** Throws STORE_FULL if the machine has less memory free than `bytes`. */
 export function assertAvailable(bytes: number): void {
   const available = process.availableMemory();
   if (bytes <= available) return;
@@ -34,8 +37,8 @@ export function assertAvailable(bytes: number): void {
 }
 
 /**
- * Cells whose memory is there, so that a lack of it shows now and not in mid-crawl: the kernel hands out pages as
- * they are first written. STORE_FULL if there is not enough.
+ * Cells whose memory is already taken, so that a lack of it shows now and not in mid-crawl. The kernel hands out a page
+ * of memory when it is first written. Throws STORE_FULL if there is not enough.
  */
 export async function reserveCells(geometry: Geometry): Promise<Uint8Array[]> {
   assertAvailable(filterBytes(geometry));

@@ -23,7 +23,7 @@ function generator(seed: number): (n: number) => number {
   };
 }
 
-/** K distinct cells of a page of 16, in one of the pages. */
+/** K distinct cells in one of the pages of 16 cells. */
 function draw(below: (n: number) => number): { base: number; cell: Uint16Array } {
   const chosen = new Set<number>();
   while (chosen.size < K) chosen.add(below(16));
@@ -44,7 +44,7 @@ describe('counters', () => {
       const { base, cell } = draw(below);
       const at = [...cell].map((c) => base + c);
       const before = at.map((c) => model[c] as number);
-      // Stretches of mostly adding and mostly removing, so that both ends are reached.
+      // Long runs of mostly adding and mostly removing, so that the counters reach both limits.
       if (below(10) < (Math.floor(step / 400) % 2 === 0 ? 8 : 2)) {
         for (const c of at) model[c] = Math.min(15, (model[c] as number) + 1);
         const packed = COUNTERS.add(bytes, base, cell, 0, K);

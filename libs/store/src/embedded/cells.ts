@@ -4,12 +4,12 @@
  *   counters (4 bits)   cell i is a nibble of byte i >> 1: the high one for even i, the low one for odd i
  *   bits (1 bit)        cell i is bit 7 - (i & 7) of byte i >> 3
  *
- * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at
- * 15 is stuck: where it would have gone is unknown, so that taking one back could make a present item absent.
+ * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at 15
+ * is stuck: its true value is unknown, so taking one back could make a present item absent.
  *
- * The functions run once an item and allocate nothing. They return several small numbers in one integer:
- * CHANGED cells above bit 16, cells that became SATURATED above bit 8, and in the lowest 8 bits the cells that
- * became non-zero (add) or zero (remove). k is at most 32, so that no field overflows.
+ * The functions run once an item and allocate nothing. They return several small numbers in one integer: the changed
+ * cells from bit 16 up, the cells that became SATURATED in bits 8 to 15, and the cells that became non-zero (add) or
+ * zero (remove) in bits 0 to 7. k is at most 32, so no field overflows.
  */
 export interface Cells {
   /** All k cells are non-zero. */
@@ -59,8 +59,8 @@ function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: num
 }
 
 /**
- * Takes one from each counter that is not at 15, if all are above zero; otherwise changes nothing. Returns ABSENT
- * if some counter is zero, 0 if all are at 15 (nothing was changed), else the packed changes.
+ * Takes one from each counter that is not at 15, if all counters are above zero; otherwise changes nothing. Returns
+ * ABSENT if some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
  */
 export function removeCounters(
   bytes: Uint8Array,

@@ -8,11 +8,13 @@ import type { Memory } from './memory.js';
 
 /** Blocks written in one transaction, so that the event loop is held for a few milliseconds at most. */
 const SLICE_BLOCKS = 16;
-/** The same when nobody is waiting: fewer, larger writes. */
+/** The same for a store that is being closed, when no caller is waiting: fewer, larger writes. */
 export const IDLE_SLICE_BLOCKS = 128;
 const SLICE_RECORDS = 256;
 
-/** A checkpoint is due: journal and cells are then within a constant factor on disk and in loading time. */
+/**
+ * Whether a checkpoint is due. It keeps the journal within a constant factor of the cells, on disk and in loading time.
+ */
 export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {
   if (memory.journalBytes <= checkpointBytes) return false;
   let cells = 0;
@@ -21,9 +23,9 @@ export function checkpointDue(memory: Memory, checkpointBytes: number): boolean 
 }
 
 /**
- * A fuzzy checkpoint: writes the blocks that are dirty now, a slice a transaction, while mutations go on, then cuts
- * the journal as it was at the start. A block says up to which record it includes, so that loading applies later ones
- * only.
+ * A fuzzy checkpoint. It writes the blocks that are dirty now, a slice per transaction, while mutations go on. Then it
+ * cuts the journal up to where it ended at the start. Each block says which record it includes last, so that loading
+ * applies only later ones.
  */
 export async function checkpoint(
   database: Database,
@@ -68,7 +70,7 @@ function writeBlocks(database: Database, memory: Memory, state: FilterState, blo
   database.blockCounts.putSync(state.key, numberKey((count ? readNumber(count) : 0) + firsts));
 }
 
-/** Deletes the records from `first` up to but without `next`. */
+/** Deletes the records from `first` up to, but not including, `next`. */
 function cutJournal(database: Database, first: number, next: number): void {
   for (let sequence = first; sequence < next; sequence++) database.journal.removeSync(numberKey(sequence));
   database.meta.putSync(JOURNAL_FIRST, numberKey(next));

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('a change', () => {
-  /** Memory of so many journal records, over a database of three. */
+  /** Commits over memory that has `sequence` journal records and a database that has three. */
   const commitsAt = async (sequence: number): Promise<Commits> => {
     await database.transaction(() => void database.meta.putSync(JOURNAL_LAST, numberKey(3)), false);
     const memory = new Memory(Date.now());

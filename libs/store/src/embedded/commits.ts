@@ -6,7 +6,7 @@ import type { Memory } from './memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from './table.js';
 
-/** A commit failed, or a change broke off: what memory says of the change is not true. */
+/** A commit failed, or a change broke off half way: memory no longer agrees with the database. */
 export class CommitError extends Error {
   constructor(cause: unknown) {
     super('a commit to the data directory failed', { cause });
@@ -14,7 +14,7 @@ export class CommitError extends Error {
   }
 }
 
-/** A change that failed before it changed anything: nobody else is concerned. A defect. */
+/** A change failed before it changed anything, so no other call is affected. This is a defect. */
 export class UnchangedError extends Error {
   constructor(cause: unknown) {
     super('the answer of a change cannot be recorded', { cause });
@@ -23,8 +23,8 @@ export class UnchangedError extends Error {
 }
 
 /**
- * Changes of memory and database inside write transactions, and the commit that answers have to wait for. Memory is
- * ahead of the database until a commit; if that fails, it stays ahead, and this object is of no more use.
+ * Runs changes of memory and database inside write transactions, and tells answers when they are committed. Memory is
+ * ahead of the database until a commit. If the commit fails, memory stays ahead and this object must be replaced.
  */
 export class Commits {
   /** A commit has failed, or a change broke off half way. */
@@ -42,10 +42,10 @@ export class Commits {
   ) {}
 
   /**
-   * Runs `change` in a write transaction, alone; resolves with what it returned once that is committed. What it
-   * throws is thrown, and nothing of it is kept in the database; errors of the port and UnchangedError mean that nothing
-   * was changed in memory either. After any other, as after a failed commit, a CommitError says that memory has left the database.
-   * `items`: how much work it is.
+   * Runs `change` alone in a write transaction, and resolves with its result once that is committed. If `change`
+   * throws, the error is rethrown and the database keeps nothing of the change. Errors of the port and UnchangedError
+   * mean that memory was not changed either. Any other error, and a failed commit, becomes a CommitError: memory has
+   * left the database. `items` says how much work the change is.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
     const outcome: { value?: T } = {};
@@ -58,7 +58,7 @@ export class Commits {
         outcome.value = change();
         this.last = commit;
       } catch (error) {
-        // At once: the next change of the same commit may be about to run.
+        // Set at once, because the next change of the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
         if (error instanceof DamagedRow) this.database.damage.add(error);
         throw error;
@@ -79,7 +79,7 @@ export class Commits {
     }
   }
 
-  /** Resolves when all that memory says now is committed; rejects with a CommitError if it never will be. */
+  /** Resolves when everything that memory holds now is committed. Rejects with a CommitError if it never will be. */
   async committed(): Promise<void> {
     try {
       await this.last;
@@ -94,8 +94,8 @@ export class Commits {
   }
 
   /**
-   * An earlier commit may have failed without this process having been told yet. Then the database lacks the last
-   * change that memory has, and nothing may build on it.
+   * An earlier commit may have failed before this process was told. Then the database lacks the last change that memory
+   * has, and nothing may build on it.
    */
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');
@@ -105,7 +105,7 @@ export class Commits {
   }
 }
 
-/** What is thrown before anything is changed: the port's errors, and UnchangedError. */
+/** Whether an error is thrown before anything is changed: an error of the port, or UnchangedError. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StoreError || error instanceof StaleFilterError || error instanceof UnchangedError;
 }

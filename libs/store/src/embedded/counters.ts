@@ -12,11 +12,11 @@ import { TodoQueue } from './todo-queue.js';
 import { ADD, REMOVE } from './verbs.js';
 
 /**
- * Items of a batch that change the queue in one go, so that the process is held for some 40 ms at most: a queue entry
- * takes 15 µs to write and 40 to take out of a long queue.
+ * Items of a batch that change the queue in one transaction, so that the process is held for about 40 ms at most. A
+ * queue entry takes 15 µs to write, and 40 µs to take out of a long queue.
  */
 const QUEUED_ITEMS_A_GO = 1_000;
-/** What one of them costs, in items without a queue. */
+/** The cost of one such item, in items without a queue. */
 const QUEUED_ITEM_COST = 10;
 
 /** See the port for what each method promises. */
@@ -37,7 +37,10 @@ export class EmbeddedCounters implements Counters {
     });
   }
 
-  /** Adds a part of a batch; before the first one, nothing is changed if all of the batch would be too much. */
+  /**
+   * Adds one part of a batch. Before the first part it checks the whole batch: if that would be too much, nothing is
+   * changed.
+   */
   private addPart(
     filter: Filter,
     { from, operation, positions }: Part,
@@ -99,17 +102,18 @@ export class EmbeddedCounters implements Counters {
   }
 }
 
-/** Some items of a batch, changed and recorded by themselves. */
+/** Some items of a batch, which are changed and recorded together. */
 interface Part {
-  /** Place of the first one in the batch. */
+  /** Place of the part's first item in the batch. */
   readonly from: number;
   readonly positions: Positions;
   readonly operation: Operation;
 }
 
 /**
- * Changes a batch part by part, each under an operation of its own: a repeat of a batch that broke off finds what was done
- * and goes on from there. The first part has the id itself; no id of a request has a space in it.
+ * Changes a batch part by part, each under an operation of its own. A repeat of a batch that broke off finds what was
+ * done and goes on from there. The first part has the request's id itself. No id of a request contains a space, so the
+ * ids of the other parts are unique.
  */
 async function inParts(
   positions: Positions,

@@ -29,7 +29,10 @@ interface Written {
   readonly end: Record<string, unknown> | undefined;
 }
 
-/** Runs testing/crash-child.ts from batch `from` on; kills it some time after its first line, or limits its files. */
+/**
+ * Runs testing/crash-child.ts from batch `from` on. Kills it some time after its first line, or limits the size of its
+ * files.
+ */
 async function runChild(
   from: number,
   limits: { killAfterMs?: number; fileBlocks?: number },
@@ -53,7 +56,7 @@ async function runChild(
   return { acknowledged, end: said.find((line) => !('acknowledged' in line)) };
 }
 
-/** Every acknowledged batch is there once, under its record too; others are there whole or not at all. */
+/** Every acknowledged batch is there once, with its record. Any other batch is there whole or not at all. */
 async function expectWhole(store: EmbeddedStore, acknowledged: readonly number[]): Promise<void> {
   const filter = await store.open('seen', 'filter');
   const before = await store.describe(filter);
@@ -120,7 +123,7 @@ describe('a copy of a live directory, as a crash would leave it', () => {
   });
 });
 
-/** The library has it, its types do not. */
+/** The library has these methods, but its types lack them. */
 interface Environment {
   backup(path: string, compact: boolean): Promise<void>;
   close(): Promise<void>;

@@ -14,10 +14,10 @@ const CODE = [
   'libs/store/src/embedded',
   'libs/store/src/embedded/testing',
 ];
-/** In all; half of them in a store that was killed, half in one that was closed. */
+/** Flips in all: half of them in a store that was killed, half in one that was closed. */
 const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 300);
 const PROCESSES = 2;
-/** Without a word for so long a child hangs, also on a busy machine. */
+/** A child that prints nothing for this long hangs, even on a busy machine. */
 const SILENCE_MS = 60_000;
 const PAGE = 4096;
 const META_BYTES = 168;
@@ -39,7 +39,7 @@ function makeStore(end: 'killed' | 'closed'): { directory: string; model: string
   return { directory, model };
 }
 
-/** Bytes to alter: of every kind of page, and of what LMDB goes by more than of the rest. */
+/** Chooses the bytes to alter: some of every kind of page, and more of what LMDB relies on than of the rest. */
 function chooseFlips(data: Buffer, count: number, random: Random): Flip[] {
   const ofKind = (kind: number) =>
     Array.from({ length: data.length / PAGE }, (_, page) => page).filter(
@@ -67,11 +67,11 @@ function chooseFlips(data: Buffer, count: number, random: Random): Flip[] {
 
 interface Outcome {
   readonly flip: Flip;
-  /** Of both starts; else how the process ended. */
+  /** The verdicts of both starts, or how the process ended. */
   readonly verdicts: readonly Verdict[] | string;
 }
 
-/** Tries flips one after the other, in a process of its own as long as that lives. */
+/** Tries the flips one after the other in a child process. A new child goes on when one dies. */
 async function tryAll(
   store: { directory: string; model: string },
   flips: readonly Flip[],
@@ -102,7 +102,10 @@ async function tryAll(
   return outcomes;
 }
 
-/** What a service may make of damage: whole, lost in part and saying so, or refused, at both starts alike. */
+/**
+ * What a service may make of damage, at both starts alike: it finds all data, says which part is lost, or refuses to
+ * start.
+ */
 function judge(verdicts: Outcome['verdicts']): 'whole' | 'lost' | 'refused' | 'wrong' {
   if (typeof verdicts === 'string') return 'wrong';
   const [first, second] = verdicts;

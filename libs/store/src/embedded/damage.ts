@@ -2,7 +2,7 @@ import { DataFileError } from './data-file.js';
 import { GENERATION_BYTES } from './keys.js';
 import { RowState, type DamagedRow } from './table.js';
 
-/** The tables whose keys begin with a generation, by what a damaged row of it means to that. */
+/** The tables whose keys begin with a generation. A damaged row in another table concerns every filter. */
 const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'states',
   'blocks',
@@ -11,20 +11,20 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'order',
   'records',
 ]);
-/** The scope of the operations on names. */
+/** The key of the scope that holds the operations on names. */
 const NAMES = '00'.repeat(GENERATION_BYTES);
 
 /**
- * What is known of damaged rows, and which filters they concern. A damaged row under its generation loses a filter, with
- * two exceptions: a damaged operation record loses only that operation, for those who repeat it, and the chain of the
- * journal itself says which of its records are missing (load.ts).
+ * The damaged rows found so far, and the filters they concern. A filter is lost if a row under its generation is
+ * damaged, with two exceptions. A damaged operation record affects only repeats of that operation. Missing journal
+ * records are found by the chain of the journal itself (load.ts).
  */
 export class Damage {
   /** Generations, hexadecimal. */
   private readonly lost = new Set<string>();
-  /** Generations as damaged keys have them, which may be those of others. */
+  /** Generations as damaged keys give them, which may not be the true ones. */
   private readonly doubtful = new Map<string, DamagedRow>();
-  /** A row that all depends on. */
+  /** A damaged row that every filter depends on. */
   private fatal: DamagedRow | undefined;
 
   add(row: DamagedRow): void {
@@ -38,20 +38,20 @@ export class Damage {
     else this.lost.add(generation);
   }
 
-  /** Something of the generation is damaged. */
+  /** Whether anything of the generation is damaged. */
   concerns(generation: string): boolean {
     return this.lost.has(generation) || this.doubtful.has(generation);
   }
 
-  /** DataFileError if there is a damaged row without which it is not known what there is. */
+  /** Throws DataFileError if a damaged row leaves it unknown which data there is. */
   assertBearable(): void {
     if (this.fatal) throw new DataFileError(this.fatal.message);
   }
 
-  /** DataFileError if there is a damaged row of which it is not known which of these generations it concerns. */
+  /** Throws DataFileError if it is unknown which of these generations a damaged row belongs to. */
   assertKnown(generations: ReadonlySet<string>): void {
     for (const [generation, row] of this.doubtful) {
-      // By accident a key does not get a generation that there is.
+      // A damaged key does not become the key of another existing generation by accident.
       if (!generations.has(generation)) throw new DataFileError(row.message);
     }
   }

@@ -35,7 +35,7 @@ describe('a data file that LMDB could not survive', () => {
   });
 });
 
-/** Offsets in a meta page. */
+/** Offsets of fields in a meta page. */
 const META = { pageSize: 48, commit: 152, header: 24, end: 168 };
 
 describe('a data file of which a power loss has undone commits', () => {

@@ -1,11 +1,11 @@
 import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 
 /**
- * The file of an LMDB environment as LMDB lays it out, so far as it has to be read to know that LMDB can read it. All
- * numbers are little-endian here: LMDB writes the machine's own, and no big-endian machine runs this.
+ * The layout of an LMDB file, as far as it must be read to know that LMDB can read it. All numbers are taken as
+ * little-endian: LMDB uses the machine's own byte order, and no big-endian machine runs this service.
  *
- * A meta page says where the trees of a commit begin. Commit n writes the meta page n mod 2; the half of page 0 has
- * the last commit that was flushed to the disk.
+ * A meta page says where the trees of a commit begin. Commit n writes meta page n mod 2. The second half of page 0
+ * holds the last commit that was flushed to the disk.
  */
 
 /** Bytes of every page's header: number (8), commit (8), padding (2), kind (2), bounds or length (4). */
@@ -24,16 +24,16 @@ const META = {
 const META_BYTES = 168;
 const MAGIC = 0xbeefc0de;
 const VERSION = 2;
-/** Of a meta page: the free tree's keys are integers, and the file is no directory. */
+/** Flags of a meta page: the keys of the free tree are integers, and the environment is a single file. */
 const FREE_FLAGS = 0x4008;
-/** Of a meta page: its commit was not flushed when it was written. */
+/** Flag of a meta page: its commit was not flushed when the page was written. */
 const UNFLUSHED = 0x1000;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** No map is this large; LMDB would ask for it all the same. */
+/** No real map is this large, but LMDB would try to map it. */
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** LMDB must not open the data file, or nobody can tell what is damaged in it. */
+/** LMDB must not open the data file, or it is unknown what is damaged in it. */
 export class DataFileError extends Error {
   constructor(what: string) {
     super(
@@ -43,7 +43,7 @@ export class DataFileError extends Error {
   }
 }
 
-/** What a tree is said to have. */
+/** The description of a tree, as a meta page or a row of the main tree has it. */
 export interface Tree {
   readonly flags: number;
   readonly depth: number;
@@ -82,12 +82,15 @@ export function readTree(bytes: Buffer, at: number): Tree {
   };
 }
 
-/** 8 bytes as a number, exact up to 2^53: beyond that no page is. */
+/** 8 bytes as a number, exact up to 2^53. No page number is larger. */
 export function readPageNumber(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
 
-/** The metas of an open file, and the one that LMDB will go by; undefined if the file is new. Throws DataFileError. */
+/**
+ * The meta pages of an open file, and the one that LMDB will choose. Undefined if the file is new. Throws
+ * DataFileError.
+ */
 export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } | undefined {
   if (fstatSync(fd).size === 0) return undefined;
   const first = readMeta(fd, 0, true);
@@ -100,27 +103,27 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   if (newest === 0) return { chosen: first, metas };
   const boot = bootId();
   const chosen = metas.reduce((a, b) => choose(a, b, boot));
-  // Of commits that a power loss has undone some may be on the disk and others not.
+  // If a power loss has undone commits, some of their pages may be on the disk and others not.
   const undone = chosen === flushed;
   const successive = Math.abs(first.commit - second.commit) === 1 && first.commit % 2 === 0;
   if ((!successive && !undone) || flushed.commit > newest) {
     throw new DataFileError('its meta pages are not of successive commits');
   }
-  // Commits are taken back when the machine went down before they were flushed: then nothing is of this boot.
+  // LMDB takes commits back only if the machine went down before they were flushed. Then no meta page is of this boot.
   if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {
     throw new DataFileError('its last commit is not readable');
   }
   return { chosen, metas };
 }
 
-/** As LMDB chooses. */
+/** Chooses between two meta pages as LMDB does. */
 function choose(a: Meta, b: Meta, boot: bigint): Meta {
   const latest = a.commit >= b.commit ? a : b;
   if (latest.flushed || (latest.boot !== 0n && latest.boot === boot)) return latest;
   return a.commit > b.commit ? b : a;
 }
 
-/** As LMDB reads it: the first number, in hexadecimal. 0 where there is none. */
+/** The boot id as LMDB reads it: the first group of digits as a hexadecimal number; 0 where there is none. */
 function bootId(): bigint {
   if (!existsSync(BOOT_ID)) return 0n;
   return BigInt(`0x${/^[0-9a-f]+/.exec(readFileSync(BOOT_ID, 'utf8'))?.[0] ?? '0'}`);

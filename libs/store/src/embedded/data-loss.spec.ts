@@ -10,7 +10,7 @@ import { blockKey, generationKey, numberKey } from './keys.js';
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** Two filters with items, checkpointed or in the journal only, and the store closed; then damage is done. */
+/** Makes two filters with items, checkpointed or in the journal only, closes the store, and then does the damage. */
 async function damaged(damage: (database: Database, generation: Buffer) => void): Promise<{
   store: EmbeddedStore;
   hurt: Filter;
@@ -45,7 +45,7 @@ const DAMAGES: Record<string, (database: Database, generation: Buffer) => void> 
   'no state': (database, generation) => database.states.removeSync(generation),
 };
 
-/** Alters a bit of a value, past the table, which would put a checksum on it. */
+/** Flips a bit of a value without going through the table, which would write a new checksum. */
 function flip(database: Database, table: string, key: Buffer): void {
   const rows = (database as unknown as Inside).root.openDB({
     name: table,
@@ -148,7 +148,7 @@ describe('a journal', () => {
     expect((await opened.describe(whole)).items).toBe(300);
     const present = await opened.counters.check(whole, positions(whole, keys(300)));
     expect([...present]).not.toContain(0);
-    // What is said once is said for good: the record itself goes with the next checkpoint.
+    // A loss stays reported: the damaged record itself is deleted by the next checkpoint.
     await opened.close();
     const again = await bench.open({ dataDir: `${await bench.dataDir()}/copy` });
     await expect(again.describe(hurt)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
@@ -156,7 +156,7 @@ describe('a journal', () => {
   });
 });
 
-/** A store on a copy of the open one's data, as a kill would leave it, with damage done. Creations took records 1 and 2. */
+/** A store on a damaged copy of the open one's data, as a kill would leave it. The creations took records 1 and 2. */
 async function killedThen(damage: (database: Database) => unknown): Promise<EmbeddedStore> {
   const database = new Database(await bench.dataDir());
   const copy = `${await bench.dataDir()}/copy`;
@@ -168,7 +168,7 @@ async function killedThen(damage: (database: Database) => unknown): Promise<Embe
   return bench.open({ dataDir: copy });
 }
 
-/** What the library has, and its types in part. */
+/** The library has these members, but its types lack some of them. */
 interface Inside {
   readonly root: {
     backup(path: string, compact: boolean): Promise<void>;

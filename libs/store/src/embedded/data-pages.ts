@@ -4,10 +4,13 @@ import { DataFileError, PAGE_HEADER, readPageNumber, type Meta } from './data-fi
 export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
 export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 
-/** LMDB leaves free pages at the end unwritten; a file that lacks more of them than this many times what it has was cut. */
+/**
+ * LMDB leaves free pages at the end unwritten. A file that lacks more than this many times the pages it has was cut
+ * short.
+ */
 const MOST_PAGES_FEWER = 64;
 
-/** Pages of a data file as a commit has them, each of which may be had once. Throws DataFileError. */
+/** The pages of a data file at one commit. Each page may be taken once. Throws DataFileError. */
 export class DataPages {
   readonly pageSize: number;
   private readonly taken: Uint8Array;
@@ -25,7 +28,7 @@ export class DataPages {
     this.taken = new Uint8Array(meta.lastPage + 1);
   }
 
-  /** The commit that wrote a page, which may be had all the same. */
+  /** The commit that wrote a page. This does not take the page. */
   commitOf(page: number): number {
     const header = Buffer.alloc(PAGE_HEADER);
     if (page < this.filePages) readSync(this.fd, header, 0, PAGE_HEADER, page * this.pageSize);
@@ -34,7 +37,7 @@ export class DataPages {
     return readPageNumber(header, 8);
   }
 
-  /** Reads a page of one of two kinds into `buffer`. */
+  /** Reads a branch or leaf page into `buffer`. */
   read(page: number, buffer: Buffer): PageKind {
     this.load(page, 1, buffer);
     const kind = buffer.readUInt16LE(18);
@@ -43,7 +46,7 @@ export class DataPages {
     return kind;
   }
 
-  /** Reads `count` pages that hold one long value into `buffer`. */
+  /** Reads a long value, which fills `count` pages, into `buffer`. */
   readOverflow(page: number, count: number, buffer: Buffer): void {
     this.load(page, count, buffer);
     if (buffer.readUInt16LE(18) !== PageKind.Overflow || buffer.readUInt32LE(20) !== count) {
@@ -51,7 +54,7 @@ export class DataPages {
     }
   }
 
-  /** Takes pages that are free. Their contents are unknown, and not all of them need be in the file. */
+  /** Takes free pages. Their contents are unknown, and some of them may be beyond the end of the file. */
   takeFree(page: number, count: number): void {
     if (!(page > 1 && count > 0 && page + count - 1 <= this.meta.lastPage)) {
       throw new DataFileError(`page ${page} is on the list of free pages, but is no page of the data`);
@@ -69,7 +72,7 @@ export class DataPages {
       throw new DataFileError(`page ${page} is not readable`);
     }
     const commit = readPageNumber(buffer, 8);
-    // LMDB takes a page of a later commit for one of its own copies, and writes to it.
+    // LMDB would take a page of a later commit for a copy of its own and write to it.
     if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
       throw new DataFileError(`page ${page} is another one`);
     }

@@ -4,26 +4,26 @@ import { PageKind, type DataPages } from './data-pages.js';
 const NODE_HEADER = 8;
 /** A long value's node: page number (8), commit (8), number of pages (8). */
 const LONG_VALUE_BYTES = 24;
-/** How a node keeps its value; `Tree`: it is the description of a tree. */
+/** How a node stores its value. `Tree` means that the value describes a tree. */
 const NodeFlag = { Inline: 0, Long: 1, Tree: 2 } as const;
-/** LMDB's own limit: a deeper tree it cannot hold. */
+/** LMDB's own limit: it cannot hold a deeper tree. */
 const MAX_DEPTH = 32;
 
-/** Both are valid until the next is visited. `tree`: the value describes a tree. */
+/** Key and value are valid until the next visit. `tree`: the value describes a tree. */
 export type Visit = (key: Buffer, value: Buffer, tree: boolean) => void;
 
 export type CompareKeys = (a: Buffer, b: Buffer) => number;
 
 /**
- * Walks one tree of a data file and visits its rows in order. Everything that LMDB goes by is looked at first, since it
- * asserts, runs out of memory's bounds or never returns where it is not as LMDB wrote it. Throws DataFileError.
+ * Walks one tree of a data file and visits its rows in order. It checks everything that LMDB relies on first, because
+ * LMDB aborts, reads beyond its memory or never returns where something is not as it wrote it. Throws DataFileError.
  */
 export class DataTree {
   private branchPages = 0;
   private leafPages = 0;
   private overflowPages = 0;
   private entries = 0;
-  /** One a depth. */
+  /** One buffer per depth. */
   private readonly buffers: Buffer[] = [];
   private long = Buffer.alloc(0);
   private readonly layout: PageLayout;
@@ -53,7 +53,7 @@ export class DataTree {
     }
   }
 
-  /** A page and all below it, `depth` deep, whose keys are from `low` on and before `high`. */
+  /** Reads a page, `depth` levels deep, and all below it. Its keys must be at least `low` and less than `high`. */
   private page(number: number, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
     const buffer = (this.buffers[depth] ??= Buffer.alloc(this.pages.pageSize));
     const kind = this.pages.read(number, buffer);
@@ -73,7 +73,7 @@ export class DataTree {
   ): void {
     this.branchPages++;
     if (nodes.length < 2) throw new DataFileError('a branch of a tree has nothing to choose from');
-    // Of the first node the key says nothing.
+    // The key of the first node has no meaning.
     let from = low;
     for (const [i, node] of nodes.entries()) {
       const next = nodes[i + 1];
@@ -127,9 +127,9 @@ function keyOf(page: Buffer, node: number): Buffer {
   return page.subarray(at, at + page.readUInt16LE(node + 6));
 }
 
-/** Where the nodes of a page are: they fill its upper part without a gap, in any order. */
+/** Finds the nodes of a page. They fill its upper part without a gap, in any order. */
 class PageLayout {
-  /** Per even offset: the page it is a node's of, by count of pages, and the node's size. */
+  /** Per even offset: the count of the page that last had a node there, and the size of that node. */
   private readonly startOf: Uint32Array;
   private readonly sizeAt: Uint16Array;
   private pagesSeen = 0;
@@ -163,7 +163,7 @@ class PageLayout {
   }
 }
 
-/** Bytes of a node, an even number; more than any page has if it is none. */
+/** Size of a node in bytes, an even number. It exceeds any page if the bytes are not a node. */
 function nodeSize(page: Buffer, node: number, kind: PageKind): number {
   const keyLength = page.readUInt16LE(node + 6);
   let size = NODE_HEADER + keyLength;

@@ -3,13 +3,13 @@ import { DataFileError, readMetas, readTree, TREE_BYTES, type Meta, type Tree } 
 import { DataPages } from './data-pages.js';
 import { DataTree } from './data-tree.js';
 
-/** Flags of a table: LMDB compares its keys byte by byte. */
+/** Flags of a table whose keys LMDB compares byte by byte. */
 const PLAIN = 0;
 
 /**
- * Visits every row of a data file's tables, table by table in order of their keys, after a look at everything that LMDB
- * goes by. Key and value are valid until the next row. Nothing is visited of a file that is new. Throws
- * DataFileError for what LMDB would not survive, or would read otherwise than it was written.
+ * Checks everything that LMDB relies on and visits every row of a data file, table by table, in order of the keys. Key
+ * and value are valid until the next visit. A new file has no rows. Throws DataFileError for what LMDB would not
+ * survive, or would read otherwise than it was written.
  */
 export function walkDataFile(path: string, visit: (table: string, key: Buffer, value: Buffer) => void): void {
   const fd = openSync(path, 'r');
@@ -29,9 +29,9 @@ export function walkDataFile(path: string, visit: (table: string, key: Buffer, v
 }
 
 /**
- * Every commit writes the root of the main tree: a meta page that says an earlier one is not as it was. But for commits
- * that a power loss has undone: LMDB then writes the one it goes back to into both meta pages, under its number and the one
- * before, and of a later one the root need not be in the file.
+ * Every commit writes the root of the main tree, so a meta page is damaged if its commit is older than its root.
+ * Commits that a power loss has undone are an exception. LMDB writes the commit that it goes back to into both meta
+ * pages, under its own number and the one before. The root of a later commit may be missing from the file.
  */
 function assertOfItsCommit(pages: DataPages, { main, commit }: Meta, chosen: Meta): void {
   const undone = commit > chosen.commit || (commit < chosen.commit && main.root === chosen.main.root);
@@ -46,7 +46,7 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
     if (!isTree || value.length !== TREE_BYTES) throw new DataFileError('a table is not readable');
     const tree = readTree(value, 0);
     if (tree.flags !== PLAIN) throw new DataFileError('a table is not readable');
-    // The library ends names with a zero.
+    // The library ends the names of tables with a zero byte.
     tables.set(key.toString('latin1').replace(/\0$/, ''), tree);
   };
   if (main.flags !== PLAIN) throw new DataFileError('a meta page is not readable');
@@ -55,8 +55,8 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
 }
 
 /**
- * A row of the free tree: how many numbers follow; of each page its number, of pages in a row their count, negative,
- * before the first, and zeros in between.
+ * Takes the pages of one row of the free tree. The row begins with a count of the numbers that follow. A single page is
+ * its number. A run of pages is its length, negative, and then its first page. Zeros may stand in between.
  */
 function takeFreePages(pages: DataPages, value: Buffer): void {
   const broken = new DataFileError('the list of free pages is not readable');

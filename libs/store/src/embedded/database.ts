@@ -7,18 +7,20 @@ import { Table, type Rows } from './table.js';
 /** The environment's file in the data directory. */
 export const DATA_FILE = 'data.mdb';
 
-/** Whether there is anything in a data directory. Where there is none a store begins anew. */
+/** Whether a data directory has any data. A store starts empty where there is none. */
 export function hasData(directory: string): boolean {
   const file = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false });
   return file !== undefined && file.size > 0;
 }
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
-/** The one row that carries no checksum, so that every version can read it. In `meta`. */
+/** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
-/** Of the tables below; a store of another version refuses the directory. */
+/** Version of the tables below. A store of another version refuses the directory. */
 export const FORMAT_VERSION = '2';
-/** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
+/**
+ * How long closing waits for the last flush. After a failed commit the library would wait for a flush that never comes.
+ */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
 /**
@@ -53,8 +55,8 @@ export class Database {
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
   /**
-   * Opens `directory`'s environment, making it if absent, unless it is only to be read. LMDB trusts the file: `damage` is
-   * what a look at it found, to which is added what reads find later.
+   * Opens the environment of `directory`. Makes it if absent, unless it is opened for reading only. LMDB trusts the
+   * file, so the caller inspects it first: `damage` is what that found, and later reads add to it.
    */
   constructor(
     directory: string,
@@ -66,14 +68,14 @@ export class Database {
       noSubdir: true,
       readOnly,
       ...TABLE,
-      // Whole operations are our transactions. With batches by event turn a failed commit also rejects a promise
-      // inside the library that nobody can handle, which would end the process.
+      // Each operation is one transaction of ours. With batching by event turn, a failed commit would also reject a
+      // promise inside the library that nobody can handle, which would end the process.
       eventTurnBatching: false,
       separateFlushed: true,
-      // Else a variable of the environment would decide which commit is read; the library's types lack it.
+      // Otherwise an environment variable would decide which commit is read. The library's types lack this option.
       ...{ safeRestore: false },
     });
-    // The library's types have putSync return nothing; it tells whether it put.
+    // The library's types say that putSync returns nothing; it returns whether it put the row.
     const rows = (name: string): Rows =>
       this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Rows;
     const table = (name: string): Table => new Table(name, rows(name));
@@ -90,7 +92,7 @@ export class Database {
     this.credentials = table('credentials');
   }
 
-  /** Marks a new directory with the format version; throws if it has another one. */
+  /** Writes the format version into a new directory. Throws if the directory has another version. */
   async checkFormat(): Promise<void> {
     const version = this.unsealedMeta.get(FORMAT)?.toString();
     if (version === undefined) {
@@ -106,9 +108,9 @@ export class Database {
   }
 
   /**
-   * Runs `change` inside a write transaction, alone, after all earlier ones; several share a commit. Resolves when
-   * committed, with `flush` when on disk too. Rejects if `change` threw, or the commit failed: nothing of it is kept
-   * then. That takes a transaction of its own inside the shared one, at about 3 µs.
+   * Runs `change` alone inside a write transaction, after all earlier ones; several transactions share a commit.
+   * Resolves when it is committed, with `flush` when it is on disk too. Rejects if `change` threw or the commit failed;
+   * then nothing of it is stored. Each change is a nested transaction inside the shared one, which costs about 3 µs.
    */
   async transaction(change: () => void, flush: boolean): Promise<void> {
     const committed = this.root.childTransaction(change);
@@ -134,12 +136,12 @@ export class Database {
   }
 }
 
-/** Why a directory of another version is refused. */
+/** The error for a directory of another version. */
 export function otherFormat(version: string): Error {
   return new Error(`the data directory has format ${version}; this version reads ${FORMAT_VERSION}`);
 }
 
-/** What the library rejects with when a commit fails: its cause comes as a promise that rejects with it. */
+/** The error that the library rejects with when a commit fails. Its cause is a promise that rejects with it. */
 interface CommitFailure extends Error {
   readonly commitError: Promise<never>;
 }

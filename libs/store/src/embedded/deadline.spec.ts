@@ -14,7 +14,7 @@ describe('a change that comes to its turn when nobody waits for it any more', ()
       operation({ deadline: Date.now() - 1 }),
     );
     await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    // Behind it in line.
+    // This add runs after it.
     await store.counters.add(filter, positions(filter, keys(1, 1)), operation());
     expect([...(await store.counters.check(filter, positions(filter, keys(2))))]).toEqual([0, 1]);
   });
@@ -25,10 +25,10 @@ describe('a store that is closed while its first changes are under way', () => {
     const first = await bench.open();
     const { name } = await createFilter(first, { capacity: 100_000 });
     await first.close();
-    // Nothing has changed since the start: closing has nothing to write, and so to wait for.
+    // Nothing has changed since the start, so closing has nothing to write or wait for.
     const store = await bench.open();
     const filter = await store.open(name, 'filter');
-    // More than run in one go: some have not been handed to the database yet.
+    // These are more than one transaction takes, so some have not been handed to the database yet.
     const batches = Array.from({ length: 20 }, (_, i) => positions(filter, keys(1_000, i * 1_000)));
     const added = batches.map((batch) => store.counters.add(filter, batch, operation()));
     await store.close();

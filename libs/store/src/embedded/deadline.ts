@@ -1,14 +1,14 @@
 import { StoreError } from '../errors.js';
 import { within } from '../within.js';
 
-/** STORE_UNAVAILABLE once a deadline (ms since the epoch) has passed: nobody waits for the answer any more. */
+/** Throws STORE_UNAVAILABLE after a deadline (ms since the epoch): the caller no longer waits for the answer. */
 export function assertInTime(deadline: number): void {
   if (Date.now() > deadline) throw late();
 }
 
 /**
- * What `work` comes to, or STORE_UNAVAILABLE at the deadline. The work itself goes on: what it changes is recorded
- * under its operation, so that a repeat is answered as it would have been.
+ * Resolves with the result of `work`, or throws STORE_UNAVAILABLE at the deadline. The work itself goes on, and its
+ * change is recorded under its operation, so a repeat gets the same answer.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
   return within(deadline - Date.now(), work, late);

@@ -3,22 +3,28 @@ import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from './database.js';
 
-/** The second still holds when somebody takes the first for a stale lock and deletes it, as is often done. */
+/** People often take the first file for a stale lock and delete it. The lock on the second then still holds. */
 const LOCKED_FILES = ['lock', DATA_FILE];
 
-/** LMDB's own lock file, which it maps into memory, and enough for what it keeps there. */
+/** LMDB's own lock file, which it maps into memory, and a size that is enough for its contents. */
 const MAPPED_FILE = `${DATA_FILE}-lock`;
 const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
 
-/** Makes LMDB's lock file at its full size: a write to a part that has no room on disk would end the process without a word. */
+/**
+ * Makes LMDB's lock file at its full size. Without room on disk, a write to an unallocated part of it would end the
+ * process silently.
+ */
 export function takeLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
   if (existsSync(file) && statSync(file).size >= MAPPED_BYTES) return;
   writeFileSync(file, Buffer.alloc(MAPPED_BYTES));
 }
 
-/** Room for the first pages of a new data file, without which LMDB ends the process. Throws ENOSPC and the like. */
+/**
+ * Checks that there is room for the first pages of a new data file; without it LMDB ends the process. Throws ENOSPC and
+ * the like.
+ */
 export function assertRoomForNew(directory: string): void {
   if (statSync(join(directory, DATA_FILE)).size > 0) return;
   const file = join(directory, 'probe');
@@ -30,8 +36,8 @@ export function assertRoomForNew(directory: string): void {
 }
 
 /**
- * Ownership of a data directory: the kernel's locks on open files in it. They end with the process that holds
- * them, however that dies, and hold between containers that share the directory, where process ids say nothing.
+ * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, however it dies.
+ * They hold between containers that share the directory, where process ids mean nothing.
  */
 export class DirectoryLock {
   private constructor(private fds: readonly number[]) {}
@@ -48,7 +54,7 @@ export class DirectoryLock {
     }
   }
 
-  /** Makes the file if it is not there; an empty one is a new database to LMDB. */
+  /** Makes the file if it is missing. LMDB takes an empty file for a new database. */
   private add(file: string, directory: string): void {
     const fd = openSync(file, 'a');
     this.fds = [...this.fds, fd];

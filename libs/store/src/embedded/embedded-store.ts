@@ -33,13 +33,16 @@ import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
 
 export interface EmbeddedOptions {
-  /** Made if absent. One store at a time owns it. */
+  /** The directory is made if it is missing. One store at a time owns it. */
   readonly dataDir: string;
-  /** Wait with every answer until the disk has the change too. */
+  /** Every answer waits until the change is on disk, too. */
   readonly fsync?: boolean;
-  /** Bound on the operation records of one filter and origin, in bytes; at it, the time they are kept shrinks. */
+  /**
+   * Limit on the operation records of one filter and origin, in bytes. When it is reached, records are kept for a
+   * shorter time.
+   */
   readonly maxRecordBytes?: number;
-  /** The journal may outgrow this, or half of all cells if that is more, before cells are checkpointed. */
+  /** Cells are checkpointed when the journal is larger than this, or than half of all cells if that is more. */
   readonly checkpointBytes?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -51,9 +54,9 @@ const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
  * The store of one process: cells in memory, everything durable in an LMDB environment.
  *
  * A mutation is one transaction: operation record, journal record of the cells it changed, queue entries and counts.
- * Its callback runs alone, changes memory in the same go, and the answer leaves after the commit. Cells are written
- * in blocks by a checkpoint in the background; a start loads these and the journal after them. A call waits for
- * nothing but its commit, and no longer than its deadline.
+ * Its callback runs alone and changes memory, too. The answer leaves after the commit. A checkpoint in the background
+ * writes cells in blocks. A start loads these blocks and applies the journal after them. A call waits only for its
+ * commit, and no longer than its deadline.
  */
 export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
@@ -102,7 +105,8 @@ export class EmbeddedStore implements Store {
     spec: FilterSpec,
     operation: Operation,
   ): Promise<{ filter: Filter; created: boolean }> {
-    // No memory is reserved for what will not be made. What is refused here may have been made by this very operation.
+    // Memory is reserved only if the filter is likely to be made. If it is refused here, this very operation may have
+    // made it before.
     const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
     const reserved = fits ? await reserveCells(spec.geometry) : undefined;
     return this.engine.mutate(
@@ -190,7 +194,7 @@ export class EmbeddedStore implements Store {
     );
   }
 
-  /** A copy of a segment's cells, laid out as Redis has them. RangeError if the filter has no such segment. */
+  /** A copy of a segment's cells, in the layout that Redis has. RangeError if the filter has no such segment. */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {
       const bytes = memory.current(filter).segments[segment];

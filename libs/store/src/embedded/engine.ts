@@ -13,32 +13,32 @@ import { Session, type SessionOptions } from './session.js';
 import { Space } from './space.js';
 import { DamagedRow } from './table.js';
 
-/** In the table `meta`: when a write was tried. */
+/** Row of the table `meta` that a trial write puts. */
 const PROBE = Buffer.from('probe');
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-/** How long a read that has no deadline waits for the commit of what it saw. */
+/** How long a read without a deadline waits for the commit of what it saw. */
 const READ_MS = 10_000;
 
 export interface MutationOptions {
   /** Refused while the disk is full. */
   readonly grows?: boolean;
-  /** Ms since the epoch: after it the change is not begun any more; what had been begun may yet be committed. */
+  /** Milliseconds since the epoch. After it a change is not begun; one that had begun may still be committed. */
   readonly deadline?: number;
-  /** How much work it is. */
+  /** How much work the change is. */
   readonly items?: number;
 }
 
 /**
- * Owner of a data directory. Runs mutations and reads on the session, and after a failed commit, when memory is
- * ahead of the database, loads a new one exactly as at the start. Reads go on at once; mutations wait for a pause that
- * doubles while no commit succeeds, so that they do not have everything loaded again and again.
+ * The owner of a data directory. It runs mutations and reads on a session. After a failed commit memory is ahead of the
+ * database, so it loads a new session exactly as at the start. Reads go on at once. Mutations wait for a pause, which
+ * doubles while no commit succeeds, so that they do not reload everything again and again.
  */
 export class Engine {
   private session: Session | undefined;
   private loading: Promise<Session> | undefined;
   private failures = 0;
-  /** The last write failed; reads may go on. */
+  /** The last write failed. Reads may go on. */
   private writesFail = false;
   /** By performance.now(). */
   private retryAt = 0;
@@ -77,7 +77,7 @@ export class Engine {
     }
   }
 
-  /** Runs `change` in a transaction; resolves when it is committed. STORE_UNAVAILABLE after the deadline. */
+  /** Runs `change` in a transaction, and resolves when it is committed. STORE_UNAVAILABLE after the deadline. */
   async mutate<T>(change: (session: Session) => T, options: MutationOptions = {}): Promise<T> {
     const { grows = false, deadline = Infinity, items = 1 } = options;
     const work = this.call(async () => {
@@ -96,7 +96,7 @@ export class Engine {
     return byDeadline(deadline, work);
   }
 
-  /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
+  /** Answers what `look` finds in memory, once that is committed. STORE_UNAVAILABLE after the `deadline`. */
   async read<T>(look: (memory: Memory, now: number) => T, deadline = Date.now() + READ_MS): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
@@ -108,8 +108,8 @@ export class Engine {
   }
 
   /**
-   * Throws what a write would be answered now. If the last one failed, one is made, so that it shows without traffic
-   * when they succeed again.
+   * Throws the error that a write would get now. If the last write failed, this tries one, so that recovery shows
+   * without traffic.
    */
   async assertWritable(): Promise<void> {
     if (!this.writesFail) return;
@@ -118,12 +118,12 @@ export class Engine {
     });
   }
 
-  /** What an operator should know of the disk. */
+  /** What an operator should know about the disk. */
   async warnings(): Promise<string[]> {
     return (await this.space.isLow()) ? ['the disk of the data directory is almost full'] : [];
   }
 
-  /** Refuses new calls, waits for those under way, checkpoints, and lets go of the directory. Idempotent. */
+  /** Refuses new calls, waits for those under way, checkpoints, and releases the directory. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.shutDown();
     return this.closed;
@@ -135,7 +135,7 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // A refusal needs no commit: a caller that tries again at once must not keep the event loop to itself.
+      // A refusal waits for no commit. Without this pause a caller that retries at once would block the event loop.
       await setImmediate();
       throw error instanceof CommitError ? await this.unavailable(error) : error;
     } finally {
@@ -156,11 +156,11 @@ export class Engine {
     }
   }
 
-  /** The session, loaded anew if a commit has failed: by one call, for which the others wait. */
+  /** The session. If a commit has failed, one call loads it again and the others wait. */
   private async current(): Promise<Session> {
     if (this.session && !this.session.commits.failed) return this.session;
     if (!this.loading) {
-      // Without a session it was the loading that failed.
+      // There is no session because the last load failed.
       if (!this.session) this.assertNotPausing();
       this.retryAt = performance.now() + Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
       this.loading = this.loadAnew().finally(() => {
@@ -175,7 +175,7 @@ export class Engine {
     await old?.purger.stop();
     await this.checkpointing;
     await old?.commits.settled();
-    // Let go of the old cells before the new ones are made.
+    // Frees the old cells before the new ones are made.
     this.session = undefined;
     try {
       this.session = await Session.load(this.database, this.options);
@@ -188,7 +188,7 @@ export class Engine {
 
   private considerCheckpoint(session: Session): void {
     if (this.checkpointing || !checkpointDue(session.memory, this.options.checkpointBytes)) return;
-    // A commit that fails shows at the next call.
+    // A failed commit shows at the next call.
     this.checkpointing = checkpoint(this.database, session.commits, session.memory)
       .catch(() => undefined)
       .finally(() => {
@@ -202,7 +202,7 @@ export class Engine {
     await session?.purger.stop();
     await this.checkpointing;
     if (session && !session.commits.failed) {
-      // Only the next start would be slower without it: the journal has everything.
+      // The journal has everything. Without this checkpoint only the next start would be slower.
       const { commits, memory } = session;
       await checkpoint(this.database, commits, memory, IDLE_SLICE_BLOCKS).catch(() => undefined);
     }

@@ -3,14 +3,14 @@ import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/expo
 import type { Engine } from './engine.js';
 import { QueueTransfer } from './queue-transfer.js';
 
-/** Entries read in one go: the event loop is held for about a millisecond. */
+/** Entries read at a time, so that the event loop is held for about a millisecond. */
 const PAGE_ENTRIES = 256;
 
 const NO_COUNTS = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
 
 /**
- * Reads a filter for export. Every read runs inside a transaction, alone: memory and database agree there, and it
- * answers when what it saw is committed.
+ * Reads a filter for export. Every read runs alone inside a transaction, where memory and database agree, and answers
+ * when what it saw is committed.
  */
 export class EmbeddedSource implements SegmentSource {
   constructor(

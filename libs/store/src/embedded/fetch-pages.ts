@@ -4,14 +4,14 @@ import type { FilterState } from './filter-state.js';
 /** Of most processors. */
 const CACHE_LINE_BYTES = 64;
 
-/** Per item the offsets of its first and last byte in the segment; grows. */
+/** Per item, the offsets of its first and last byte in the segment. The array grows as needed. */
 let spans = new Int32Array(2_000);
 
 /**
- * Reads a byte of every cache line from an item's first cell to its last, for a whole batch. The processor fetches many
- * lines at once, if nothing but loads is asked of it, whereas the work on the items waits for one after the other:
- * so there is a loop for the addresses and one for the loads. Cells outside the cache cost a fifth to a third less than
- * with one loop for both.
+ * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. The processor fetches
+ * many lines at once if it has nothing but loads to do, whereas the work on the items waits for one line after the
+ * other. One loop therefore computes the addresses and another does the loads. Cells outside the cache cost a fifth to
+ * a third less this way than with one loop for both.
  */
 export function fetchPages(state: FilterState, positions: Positions): void {
   const { segments } = state;
@@ -24,7 +24,7 @@ export function fetchPages(state: FilterState, positions: Positions): void {
     for (let at = bytesOf[2 * i] as number; at < last; at += CACHE_LINE_BYTES) sum += bytes[at] as number;
     sum += bytes[last] as number;
   }
-  // Kept, so that the compiler cannot leave out the reading.
+  // The sum is stored so that the compiler cannot leave out the reads.
   state.fetched = sum;
 }
 
@@ -32,7 +32,7 @@ function spansOf(state: FilterState, { count, hashes: k, page, cell }: Positions
   const { pageCells, cellBits } = state.filter.geometry;
   const shift = cellBits === 4 ? 1 : 3;
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
-  // A local name: the compiler would read the variable anew for every item.
+  // A local name, because the compiler would read the module's variable again for every item.
   const found = spans;
   for (let i = 0; i < count; i++) {
     const base = (page[i] as number) * pageCells;

@@ -3,7 +3,10 @@ import type { Filter } from '../store.js';
 import { generationKey } from './keys.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
 
-/** Cells are checkpointed in blocks of this size; the last of a segment may be shorter. No page straddles two. */
+/**
+ * Cells are checkpointed in blocks of this size. The last block of a segment may be shorter. No page straddles two
+ * blocks.
+ */
 export const BLOCK_BYTES = 65_536;
 
 /** Counts of a filter; see FilterStats. */
@@ -17,13 +20,13 @@ export interface Tally {
   refused: number;
 }
 
-/** Numbers of a visited set's queue; the entries themselves are in the database. */
+/** The numbers of a visited set's queue. The entries themselves are in the database. */
 export interface QueueNumbers {
   entries: number;
   /** Place in line of the next entry. */
   nextSequence: number;
   nextLease: number;
-  /** How many entries are leased until a time (ms): found again from the order table at open. */
+  /** How many entries are leased until a time (ms). Opening counts them again from the order table. */
   readonly leasedUntil: Map<number, number>;
 }
 
@@ -36,7 +39,7 @@ export class FilterState implements RecordScope {
   readonly pageBytes: number;
   /** Per block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
-  /** Per block: 1 if it has ever been checkpointed. Others are zero on load. */
+  /** Per block: 1 if it has ever been checkpointed. The others are zero on load. */
   readonly written: Uint8Array;
   readonly tally: Tally = {
     items: 0,
@@ -52,7 +55,7 @@ export class FilterState implements RecordScope {
   lastChange = 0;
   /** See fetchPages in fetch-pages.ts. */
   fetched = 0;
-  /** Part of its data is missing: every call is refused. */
+  /** Part of its data is missing, so every call is refused. */
   lost = false;
 
   constructor(

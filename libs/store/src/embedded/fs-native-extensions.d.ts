@@ -1,5 +1,5 @@
-/** The part of fs-native-extensions used here; the package brings no types. */
+/** The part of fs-native-extensions used here. The package has no types of its own. */
 declare module 'fs-native-extensions' {
-  /** Takes an exclusive lock on the whole open file, held until it is closed; false if another holds one. */
+  /** Takes an exclusive lock on the whole open file, held until the file is closed. False if another holder has one. */
   export function tryLock(fd: number): boolean;
 }

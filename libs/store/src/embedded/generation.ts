@@ -5,18 +5,18 @@ import { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
 import type { Session } from './session.js';
 
-/** A filter as the spec says, with a generation of its own. */
+/** Makes the description of a filter from its spec, under a new generation. */
 export function newGeneration(spec: FilterSpec, seed: Uint8Array, now: number): Filter {
   const generation = randomBytes(GENERATION_BYTES).toString('hex');
   return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now };
 }
 
-/** Inside a transaction: makes a generation the current one of its name. `cells` are zero. */
+/** Inside a transaction: makes a generation the current one of its name. `cells` are all zero. */
 export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
   publishState(session, new FilterState(filter, cells, session.now));
 }
 
-/** The same for one whose cells and queue are in the database already. */
+/** As `publish`, for a filter whose cells and queue are in the database already. */
 export function publishState(session: Session, state: FilterState): void {
   const { filter } = state;
   session.memory.filters.set(filter.name, state);
@@ -24,7 +24,7 @@ export function publishState(session: Session, state: FilterState): void {
   session.save(state);
 }
 
-/** Inside a transaction: takes a generation out of the catalogue; what is left of it is deleted in the background. */
+/** Inside a transaction: takes a generation out of the catalogue. Its data is deleted in the background. */
 export function withdraw(session: Session, state: FilterState): void {
   session.memory.filters.delete(state.filter.name);
   session.database.catalogue.removeSync(Buffer.from(state.filter.name));

@@ -8,7 +8,7 @@ afterEach(() => bench.tidy());
 const DAY = 86_400_000;
 const START = 1_800_000_000_000;
 
-/** A store whose clock stands still until it is moved. */
+/** A store whose clock moves only when the test moves it. */
 async function clocked(options: { maxRecordBytes?: number } = {}) {
   const clock = { ms: START };
   const store = await bench.open({ ...options, now: () => clock.ms });

@@ -67,13 +67,13 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
 }
 
 /**
- * A filter that is being filled under a generation which the catalogue does not have yet. Its blocks and queue entries
- * are written as they come. If it is not published, they are deleted: now, or at the next start, as leftovers.
+ * A filter that is being filled under a generation that is not in the catalogue yet. Its blocks and queue entries are
+ * written as they come. If it is not published, they are deleted now, or as leftovers at the next start.
  */
 class Making {
   private readonly state: FilterState;
   private readonly segments: Uint8Array[] = [];
-  /** Bytes of the current segment that are there. */
+  /** Bytes of the current segment received so far. */
   private filled = 0;
   private blocks = 0;
   private published = false;
@@ -129,15 +129,15 @@ class Making {
     });
   }
 
-  /** Deletes what is not in use. */
+  /** Deletes the data if the filter was not published. */
   async end(): Promise<void> {
     if (this.published) return;
-    // If even that cannot be done now, the next start does it.
+    // If even that fails now, the next start does it.
     await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
   }
 
   private async takeCells(segment: number, cells: Uint8Array): Promise<void> {
-    // Segment by segment, so that memory grows with what has come, not with what the header says.
+    // Memory is taken segment by segment, so that it grows with what has arrived and not with what the header says.
     const bytes = (this.segments[segment] ??= allocateSegment(this.state.filter.geometry));
     bytes.set(cells, this.filled);
     this.filled += cells.length;
@@ -150,7 +150,7 @@ class Making {
     }
   }
 
-  /** Blocks that are all zero are not kept, as in a checkpoint. */
+  /** Blocks that are all zero are not stored, as in a checkpoint. */
   private writeBlocks({ database, memory }: Session, from: number, end: number): void {
     const { state } = this;
     for (let index = from; index < end; index++) {
@@ -162,7 +162,9 @@ class Making {
     }
   }
 
-  /** After a failed commit memory is loaded anew, and what is not in the catalogue deleted: nothing to go on with. */
+  /**
+   * After a failed commit memory is loaded again and data outside the catalogue is deleted, so the import cannot go on.
+   */
   private write<T>(change: (session: Session) => T, grows = true): Promise<T> {
     return this.engine.mutate(
       (session) => {

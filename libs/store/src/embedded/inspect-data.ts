@@ -6,8 +6,8 @@ import { DATA_FILE, FORMAT, FORMAT_VERSION, otherFormat } from './database.js';
 import { DamagedRow, RowState, rowState, sealSeed } from './table.js';
 
 /**
- * Reads all of a directory's data, before LMDB maps it, by code that trusts nothing in it, and answers which rows are not
- * as they were written. Throws if LMDB would not survive the file, or another version wrote it.
+ * Reads all data of a directory before LMDB maps it, by code that trusts nothing in it. Answers which rows are not as
+ * they were written. Throws if LMDB would not survive the file, or another version wrote it.
  */
 export function inspectData(directory: string): Damage {
   const damage = new Damage();

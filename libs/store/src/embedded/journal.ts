@@ -2,14 +2,14 @@ import type { Positions } from '#bloom';
 import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
 
 /**
- * A journal record: the items whose cells one mutation changed, so that the change can be made again.
+ * A journal record: the items whose cells one mutation changed, so that the change can be replayed.
  *
  *   0  operation   1  k   2  bytes a cell index   3  zero   4  n   8  generation   16  number of the record before it
  *   24  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *
- * "Before it" is among those of its generation, so that the records of each are a chain, which shows what of it is
- * missing. Numbers in columns are in the machine's byte order, as LMDB's own are. Columns keep reading and writing free
- * of objects.
+ * The record before it is the one before it of the same generation. So the records of a generation form a chain, which
+ * shows whether some are missing. Numbers in columns are in the machine's byte order, as LMDB's own numbers are.
+ * Columns are read and written without making objects.
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
@@ -18,7 +18,7 @@ export interface JournalRecord {
   readonly operation: number;
   /** Hexadecimal. */
   readonly generation: string;
-  /** Sequence number of the record before it of its generation; 0 if there was none. */
+  /** Sequence number of the record before it of its generation; 0 if there is none. */
   readonly previous: number;
   readonly count: number;
   readonly hashes: number;
@@ -27,21 +27,21 @@ export interface JournalRecord {
   readonly cell: Uint16Array;
 }
 
-/** Under these names the table `meta` has the sequence numbers of the first record kept and of the last written. */
+/** Rows of the table `meta`: the sequence numbers of the first record kept and of the last one written. */
 export const JOURNAL_FIRST = Buffer.from('journal-first');
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
 const HEADER = 24;
 const PREVIOUS_AT = 16;
 
-/** Segments that a record can name. */
+/** Number of segments that a record can name. */
 export const MAX_SEGMENTS = 2 ** 16;
 
-/** Writes records into one buffer that grows: a record is valid until the next is written. */
+/** Writes records into one buffer that grows. A record is valid until the next one is written. */
 export class JournalEncoder {
   private buffer = Buffer.alloc(0x10000);
 
-  /** The items of `positions` at `changed`, of a filter whose pages have `pageCells` cells. */
+  /** Encodes the items of `positions` at the indexes `changed`, of a filter whose pages have `pageCells` cells. */
   encode(
     generation: Buffer,
     operation: JournalOperation,
@@ -86,14 +86,14 @@ export class JournalEncoder {
   }
 }
 
-/** Puts a record into the chain of its generation. */
+/** Links a record to the one before it of its generation. */
 export function setPrevious(record: Buffer, previous: number): void {
   writeNumber(record, previous, PREVIOUS_AT);
 }
 
-/** Reads records; a record is valid until the next is read. */
+/** Reads records. A record is valid until the next one is read. */
 export class JournalDecoder {
-  /** Aligned, as the columns need it; the database's buffers are not. */
+  /** Aligned, as typed columns need it; the database's buffers are not aligned. */
   private aligned = new ArrayBuffer(0x10000);
   private wide = new Uint16Array(0);
 

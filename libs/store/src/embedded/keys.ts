@@ -1,9 +1,9 @@
-/** Keys of the tables: numbers are big-endian, so that keys sort as the numbers do. */
+/** Keys of the tables. Numbers are big-endian, so that keys sort as the numbers do. */
 
-/** Of a key that is a number. */
+/** Bytes of a key that is a number. */
 export const SEQUENCE_BYTES = 8;
 
-/** SEQUENCE_BYTES; n is a non-negative safe integer. */
+/** A key of SEQUENCE_BYTES bytes. n is a non-negative safe integer. */
 export function numberKey(n: number): Buffer {
   const key = Buffer.allocUnsafe(SEQUENCE_BYTES);
   writeNumber(key, n, 0);
@@ -19,7 +19,7 @@ export function readNumber(key: Buffer, at = 0): number {
   return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
 }
 
-/** Bytes of a generation's key: every key of a filter's data begins with it. */
+/** Bytes of a generation's key. Every key of a filter's data begins with one. */
 export const GENERATION_BYTES = 8;
 
 export function generationKey(generation: string): Buffer {
@@ -35,7 +35,7 @@ export function blockKey(generation: Buffer, block: number): Buffer {
 
 export interface KeyRange {
   start: Buffer;
-  /** Exclusive; absent: to the end of the table. */
+  /** Exclusive. If absent, the range goes to the end of the table. */
   end?: Buffer;
 }
 

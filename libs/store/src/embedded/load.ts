@@ -17,7 +17,7 @@ import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
 import { countLeases } from './queue-entry.js';
 
-/** A filter while it is loaded. */
+/** A filter while it is being loaded. */
 interface Loading {
   readonly state: FilterState;
   /** Per block: sequence number of the last journal record that it includes. */
@@ -27,9 +27,9 @@ interface Loading {
 }
 
 /**
- * Memory as the database has it: catalogue and states, then the checkpointed blocks, then the journal on top of
- * them. A filter of which anything is missing or damaged is marked lost; the others are not affected. Throws DataFileError
- * or DamagedRow where it is not known which filters there are.
+ * Loads memory from the database: catalogue and states, then the checkpointed blocks, then the journal on top of them.
+ * A filter is marked lost if anything of it is missing or damaged; the others are not affected. Throws DataFileError or
+ * DamagedRow if it is unknown which filters there are.
  */
 export function loadMemory(database: Database, now: number): Memory {
   database.damage.assertBearable();
@@ -78,7 +78,10 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
   }
 }
 
-/** A filter is lost if its chain of records is broken, or does not end with its last change: others are not concerned. */
+/**
+ * A filter is lost if its chain of records is broken or does not end with its last change. Other filters are not
+ * affected.
+ */
 function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<string, Loading>): void {
   const first = database.meta.get(JOURNAL_FIRST);
   const last = database.meta.get(JOURNAL_LAST);
@@ -102,7 +105,7 @@ function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<
   }
 }
 
-/** Makes a record's changes again, but for those in blocks that were checkpointed after it. */
+/** Replays a record, except for changes in blocks that were checkpointed after it. */
 function replay(record: JournalRecord, sequence: number, { state, includes }: Loading): void {
   const { pageCells } = state.filter.geometry;
   const { add } = cellsOf(state);

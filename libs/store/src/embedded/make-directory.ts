@@ -2,9 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory, for its owner alone, and those above it where they are missing, as the umask says. Node's own
- * recursive mkdir never returns where the kernel refuses a child of a directory that is there with ENOENT, as it does
- * below /proc.
+ * Makes a directory that only its owner can use, and missing parents as the umask says. Node's own recursive mkdir
+ * never returns where the kernel answers ENOENT for a child of an existing directory, as it does below /proc.
  */
 export function makePrivateDirectory(path: string): void {
   makeDirectory(path, 0o700);

@@ -6,14 +6,14 @@ import { GENERATION_BYTES } from './keys.js';
 import type { Room } from './room.js';
 import { freshWindows, type RecordScope } from './record-window.js';
 
-/** All that the store holds in memory; equal to the database wherever no commit is pending. */
+/** Everything that the store holds in memory. It equals the database while no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
-  /** For filters that are being made. */
+  /** Room taken in quotas by filters that are being made. */
   readonly rooms = new Set<Room>();
-  /** By id: what is kept of each credential. */
+  /** By id: the stored value of each credential. */
   readonly credentials = new Map<string, string>();
-  /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
+  /** Scope of the operations on names: create, drop, clear. Its key is all zeros, which no generation is. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record; the first is 1. */
   sequence = 0;
@@ -21,7 +21,7 @@ export class Memory {
   journalFirst = 1;
   /** Bytes of the journal records kept. */
   journalBytes = 0;
-  /** Keys in the journal that are no record's: damaged ones. */
+  /** Damaged keys of the journal, which belong to no record. */
   readonly strayRecords: Buffer[] = [];
 
   constructor(now: number) {
@@ -35,7 +35,7 @@ export class Memory {
     return state;
   }
 
-  /** The state of a filter's generation, for use of its cells and queue; throws as the port says. */
+  /** The state of a filter's generation, whose cells and queue are to be used. Throws as the port says. */
   current(filter: Filter): FilterState {
     const state = this.filters.get(filter.name);
     if (!state || state.filter.kind !== filter.kind) throw notFound(filter.name);

@@ -7,7 +7,7 @@ import type { RecordScope, RecordWindow } from './record-window.js';
 import { DamagedRow } from './table.js';
 import type { Verb } from './verbs.js';
 
-/** An operation inside its scope. `subject` is part of its identity where the scope is the names: the name. */
+/** An operation inside its scope. In the scope of names, `subject` (the name) is part of its identity. */
 export interface Identity<T> {
   readonly scope: RecordScope;
   readonly verb: Verb<T>;
@@ -15,14 +15,15 @@ export interface Identity<T> {
   readonly subject?: string;
 }
 
-/** Bytes a record takes in the database beside its key and value. */
+/** Bytes that a record takes in the database beside its key and value. */
 const ENTRY_OVERHEAD = 16;
 const NUMBER_OF_ORIGIN = { caller: 0, made: 1 } as const;
 
 /**
- * Fingerprint and answer of an operation in `window` or the one before. Undefined if there is none; throws
- * IDEMPOTENCY_KEY_REUSED if the id was used for something else, IDEMPOTENCY_KEY_EXPIRED if it may have been executed
- * and its record be gone since, STORE_DATA_LOST if the record is damaged: it was executed, its answer is not known.
+ * The answer of an operation that is recorded in `window` or the one before; undefined if there is none. Throws
+ * IDEMPOTENCY_KEY_REUSED if the id was used for something else. Throws IDEMPOTENCY_KEY_EXPIRED if the operation may
+ * have been executed and its record deleted since. Throws STORE_DATA_LOST if the record is damaged: the operation was
+ * executed, but its answer is unknown.
  */
 export function findRecord<T>(
   database: Database,
@@ -56,7 +57,7 @@ function readRecord(database: Database, key: Buffer): Buffer | undefined {
   }
 }
 
-/** Records an answer, as its verb encodes it, in `window`; returns the bytes that took. */
+/** Records an answer, as its verb encodes it, in `window`. Returns the number of bytes that took. */
 export function putRecord<T>(
   database: Database,
   identity: Identity<T>,
@@ -72,7 +73,7 @@ export function putRecord<T>(
   return key.length + value.length + ENTRY_OVERHEAD;
 }
 
-/** The records of a scope's windows before the previous one: to be deleted. */
+/** The range of records that can be deleted: those of the windows before the previous one. */
 export function outdatedRecords(scope: RecordScope, origin: Operation['origin']): KeyRange {
   const window = scope.windows[origin];
   return {

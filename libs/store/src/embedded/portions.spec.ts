@@ -3,13 +3,13 @@ import { describe, expect, it } from '@jest/globals';
 import { Portions } from './portions.js';
 
 interface Asked {
-  /** Numbers of the changes that may be handed over, in the order in which they may. */
+  /** Numbers of the changes that may be handed over, in the order of admission. */
   readonly entered: number[];
-  /** By number: says that the change has run. */
+  /** By number: tells the portions that the change has run. */
   readonly leave: (() => void)[];
 }
 
-/** Asks to hand over changes of so many items. */
+/** Asks to hand over changes of these sizes, in items. */
 function ask(portions: Portions, ...sizes: number[]): Asked {
   const asked: Asked = { entered: [], leave: [] };
   sizes.forEach((items, i) => {

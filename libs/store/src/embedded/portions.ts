@@ -1,4 +1,7 @@
-/** Items of changes that run in one go: 2 to 10 ms, in which the process does nothing else. */
+/**
+ * Items of changes that run in one turn of the event loop. They take 2 to 10 ms, in which the process does nothing
+ * else.
+ */
 const ITEMS_A_GO = 8_192;
 
 interface Waiting {
@@ -7,18 +10,18 @@ interface Waiting {
 }
 
 /**
- * Hands changes to the database in portions. The database runs all the changes that it has been handed in one go when
- * the commit before is through; a portion's worth of them goes on to the next commit.
+ * Hands changes to the database in portions. When a commit is through, the database runs all changes that it has been
+ * handed in one turn. A portion limits their number; the rest waits for the next commit.
  */
 export class Portions {
   private readonly waiting: Waiting[] = [];
-  /** Of changes that were handed over and have not run. */
+  /** Items of changes that were handed over and have not run. */
   private items = 0;
   private releasing = false;
 
   /**
-   * Resolves when a change of so many items may be handed over, first come first served, with what is to be called when
-   * it has run; a second call does nothing.
+   * Resolves when a change of `items` items may be handed over, in order of arrival. The caller calls the returned
+   * function when the change has run; a second call does nothing.
    */
   async enter(items: number): Promise<() => void> {
     if (this.waiting.length > 0 || this.releasing || this.items >= ITEMS_A_GO) {
@@ -37,7 +40,7 @@ export class Portions {
     this.items -= items;
     if (this.items > 0 || this.waiting.length === 0 || this.releasing) return;
     this.releasing = true;
-    // Not now: what is handed over while changes run, runs in the same go.
+    // Not now: a change that is handed over while changes run would run in the same turn.
     setImmediate(() => this.release());
   }
 

@@ -8,7 +8,7 @@ import { outdatedRecords } from './operation-records.js';
 
 const SLICE_KEYS = 256;
 
-/** Deletes what nothing refers to any more: in the background, a slice a transaction. */
+/** Deletes data that nothing refers to any more, in the background, a slice per transaction. */
 export class Purger {
   private readonly due: { table: Table; range: KeyRange }[] = [];
   private running: Promise<void> | undefined;
@@ -19,7 +19,7 @@ export class Purger {
     private readonly commits: Commits,
   ) {}
 
-  /** Everything of a generation that is no longer in the catalogue. */
+  /** Deletes everything of a generation that is no longer in the catalogue. */
   generation(key: Buffer): void {
     for (const table of this.database.tablesByGeneration) this.range(table, prefixRange(key));
   }
@@ -28,7 +28,7 @@ export class Purger {
     this.range(this.database.records, range);
   }
 
-  /** What a crash left: generations not in the catalogue, records before the windows. */
+  /** Deletes what a crash left: generations that are not in the catalogue, and records of windows that are over. */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
     const known = new Set([memory.names, ...states].map(({ key }) => key.toString('hex')));
@@ -44,7 +44,7 @@ export class Purger {
     }
   }
 
-  /** Ends after the slice under way; the rest is found again at the next open. */
+  /** Ends after the current slice. The next open finds the rest again. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;
@@ -58,7 +58,7 @@ export class Purger {
   }
 
   private async run(): Promise<void> {
-    // Called inside a transaction, in which none may be begun.
+    // The caller is inside a transaction, where no other may begin.
     await setImmediate();
     try {
       for (let next = this.due[0]; next && !this.stopped; next = this.due[0]) {
@@ -67,7 +67,7 @@ export class Purger {
         if (removed < SLICE_KEYS) this.due.shift();
       }
     } catch {
-      // A commit failed: what is left is found again when the store reloads.
+      // A commit failed. The rest is found again when the store reloads.
       this.due.length = 0;
     }
   }
@@ -83,7 +83,7 @@ function firstKey(table: Table, range: KeyRange): Buffer | undefined {
   return Array.from(table.getKeys({ ...range, limit: 1 }))[0];
 }
 
-/** The distinct generations that keys of a table begin with, by leaping from one to the next. */
+/** The distinct generations that the keys of a table begin with. It skips from one to the next. */
 function generationsIn(table: Table): Buffer[] {
   const found: Buffer[] = [];
   let start: Buffer | undefined = Buffer.alloc(1);

@@ -31,7 +31,7 @@ describe('record windows', () => {
   it('shrink at the bound on bytes, and say so', () => {
     const second = windowAt({ ...fresh, bytes: 500 }, 'caller', DAY + HOUR, 1000);
     expect(second.number).toBe(2);
-    // What is forgotten is the first one, by the third.
+    // The third window is what makes the first one be forgotten.
     expect(windowSeconds(second, 'caller', DAY + HOUR)).toBe(86_400);
     const third = windowAt({ ...second, bytes: 500 }, 'caller', DAY + 2 * HOUR, 1000);
     expect(windowSeconds(third, 'caller', DAY + 2 * HOUR)).toBe(3600);

@@ -2,12 +2,12 @@ import { RETENTION_MS, retainedSeconds } from '../retention.js';
 import type { Operation } from '../store.js';
 
 /**
- * The time over which operation records are kept. Records go into the current window; the one before it is kept too,
- * older ones are deleted. A record is so kept for one length at least and two at most, unless the bound on bytes
- * made windows shorter.
+ * The time over which operation records are kept. Records go into the current window. The window before it is kept too,
+ * and older ones are deleted. So a record is kept for at least one window length and at most two, unless the limit on
+ * bytes made windows shorter.
  */
 export interface RecordWindow {
-  /** Of the current window; the previous one's is one less. */
+  /** Number of the current window. The previous one has the number before it. */
   readonly number: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
@@ -20,16 +20,19 @@ export type Origin = Operation['origin'];
 
 /** What operation records belong to: a generation of a filter, or the names. */
 export interface RecordScope {
-  /** Every record's key begins with it. */
+  /** Every key of a record begins with it. */
   readonly key: Buffer;
-  /** Milliseconds since the epoch: records of operations made before, if there were any, went with an earlier scope. */
+  /**
+   * Milliseconds since the epoch. Records of operations made before it, if there were any, were deleted with an earlier
+   * scope.
+   */
   readonly since: number;
-  /** Sequence number of its last journal record; 0 if there was none. */
+  /** Sequence number of its last journal record; 0 if there is none. */
   lastChange: number;
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 
-/** Windows of a new scope: the current one, and before it one without records. */
+/** The windows of a new scope: the current one, and one without records before it. */
 export function freshWindows(now: number): { caller: RecordWindow; made: RecordWindow } {
   const fresh = (origin: Origin): RecordWindow => ({
     number: 1,
@@ -40,7 +43,9 @@ export function freshWindows(now: number): { caller: RecordWindow; made: RecordW
   return { caller: fresh('caller'), made: fresh('made') };
 }
 
-/** The window a record made now goes into: the same one, or a new one if that has had its time or its bytes. */
+/**
+ * The window that a record made now goes into. It is a new one if the current one has reached its time or its bytes.
+ */
 export function windowAt(window: RecordWindow, origin: Origin, now: number, maxBytes: number): RecordWindow {
   const age = now - window.startedAt;
   const length = RETENTION_MS[origin];
@@ -53,7 +58,7 @@ export function windowAt(window: RecordWindow, origin: Origin, now: number, maxB
   return window;
 }
 
-/** See FilterStats. The second window still has the first one before it: nothing has been forgotten. */
+/** See FilterStats. When the second window is current the first is still kept, so nothing has been forgotten. */
 export function windowSeconds(window: RecordWindow, origin: Origin, now: number): number {
   return retainedSeconds(origin, window.number > 2 ? now - window.previousStartedAt : undefined);
 }

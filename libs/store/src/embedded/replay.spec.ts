@@ -8,7 +8,7 @@ import { createFilter, keys, operation, positions, Workbench } from './testing/f
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** All that is to be the same in a copy. */
+/** Everything that must be the same in a copy. */
 async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> {
   const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
   const segments = [...Array(filter.geometry.segments).keys()];
@@ -32,7 +32,7 @@ describe('a start after a crash', () => {
       const wanted = await contents(store, filter);
       const dataDir = join(await bench.dataDir(), `copy-${round}`);
       await copyLive(await bench.dataDir(), dataDir);
-      // Opened twice: what was made again at the first start must be there at the second.
+      // Each copy is opened twice: what the first start replays must be there at the second.
       for (let start = 0; start < 2; start++) {
         const copy = await bench.open({ dataDir });
         expect(await contents(copy, await copy.open(filter.name, filter.kind))).toEqual(wanted);

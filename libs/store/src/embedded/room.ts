@@ -5,8 +5,8 @@ import type { FilterSpec, Quota, Usage } from '../store.js';
 import type { Memory } from './memory.js';
 
 /**
- * Room in a quota for a filter that is being made: held from before its memory is reserved until it is there or has failed,
- * so that others that are being made cannot take it, too.
+ * Room in a quota for a filter that is being made. It is held from before the filter's memory is reserved until the
+ * filter exists or has failed, so that others that are being made cannot take it, too.
  */
 export class Room {
   readonly name: string;
@@ -22,13 +22,16 @@ export class Room {
     this.bytes = filterBytes(geometry);
   }
 
-  /** QUOTA_EXCEEDED if there is no room. Several under one name need the room of one: one of them will get the name. */
+  /**
+   * Throws QUOTA_EXCEEDED if there is no room. Several creations of one name need room for one, as only one of them
+   * gets it.
+   */
   assert(memory: Memory): void {
     const { bytes, name, quota } = this;
     if (quota) assertWithin(quota, usageOf(memory, quota.prefix, name), { filters: 1, bytes });
   }
 
-  /** False if there is none. */
+  /** False if there is no room. */
   tryTake(memory: Memory): boolean {
     try {
       this.take(memory);
@@ -42,7 +45,7 @@ export class Room {
   /** Throws as `assert`. */
   take(memory: Memory): void {
     this.assert(memory);
-    // The caller may have given up by now.
+    // The caller may have given up meanwhile.
     if (this.left) return;
     this.held = memory.rooms.add(this);
   }
@@ -54,10 +57,10 @@ export class Room {
   }
 }
 
-/** What there is under a prefix, or is being made, but for what is named `except`. */
+/** The filters that exist or are being made under a prefix, without the one named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
-  // Several may be for one name.
+  // There may be several rooms for one name.
   const making = new Map<string, number>();
   for (const { name, bytes } of rooms) {
     if (counts(name) && !filters.has(name)) making.set(name, Math.max(bytes, making.get(name) ?? 0));

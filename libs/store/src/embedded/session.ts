@@ -14,18 +14,18 @@ import type { Verb } from './verbs.js';
 export interface SessionOptions {
   /** Answers wait for the disk too, not only for the commit. */
   readonly fsync: boolean;
-  /** Bound on the operation records of one scope and origin. */
+  /** Limit on the operation records of one scope and origin, in bytes. */
   readonly maxRecordBytes: number;
-  /** A checkpoint is due when the journal outgrows this, or half of all cells if that is more. */
+  /** A checkpoint is due when the journal is larger than this, or than half of all cells if that is more. */
   readonly checkpointBytes: number;
   readonly now: () => number;
 }
 
-/** What a mutation answers, and the journal record of its cells, if it changed any. */
+/** What a mutation answers, and the journal record of its cells if it changed any. */
 export interface Change<T> {
   readonly answer: T;
   readonly record?: Buffer;
-  /** Makes the change, where the answer is known before. Absent: it has been made. */
+  /** Makes the change, where the answer is known beforehand. If absent, the change has been made. */
   readonly apply?: () => void;
 }
 
@@ -51,7 +51,7 @@ export class Session {
     const { strayRecords } = session.memory;
     if (lost.length + strayRecords.length > 0) {
       await session.commits.run(() => {
-        // What shows a loss now, such as a gap in the journal, may be gone after the next checkpoint.
+        // A sign of a loss, such as a gap in the journal, may be gone after the next checkpoint.
         for (const state of lost) session.save(state);
         for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
       });
@@ -65,9 +65,9 @@ export class Session {
   }
 
   /**
-   * Inside a transaction: executes an operation, or answers what it answered before. `change` throws before it
-   * changes anything, or not at all. Its answer is recorded together with what it changed; one that cannot be is an
-   * UnchangedError, if the change was still to be made.
+   * Inside a transaction: executes an operation, or gives the answer it gave before. `change` throws before it changes
+   * anything, or not at all. Its answer is recorded together with the change. If the answer cannot be recorded and the
+   * change was still to be made, it throws UnchangedError.
    */
   once<T>(identity: Identity<T>, change: () => Change<T>): T {
     const { scope, operation } = identity;
@@ -91,7 +91,7 @@ export class Session {
   recall<T>(identity: Identity<T>): { answer: T } | undefined {
     const { scope, operation } = identity;
     if (!operation.repeat) return undefined;
-    // A window that is full is still kept: only the next record ends it.
+    // A full window is still kept until the next record ends it.
     const { origin } = operation;
     const window = windowAt(scope.windows[origin], origin, this.now, Infinity);
     return findRecord(this.database, identity, window);
@@ -103,7 +103,7 @@ export class Session {
     this.database.states.putSync(scope.key, state);
   }
 
-  /** The window that a record of now goes into. */
+  /** The window that a record made now goes into. */
   private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }

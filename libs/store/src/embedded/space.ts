@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { StoreError } from '../errors.js';
 import { DATA_FILE } from './database.js';
 
-/** With less space than this on the disk, a commit that failed did so for lack of it. */
+/** If a commit fails with less free space than this, the lack of space is taken for the cause. */
 const MIN_FREE_BYTES = 16 * 2 ** 20;
-/** Written and deleted to find out whether the data may grow. */
+/** A file that is written and deleted to find out whether the data may grow. */
 const PROBE_FILE = 'probe';
 const PROBE_BYTES = 2 ** 20;
-/** The disk, the user's quota, or the process's limit on the size of a file. */
+/** Errors for a full disk, a quota of the user, or the process's limit on the size of a file. */
 const LACKING: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** How long an answer is relied on. */
+/** For how long an answer is relied on. */
 const RECHECK_MS = 500;
 
 /**
- * Room on the disk of the data directory. Why a commit failed LMDB does not tell: of a write cut short, as the first one
- * beyond a limit is, it says no more than EIO. So it is tried out.
+ * Room on the disk of the data directory. LMDB does not tell why a commit failed: for a write that was cut short, as
+ * the first one beyond a limit is, it reports only EIO. So this class tries a write of its own.
  */
 export class Space {
   private lacking = false;
@@ -24,14 +24,14 @@ export class Space {
 
   constructor(private readonly directory: string) {}
 
-  /** To be called when a commit has failed: whether there is no room for the data to grow. */
+  /** Whether there is no room for the data to grow. To be called when a commit has failed. */
   async isLacking(): Promise<boolean> {
     this.checkedAt = performance.now();
     this.lacking = (await this.isLow()) || (await this.probeFails());
     return this.lacking;
   }
 
-  /** STORE_FULL if there was no room, and is none yet. */
+  /** Throws STORE_FULL if there was no room, and still is none. */
   async assert(): Promise<void> {
     if (!this.lacking) return;
     const recent = performance.now() - this.checkedAt < RECHECK_MS;
@@ -39,7 +39,7 @@ export class Space {
       throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
   }
 
-  /** There is so little room that a write that fails now would fail for lack of it. */
+  /** Whether there is so little room that a write that fails now would fail for lack of it. */
   async isLow(): Promise<boolean> {
     return (await this.freeBytes()) < MIN_FREE_BYTES;
   }
@@ -49,7 +49,7 @@ export class Space {
     return bavail * bsize;
   }
 
-  /** Where the data file would grow, but in a file of its own: the limits are the same. */
+  /** Writes at the offset where the data file would grow, but in another file: the same limits apply. */
   private async probeFails(): Promise<boolean> {
     const path = join(this.directory, PROBE_FILE);
     try {

@@ -2,13 +2,13 @@ import type { FilterState } from './filter-state.js';
 import type { RecordScope, RecordWindow } from './record-window.js';
 
 /**
- * The small state of a scope, written with every mutation of it: a row of doubles.
+ * The small state of a scope, which is written with every mutation of it: a row of doubles.
  *
  *   0 lost  1 last change  2-8 tally  9-11 queue  12-15 caller's window  16-19 window of made ids
  */
 const FIELDS = 20;
 
-/** Of a filter's generation. */
+/** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
   const { tally, queue, windows } = state;
   return row([
@@ -29,13 +29,13 @@ export function encodeState(state: FilterState): Buffer {
   ]);
 }
 
-/** Of the names, which have windows only. */
+/** Encodes the scope of names, which has only windows. */
 export function encodeScope(scope: RecordScope): Buffer {
   const { caller, made } = scope.windows;
   return row([...new Array<number>(12).fill(0), ...windowFields(caller), ...windowFields(made)]);
 }
 
-/** Puts what `bytes` say into `state`; false if they say nothing. */
+/** Puts the state in `bytes` into `state`. False if `bytes` hold none. */
 export function decodeState(bytes: Buffer | undefined, state: FilterState): boolean {
   const fields = numbers(bytes);
   if (!fields) return false;

@@ -7,20 +7,20 @@ export interface RangeOptions {
   readonly limit?: number;
 }
 
-/** What is used of a table of LMDB's. Keys and values are copied. */
+/** The methods of an LMDB table that are used here. Keys and values are copied. */
 export interface Rows {
   get(key: Buffer): Buffer | undefined;
-  /** False if `noOverwrite` and the key was there. */
+  /** False if `noOverwrite` is set and the key exists. */
   putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
   removeSync(key: Buffer): boolean;
   getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
   getKeys(options: RangeOptions): Iterable<Buffer>;
 }
 
-/** A value is followed by a checksum of table and key (4 bytes) and one of these and the value (4 bytes). */
+/** A value is followed by two checksums of 4 bytes: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;
 
-/** `KeyDamaged`: whose row it was is unknown. */
+/** `KeyDamaged`: it is unknown whose row it was. */
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 
@@ -36,12 +36,12 @@ export class DamagedRow extends Error {
   }
 }
 
-/** Begins the checksums of a table's rows, so that a row of another table is damaged. */
+/** The seed of the checksums of a table's rows, so that a row of another table counts as damaged. */
 export function sealSeed(table: string): number {
   return checksum(Buffer.from(table), 0);
 }
 
-/** What a row as it is in the database says of itself. */
+/** The state of a row as it is in the database. */
 export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowState {
   const end = sealed.length - SEAL_BYTES;
   if (end < 0) return RowState.KeyDamaged;
@@ -50,14 +50,14 @@ export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowStat
   return sealed.readUInt32LE(end) === ofKey ? RowState.ValueDamaged : RowState.KeyDamaged;
 }
 
-/** The value in a sealed one. */
+/** The value without its checksums. */
 export function unsealed(sealed: Buffer): Buffer {
   return sealed.subarray(0, sealed.length - SEAL_BYTES);
 }
 
-/** For a value that is being sealed, which the database copies. */
+/** A buffer for a value that is being sealed. The database copies it. */
 let scratch = Buffer.alloc(0x10000);
-/** Its beginnings by their length, as far as they are short: to make one takes longer than all else that is done. */
+/** Short slices of the scratch buffer by their length, because making a slice takes longer than all other work here. */
 let beginnings: Buffer[] = [];
 const SHORT = 1024;
 
@@ -81,8 +81,8 @@ function beginning(length: number): Buffer {
 }
 
 /**
- * A table whose rows carry checksums: the one place where these are put on and looked at. Reads throw DamagedRow. Puts
- * and removals only inside a transaction.
+ * A table whose rows carry checksums. This is the one place that writes and checks them. Reads throw DamagedRow. Puts
+ * and removals are allowed only inside a transaction.
  */
 export class Table {
   private readonly seed: number;
@@ -99,7 +99,7 @@ export class Table {
     return sealed && this.open(key, sealed);
   }
 
-  /** False if `noOverwrite` and the key was there. */
+  /** False if `noOverwrite` is set and the key exists. */
   putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean {
     return this.rows.putSync(key, seal(this.seed, key, value), options);
   }
@@ -108,12 +108,12 @@ export class Table {
     return this.rows.removeSync(key);
   }
 
-  /** Rows as they are asked for. */
+  /** The rows of a range, read one by one. */
   *getRange(options: RangeOptions): Generator<{ key: Buffer; value: Buffer }, void, undefined> {
     for (const { key, value } of this.rows.getRange(options)) yield { key, value: this.open(key, value) };
   }
 
-  /** Every row; of a damaged one the value is undefined. */
+  /** Every row. The value of a damaged row is undefined. */
   *all(): Generator<{ key: Buffer; value: Buffer | undefined }, void, undefined> {
     for (const { key, value } of this.rows.getRange({})) {
       const whole = rowState(this.seed, key, value) === RowState.Whole;

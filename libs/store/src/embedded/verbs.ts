@@ -1,14 +1,16 @@
 import type { Filter, LeasedEntry } from '../store.js';
 import { decodeFilter, encodeFilter } from './catalogue.js';
 
-/** A kind of mutation: its number in operation records, and how its answer is kept there. Numbers are for ever. */
+/**
+ * A kind of mutation: its number in operation records, and how its answer is encoded there. A number is never reused.
+ */
 export interface Verb<T> {
   readonly number: number;
   encode(answer: T): Uint8Array;
   decode(bytes: Buffer): T;
 }
 
-/** One answer an item, each from 0 to 3: their number (4 bytes), then four answers a byte. */
+/** Packs one answer per item, each from 0 to 3: their count (4 bytes), then four answers per byte. */
 export function packAnswers(answers: Uint8Array): Uint8Array {
   const packed = Buffer.alloc(4 + Math.ceil(answers.length / 4));
   packed.writeUInt32LE(answers.length, 0);

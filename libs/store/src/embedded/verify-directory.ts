@@ -9,20 +9,20 @@ import { DamagedRow } from './table.js';
 export interface VerifiedFilter {
   readonly name: string;
   readonly kind: FilterKind;
-  /** False: part of it is missing or damaged, so that a store answers STORE_DATA_LOST for it. */
+  /** False if part of it is missing or damaged. A store answers STORE_DATA_LOST for it. */
   readonly whole: boolean;
 }
 
 export interface VerifiedDirectory {
   readonly filters: readonly VerifiedFilter[];
-  /** Why no store would start on it: then it is not known what filters there are. */
+  /** Why no store would start on the directory: it is unknown which filters there are. */
   readonly refusal?: string;
 }
 
 /**
- * Reads everything in a data directory as a start does, and answers what a store would find. LMDB has the data file for
- * reading only; what is written are the lock files beside it. Throws if another store owns the directory, another version
- * wrote it, or there is nothing in it.
+ * Reads everything in a data directory as a start does, and answers what a store would find. LMDB opens the data file
+ * for reading only; only the lock files beside it are written. Throws if another store owns the directory, another
+ * version wrote it, or there is no data in it.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
   if (!hasData(directory)) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);

@@ -1,6 +1,6 @@
 import { ExportFileError } from './export-file-error.js';
 
-/** Reads a stream of chunks in runs of known lengths. Holds no more than one run and one chunk. */
+/** Reads a stream of chunks as runs of known lengths. It holds no more than one run and one chunk. */
 export class ByteReader {
   /** Bytes taken so far. */
   position = 0;
@@ -11,7 +11,7 @@ export class ByteReader {
     this.chunks = source[Symbol.asyncIterator]();
   }
 
-  /** The next `length` bytes; throws ExportFileError if there are not so many. Memory grows as they come. */
+  /** The next `length` bytes. Throws ExportFileError if the stream ends before. Memory grows as the bytes arrive. */
   async take(length: number): Promise<Buffer> {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0;) {
@@ -29,18 +29,18 @@ export class ByteReader {
     return Buffer.concat(pieces, length);
   }
 
-  /** Whether nothing follows. */
+  /** Whether the stream has ended. */
   async atEnd(): Promise<boolean> {
     return this.chunk.length === 0 && !(await this.next());
   }
 
-  /** Reads what is left, and forgets it. */
+  /** Reads and discards the rest of the stream. */
   async drain(): Promise<void> {
     this.chunk = new Uint8Array(0);
     while (await this.next()) this.chunk = new Uint8Array(0);
   }
 
-  /** Lets go of the stream. */
+  /** Releases the stream. */
   async close(): Promise<void> {
     await this.chunks.return?.();
   }

@@ -29,9 +29,10 @@ interface Frame {
 }
 
 /**
- * An export file, read as its bytes come: first the header, then the parts, which are of no use before they have all
- * come. Whatever is not a whole, unaltered export throws ExportFileError, at the latest when the iteration would end;
- * what the source throws is thrown. Nothing is allocated on the word of a length that is not backed by bytes.
+ * Reads an export file as its bytes arrive: first the header, then the parts. The parts must not be used before all
+ * have arrived. Anything that is not a whole, unaltered export throws ExportFileError, at the latest when the iteration
+ * would end. Errors of the source are rethrown. No length in the file makes it allocate more than the bytes that
+ * arrive.
  */
 export class ExportFileReader {
   private readonly bytes: ByteReader;
@@ -96,17 +97,17 @@ export class ExportFileReader {
     }
   }
 
-  /** Reads what is left of the source, whatever it is. */
+  /** Reads and discards the rest of the source, whatever it is. */
   drain(): Promise<void> {
     return this.bytes.drain();
   }
 
-  /** Lets go of the source, wherever reading stopped. */
+  /** Releases the source, wherever reading stopped. */
   close(): Promise<void> {
     return this.bytes.close();
   }
 
-  /** The next frame, its checksum verified; all but the last go into the hash of the file. */
+  /** The next frame, with its checksum verified. All but the last frame go into the hash of the file. */
   private async frame(): Promise<Frame> {
     const at = this.bytes.position;
     const head = await this.bytes.take(FRAME_HEAD_BYTES);
@@ -121,7 +122,7 @@ export class ExportFileReader {
     return { type, payload };
   }
 
-  /** The counts of the last frame, which must agree with all that came before it. */
+  /** The counts of the last frame, which must agree with all frames before it. */
   private end(
     payload: Buffer,
     totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>,

@@ -14,7 +14,7 @@ import {
 } from './format.js';
 import { encodeHeader, type ExportHeader } from './header.js';
 
-/** An export file in pieces of at most a frame. It throws what `parts` throws: a file without its end is not valid. */
+/** An export file in pieces of at most a frame. It throws what `parts` throws; a file without its end is not valid. */
 export async function* encodeExportFile(
   header: ExportHeader,
   parts: AsyncIterable<Part>,
@@ -49,7 +49,7 @@ export async function* encodeExportFile(
   }
 }
 
-/** A frame in pieces, of which the payload's are not copied. */
+/** A frame in pieces. Those of the payload are not copied. */
 function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, piece) => sum + piece.length, 0);
   if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is too long`);
@@ -57,7 +57,7 @@ function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   return [...pieces, uint32(pieces.reduce((crc, piece) => crc32(piece, crc), 0))];
 }
 
-/** Deals entries into the payloads of as many frames as they need. */
+/** Packs entries into the payloads of as many frames as they need. */
 function* packEntries(entries: readonly QueuedItem[]): Generator<Buffer, void, undefined> {
   let packed: Buffer[] = [];
   let bytes = SEGMENT_BYTES;

@@ -7,11 +7,11 @@ import type { ExportHeader } from './header.js';
 
 const HASH_BYTES = 16;
 
-/** Entries that are decoded at a time, and bytes of them after which no other is begun: work of a few milliseconds. */
+/** Entries decoded at a time, and the bytes after which no further entry is begun: a few milliseconds of work. */
 const PIECE_ENTRIES = 200;
 const PIECE_BYTES = 65_536;
 
-/** The queue entries of a frame's payload, all of them items of this segment, a piece at a time. */
+/** The queue entries of a frame's payload, a piece at a time. All must be items of this segment. */
 export function* decodeEntries(
   payload: Buffer,
   { geometry }: ExportHeader,

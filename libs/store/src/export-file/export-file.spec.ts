@@ -96,7 +96,7 @@ async function refusal(bytes: Buffer): Promise<string> {
   throw new Error(`not refused as a file: ${String(outcome)}`);
 }
 
-/** A file of these frames, each with a checksum that is right, and an end with the right SHA-256. */
+/** A file of these frames, each with a valid checksum, and an end with the right SHA-256. */
 function forged(frames: readonly (readonly [type: string, payload: Buffer])[], end?: object): Buffer {
   const framed = ([type, payload]: readonly [string, Buffer]) => {
     const head = Buffer.alloc(5);
@@ -318,7 +318,7 @@ describe('forged frames', () => {
     );
   });
 
-  /** In pages of 128 cells: 14 counters of 1, or bits, and 6 hashes. */
+  /** Pages of 128 cells: 14 counters of 1, or 14 bits, and 6 hashes. */
   const few = Buffer.alloc(64);
   few.fill(0x11, 0, 7);
   const fewBits = Buffer.alloc(16);

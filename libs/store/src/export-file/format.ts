@@ -1,6 +1,6 @@
 /**
- * The layout of an export file, version 1; docs/export-format.md describes it for other programs. It is for ever: a
- * version is never edited, only added. All numbers are unsigned and big-endian.
+ * The layout of an export file, version 1; docs/export-format.md describes it for other programs. A version is never
+ * edited, only added. All numbers are unsigned and big-endian.
  *
  *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, broken by whatever converts line ends
  *   version  1 byte
@@ -11,7 +11,7 @@
  *   C  any number    segment (4), then cells as they lie in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order, of each the queue and then the cells.
+ * Segments come in order. The queue of each segment comes before its cells.
  */
 export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
 export const VERSION = 1;
@@ -23,10 +23,10 @@ export const END = 'E';
 
 export const FRAME_HEAD_BYTES = 5;
 export const CRC_BYTES = 4;
-/** In front of the contents of Q and C. */
+/** Bytes before the contents of Q and C. */
 export const SEGMENT_BYTES = 4;
-/** In front of an entry's payload. */
+/** Bytes before an entry's payload. */
 export const ENTRY_HEAD_BYTES = 32;
-/** Longest payload of a frame; of H and E MAX_JSON_BYTES. */
+/** Longest payload of a frame. For H and E it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
 export const MAX_JSON_BYTES = 65_536;

@@ -15,11 +15,11 @@ import type { Filter, FilterSpec } from '../store.js';
 import { ExportFileError } from './export-file-error.js';
 import { isObject, oneOf, text, whole } from './members.js';
 
-/** What the first frame says of a filter. */
+/** What the first frame says about a filter. */
 export interface ExportHeader extends FilterSpec {
-  /** Tells this export from all others. */
+  /** Unique to this export. */
   readonly id: string;
-  /** Of the filter that was exported. */
+  /** Generation of the filter that was exported. */
   readonly generation: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -43,17 +43,20 @@ export function encodeHeader(header: ExportHeader): Buffer {
   return Buffer.from(JSON.stringify({ ...header, seed: Buffer.from(header.seed).toString('hex') }));
 }
 
-/** Most segments of less than MIN_BYTES_OF_MANY: finding cluster slots for them takes the square of their number. */
+/**
+ * Limit on the number of segments smaller than MIN_BYTES_OF_MANY: finding cluster slots for them takes time quadratic
+ * in it.
+ */
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
-/** k, so that an item's changes can be counted in a byte. */
+/** Limit on k, so that an item's changes can be counted in a byte. */
 const MAX_HASHES = 32;
-/** So many pages are dealt exactly by 32 bits of hash. */
+/** 32 bits of hash choose exactly among this many pages. */
 const MAX_PAGES_PER_SEGMENT = 2 ** 21;
 const MAX_NAME_LENGTH = 64;
 
-/** Reads a header that comes from anywhere: every member is checked, and nothing is reserved on its word. */
+/** Reads a header from any source. Every member is checked, and nothing is reserved on its word. */
 export function decodeHeader(json: unknown): ExportHeader {
   if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
   const type = oneOf(json, 'type', ['counting', 'standard'] as const);

@@ -13,21 +13,21 @@ export function whole(json: JsonObject, name: string, min: number, max: number):
   throw refused(name, min === max ? `be ${min}` : `be a whole number from ${min} to ${max}`, value);
 }
 
-/** A member that is a string of this form. */
+/** A member that is a string and matches `pattern`. */
 export function text(json: JsonObject, name: string, pattern: RegExp): string {
   const value = json[name];
   if (typeof value === 'string' && pattern.test(value)) return value;
   throw refused(name, `match ${pattern.source}`, typeof value === 'string' ? 'another string' : value);
 }
 
-/** A member that is one of these values. */
+/** A member that has one of the allowed values. */
 export function oneOf<T>(json: JsonObject, name: string, allowed: readonly T[]): T {
   const found = allowed.find((value) => value === json[name]);
   if (found !== undefined) return found;
   throw refused(name, `be one of ${allowed.join(', ')}`, json[name]);
 }
 
-/** Strings are not repeated: one of them is secret. */
+/** The message does not repeat strings, because one of them is secret. */
 function refused(name: string, requirement: string, value: unknown): ExportFileError {
   const shown = typeof value === 'number' || value === 'another string' ? `not ${value}` : 'but is not';
   return new ExportFileError(

@@ -2,7 +2,7 @@ import { segmentBytes } from '#bloom';
 import { ExportFileError } from './export-file-error.js';
 import type { ExportHeader } from './header.js';
 
-/** Holds the frames of an export to their order: segment by segment, of each the queue, then all cells. */
+/** Checks the order of an export's frames: segment by segment, first the queue of a segment and then all its cells. */
 export class SegmentOrder {
   private current = 0;
   private filled = 0;
@@ -12,7 +12,7 @@ export class SegmentOrder {
     this.bytes = segmentBytes(header.geometry);
   }
 
-  /** A frame of queue entries; answers its segment. */
+  /** Accepts a frame of queue entries, and answers its segment. */
   queue(segment: number): number {
     if (this.header.kind !== 'visited-set') throw new ExportFileError('only a visited set has a queue');
     this.expect(segment);
@@ -20,7 +20,7 @@ export class SegmentOrder {
     return segment;
   }
 
-  /** A frame of so many bytes of cells; answers their segment. */
+  /** Accepts a frame with `length` bytes of cells, and answers its segment. */
   cells(segment: number, length: number): number {
     this.expect(segment);
     this.filled += length;

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 
 /**
- * Compiles the sources under `folders` of the working directory into `target`, so that a spec can run them in a
- * process of their own without a build.
+ * Compiles the sources under `folders` of the working directory into `target`, so that a spec can run them in a process
+ * of its own without a build.
  */
 export function compileInto(target: string, folders: readonly string[]): void {
   const compiled = { '#bloom': './libs/bloom/src/index.js', '#store': './libs/store/src/index.js' };

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { DATA_FILE } from '../database.js';
 
-/** The library has it, its types do not. */
+/** The library has these methods, but its types lack them. */
 interface Environment {
   backup(path: string, compact: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Copies the directory of an open store as a crash would leave it: nothing in it was checkpointed at the end. */
+/** Copies the directory of an open store as a crash would leave it, without the checkpoint of a close. */
 export async function copyLive(dataDir: string, target: string): Promise<void> {
   const environment = open({ path: join(dataDir, DATA_FILE), noSubdir: true }) as unknown as Environment;
   await environment.backup(join(target, DATA_FILE), false);

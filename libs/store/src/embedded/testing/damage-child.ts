@@ -11,7 +11,7 @@ import { compare, facts, fill, type Model } from './full-store.js';
  *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON) alters that byte in a copy, starts on it, starts again and
  *                                   asks everything; prints a line of both verdicts
  */
-/** Offset of a byte, and the bits of it that are turned. */
+/** The offset of a byte, and the bits to flip in it. */
 export type Flip = readonly [number, number];
 
 export interface Verdict {
@@ -24,7 +24,7 @@ export interface Verdict {
 
 const [verb, directory = '', ...rest] = process.argv.slice(2);
 const say = (line: unknown): void => void writeSync(1, `${JSON.stringify(line)}\n`);
-/** One portion of the journal is checkpointed while the store is filled, and one is not. */
+/** One part of the journal is checkpointed while the store is filled, and one part is not. */
 const CHECKPOINT_BYTES = 40_000;
 
 function copyOf(flip?: Flip): string {
@@ -49,7 +49,7 @@ async function tryFlip(model: Model, flip: Flip): Promise<Verdict[]> {
   for (const asked of [false, true]) {
     try {
       const store = await EmbeddedStore.open({ dataDir });
-      // The questions change the store: they are put at the second start.
+      // The questions change the store, so they are asked at the second start.
       verdicts.push(asked ? compare(model, await facts(store, model)) : {});
       await store.close();
     } catch (error) {

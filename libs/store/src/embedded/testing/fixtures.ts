@@ -6,7 +6,9 @@ import { planGeometry, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 
-/** What the specs of this folder share: a temporary directory, the stores opened in it, and their end. */
+/**
+ * What the specs of this folder share: a temporary directory and the stores opened in it, which it closes and removes.
+ */
 export class Workbench {
   private directory: string | undefined;
   private readonly stores: EmbeddedStore[] = [];
@@ -49,7 +51,7 @@ export async function createFilter(store: EmbeddedStore, changes: Partial<Filter
   return filter;
 }
 
-/** A new operation of the service's own, sent once. */
+/** A new operation with an id that the service made, sent once. */
 export function operation(changes: Partial<Operation> = {}): Operation {
   return {
     id: randomUUID(),

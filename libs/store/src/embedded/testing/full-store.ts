@@ -6,7 +6,7 @@ import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { filterSpec, keys, operation, positions } from './fixtures.js';
 
-/** What a full store was told and answered, as JSON. */
+/** What a full store was asked and answered, as JSON. */
 export interface Model {
   readonly facts: readonly Fact[];
 }
@@ -29,7 +29,7 @@ const LEASE_MS = 80_000_000;
 const CREDENTIALS = Array.from({ length: 40 }, (_, i) => ({ id: `key-${i + 10}`, value: `{"secret":${i}}` }));
 
 const LEASE = 'repeat of lease';
-/** Of the visited set's items; of these the first are acknowledged. */
+/** The number of the visited set's items that are leased. The first ones of these are acknowledged. */
 const LEASED = 300;
 const ACKED = 100;
 
@@ -60,8 +60,8 @@ function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8A
 }
 
 /**
- * Asks everything there is to ask of a store that was filled; the last questions change it. `known`: what it answered
- * when it was whole, for ids that it answers no more.
+ * Asks everything there is to ask of a store that was filled; the last questions change it. `known` is what the store
+ * answered when it was whole, for ids that it no longer answers.
  */
 export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
   const found: Fact[] = [];
@@ -134,7 +134,7 @@ function refusal(error: unknown): { refused: string } {
   throw error;
 }
 
-/** The facts that are neither as they were nor refused for lost data, and how many were refused. */
+/** The facts that are neither unchanged nor refused for lost data, and how many were refused. */
 export function compare(model: Model, now: readonly Fact[]): { wrong: string[]; refused: number } {
   const known = new Map(model.facts.map(({ of, expected }) => [of, expected]));
   let refused = 0;
