@@ -1,6 +1,6 @@
 /**
  * The answers of calls that were begun side by side, in their order. If some fail, it throws the error of the first of
- * these, but only once no call is under way any more: then what they held can be given back, and the call repeated.
+ * these, but only once no call is under way any more. Then the caller can free what the calls held, and repeat them.
  * `Promise.all` would throw while the others go on.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {

@@ -1,7 +1,7 @@
 import { StoreError } from './errors.js';
 import type { Quota, Usage } from './store.js';
 
-/** QUOTA_EXCEEDED if `added` on top of what is `used` passes the quota. */
+/** Throws QUOTA_EXCEEDED if `added` on top of `used` exceeds the quota. */
 export function assertWithin(quota: Quota, used: Usage, added: Usage): void {
   const { prefix, maxFilters = Infinity, maxBytes = Infinity } = quota;
   if (added.filters > 0 && used.filters + added.filters > maxFilters) {

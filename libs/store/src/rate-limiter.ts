@@ -1,7 +1,7 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { RateLimiter } from './store.js';
 
-/** The port's limiter on one of the library's. */
+/** Adapts a limiter of the library to the port. */
 export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
   return {
     async take(caller) {

@@ -2,14 +2,14 @@ import { StoreError } from './errors.js';
 import type { Filter, FilterSpec, Operation } from './store.js';
 
 /*
- * What both stores refuse, each thing in the same words: callers do not know which store there is.
+ * The errors that both stores raise in the same words, because callers do not know which store they use.
  */
 
 export function notFound(name: string): StoreError {
   return new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
 }
 
-/** `how`: why that is in the way. */
+/** `how` says why the existing filter is in the way. */
 function exists(
   existing: Pick<FilterSpec, 'name' | 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate'>,
   how: string,
@@ -22,17 +22,17 @@ function exists(
   );
 }
 
-/** Of a creation: the name is another filter's. */
+/** For a creation: the name belongs to another filter. */
 export function otherExists(existing: Parameters<typeof exists>[0]): StoreError {
   return exists(existing, 'with other parameters');
 }
 
-/** Of an import: the name is taken. */
+/** For an import: the name is taken. */
 export function taken(existing: Parameters<typeof exists>[0]): StoreError {
   return exists(existing, 'and is not overwritten');
 }
 
-/** `items` are in the filter, `more` would be new. */
+/** `items` are in the filter, and `more` would be new. */
 export function full({ name, capacity }: Pick<Filter, 'name' | 'capacity'>, items: number, more: number) {
   return new StoreError(
     'FILTER_FULL',
@@ -40,7 +40,7 @@ export function full({ name, capacity }: Pick<Filter, 'name' | 'capacity'>, item
   );
 }
 
-/** `doing`: what keeps the filter busy, as in "is creating". */
+/** `doing` says what keeps the filter busy, as in "is creating". */
 export function busy(name: string, doing: string): StoreError {
   return new StoreError('FILTER_BUSY', `filter ${name} ${doing}; try again`);
 }
@@ -66,12 +66,12 @@ export function keyExpired({ id }: Operation): StoreError {
   );
 }
 
-/** Throws TypeError: callers know the filter's type. */
+/** Throws TypeError for a standard filter, because callers know the filter's type. */
 export function assertCounting({ name, type }: Filter): void {
   if (type !== 'counting') throw new TypeError(`filter ${name} is a standard one: it has no counters`);
 }
 
-/** Throws TypeError unless the filter has a queue, and there is a payload for each of so many items. */
+/** Throws TypeError unless the filter has a queue and there is a payload for each of the `items` items. */
 export function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);

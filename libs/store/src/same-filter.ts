@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FilterSpec } from './store.js';
 
-/** What a caller chooses of a filter. Geometry and seed follow, or are random. */
+/** The parameters that a caller chooses. Geometry follows from them, and the seed is random. */
 type Chosen = Pick<FilterSpec, 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'urlProfile'>;
 
-/** Whether a filter is what a creation under its name asks for. */
+/** Whether an existing filter is what a creation under its name asks for. */
 export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
   return (
     filter.kind === spec.kind &&
@@ -16,7 +16,7 @@ export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
   );
 }
 
-/** As it reads after a restart. */
+/** The value as it reads after a restart. */
 function asJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

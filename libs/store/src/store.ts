@@ -1,12 +1,12 @@
 import type { Geometry, Positions, Segmentation } from '#bloom';
 
-/** A filter, or the filter of a visited set: one name space for both. */
+/** A plain filter, or the filter of a visited set. They share one name space. */
 export type FilterKind = 'filter' | 'visited-set';
 export type FilterType = 'counting' | 'standard';
 /** `set`: a second add changes nothing. `multiset`: every add counts, every removal takes one back. */
 export type Semantics = 'set' | 'multiset';
 
-/** What a filter is made from; all of it is kept with the filter for its life. */
+/** The parameters of a filter. All are kept with the filter for its life. */
 export interface FilterSpec {
   readonly name: string;
   readonly kind: FilterKind;
@@ -29,7 +29,7 @@ export interface Filter extends FilterSpec {
   readonly createdAt: number;
 }
 
-/** Counts kept beside the cells, never found by scanning. */
+/** Counts that are kept beside the cells, never found by scanning. */
 export interface FilterStats {
   /** Adds answered new, less removals that left the item absent. */
   readonly items: number;
@@ -44,40 +44,43 @@ export interface FilterStats {
   /** Visited sets only. */
   readonly queue?: { readonly waiting: number; readonly leased: number };
   /**
-   * How far back records of operations surely reach, in whole seconds: 86,400 and 60, also for a new filter, unless the
-   * bound on their memory has had some forgotten sooner.
+   * How far back records of operations surely reach, in whole seconds. That is 86,400 and 60, even for a new filter,
+   * unless the limit on their memory made the store forget some sooner.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
 
 /**
- * Identity of a mutation. Its records (fingerprint and answers) are kept with the filter it changes, per verb.
- * `caller`: an Idempotency-Key of the caller's own, kept 24 h. `made`: an id the service made, kept 60 s.
+ * The identity of a mutation. Records (fingerprint and answers) are kept with the filter that it changes, per verb.
+ * `caller`: an Idempotency-Key of the caller's own, kept 24 h. `made`: an id that the service made, kept 60 s.
  */
 export interface Operation {
   readonly id: string;
   readonly origin: 'caller' | 'made';
-  /** Digest of the request's route and body; a repeat with another one is IDEMPOTENCY_KEY_REUSED. */
+  /** Digest of the request's route and body. A repeat with another one is IDEMPOTENCY_KEY_REUSED. */
   readonly fingerprint: string;
-  /** The id came with the request, so it may have been executed before. Always true for a caller's. */
+  /** Whether the id came with the request, so that it may have been executed before. Always true for a caller's id. */
   readonly repeat: boolean;
-  /** When a made id was made, in ms since the epoch: once older than its record it is IDEMPOTENCY_KEY_EXPIRED. */
+  /**
+   * When a made id was made, in ms since the epoch. An id older than the records that are kept is
+   * IDEMPOTENCY_KEY_EXPIRED.
+   */
   readonly madeAt?: number;
-  /** Milliseconds since the epoch after which the caller no longer waits. */
+  /** Milliseconds since the epoch. After it the caller no longer waits. */
   readonly deadline: number;
 }
 
 export interface ListPage {
   readonly filters: Filter[];
-  /** Name after which the next page begins; absent on the last. */
+  /** The name after which the next page begins; absent on the last page. */
   readonly next?: string;
 }
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Why not, naming no host and no secret. */
+  /** Why the store is not ready. It names no host and no secret. */
   readonly reason?: string;
-  /** For everyone, too: they name no filter either. */
+  /** Shown to everyone, so they name no host, secret or filter. */
   readonly warnings: readonly string[];
 }
 
@@ -91,24 +94,23 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 /**
  * Cells. Every method takes the positions of a batch and answers one byte per item, in the batch's order.
  *
- * - Atomic per item, and per item in order within a segment; no order between items of different segments, and
- *   none between parallel calls.
- * - A mutation is recorded under its operation in the same atomic step as the change. A repeat answers the
- *   same and changes nothing. When a call fails half way (STORE_UNAVAILABLE), repeating it with the same
- *   operation gives every item its first answer.
- * - Every call, reads included, checks the filter's generation and that its cells are all there:
- *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, never a wrong "absent".
+ * - Each item is changed atomically, and the items of a segment in order. There is no order between items of different
+ *   segments, and none between parallel calls.
+ * - A mutation is recorded under its operation in the same atomic step as the change. A repeat answers the same and
+ *   changes nothing. When a call fails half way (STORE_UNAVAILABLE), repeating it with the same operation gives every
+ *   item its first answer.
+ * - Every call, reads included, checks the filter's generation and that all its cells are there. It throws
+ *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
  * - No answer leaves before every change it may have observed is as durable as the store promises.
- * - What no caller may ask is TypeError: counters of a standard filter, payloads where there is no queue.
+ * - A call that no caller may make throws TypeError: counters of a standard filter, payloads where there is no queue.
  */
 export interface Counters {
   /**
-   * `set`: stores the items that are not present (some cell zero). `multiset`: counts every item. A counter
-   * at 15 stays. Answers Added.New for items that were not present. FILTER_FULL, before any change, if the
-   * filter would come to hold more than twice its capacity.
+   * `set`: stores the items that are not present (some cell zero). `multiset`: counts every item. A counter at 15
+   * stays. Answers Added.New for items that were not present. Throws FILTER_FULL, before any change, if the filter
+   * would hold more than twice its capacity.
    *
-   * `payloads`, for visited sets: one string per item; an item that was new is queued with it, in the same
-   * atomic step.
+   * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    */
   add(
     filter: Filter,
@@ -121,15 +123,15 @@ export interface Counters {
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 
   /**
-   * Takes one from each of the item's counters, if all are above zero; else changes nothing: Removed.Absent.
-   * Counters at 15 stay; if all are at 15 nothing changes: Removed.Saturated. In a visited set an item that was
-   * removed leaves the queue in the same step, leased or not. Counting filters only.
+   * Takes one from each of the item's counters, if all are above zero. Otherwise it changes nothing and answers
+   * Removed.Absent. Counters at 15 stay; if all are at 15, nothing changes and the answer is Removed.Saturated. An item
+   * that is removed from a visited set leaves the queue in the same step, leased or not. Counting filters only.
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Smallest of the item's counters, an upper bound of its multiplicity; 15 means 15 or more. Counting filters only:
-   * TypeError for a standard one, which has bits.
+   * The smallest of the item's counters, an upper bound of its multiplicity. 15 means 15 or more. Counting filters
+   * only: throws TypeError for a standard one, which has bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }
@@ -171,54 +173,54 @@ export interface Queue {
   release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 }
 
-/** Holds callers to so many calls in each second. */
+/** Limits the calls of each caller in each second. */
 export interface RateLimiter {
   /**
-   * Counts a call: 0, or, if it is one too many, the milliseconds until the caller may come again. 0 also while the counts
-   * cannot be had: they are where the filters are, and the call itself will say so.
+   * Counts a call. Answers 0, or, if it is one too many, the milliseconds until the caller may come again. Also answers
+   * 0 while the counts cannot be read: they are where the filters are, so the call itself will report that.
    */
   take(caller: string): Promise<number>;
 }
 
-/** A credential as it is kept; what it says is the caller's own, and never a secret itself. */
+/** A credential as it is stored. The value's meaning is the caller's own; it never contains a secret itself. */
 export interface Credential {
   readonly id: string;
   readonly value: string;
 }
 
 /**
- * Who may use the service: some hundreds of credentials, which callers keep in memory. Kept like filters, and seen by
- * every store on the same data.
+ * The credentials for using the service: some hundreds, which callers keep in memory. They are stored as durably as
+ * filters, and every store on the same data sees them.
  */
 export interface Credentials {
-  /** Keeps a credential, in the place of one with the same id. */
+  /** Stores a credential. It replaces one with the same id. */
   put(credential: Credential): Promise<void>;
 
   /** All credentials, sorted by id. */
   list(): Promise<Credential[]>;
 
-  /** False: there was none. */
+  /** Answers false if there was none. */
   delete(id: string): Promise<boolean>;
 }
 
-/** What there is of filters and visited sets. */
+/** Number and size of filters and visited sets. */
 export interface Usage {
   readonly filters: number;
-  /** Of their cells. */
+  /** Bytes of their cells. */
   readonly bytes: number;
 }
 
 /**
- * How many filters and visited sets, and how many bytes, there may be under names that begin with `prefix`, whoever made
- * them. A filter counts from the moment its creation or import begins until it is gone; clearing it makes no difference.
- * Filters made without a quota count, too, but are not refused.
+ * Limits on how many filters and visited sets, and how many bytes, there may be under names that begin with `prefix`,
+ * whoever made them. A filter counts from the moment its creation or import begins until it is gone. Clearing it makes
+ * no difference. Filters made without a quota count, too, but are not refused.
  */
 export interface Quota {
   /** Ends with ".", "_" or "-". */
   readonly prefix: string;
-  /** Absent: any number. */
+  /** If absent, any number. */
   readonly maxFilters?: number | undefined;
-  /** Absent: any number. */
+  /** If absent, any number. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -239,12 +241,12 @@ export const MAX_PLACE = 2 ** 52;
 /** Leases that an entry may come with: stores and files count on from there in 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31;
 
-/** The counts of a filter that cannot be found anew from its cells. */
+/** The counts of a filter that cannot be computed from its cells. */
 export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 'removed' | 'refused'>;
 
 /**
- * A piece of a filter's contents, small enough to be held in memory. They come segment by segment, of each the queue
- * and then the cells, first to last and without a gap; the counts are the very last.
+ * A piece of a filter's contents, small enough to be held in memory. The pieces come segment by segment: first the
+ * queue of a segment, then its cells from first to last without a gap. The counts come last of all.
  */
 export type Part =
   | { readonly type: 'queue'; readonly segment: number; readonly entries: readonly QueuedItem[] }
@@ -258,49 +260,51 @@ export type Part =
     }
   | { readonly type: 'counts'; readonly counts: CallCounts };
 
-/** Whole filters out of a store and into another. */
+/** Moves whole filters out of a store and into another. */
 export interface Transfer {
   /**
-   * Everything of a filter but its operation records, while it is used. The cells of a segment are those of one moment;
-   * segments are read one after the other. An item lives in one segment, so what was answered before the export began is
-   * in it, less what was removed since, and of what happens meanwhile each item's change is in it whole or not at all.
-   * An item of the queue is never missing but for having been acknowledged (but see exportParts), and may be there
-   * twice. Throws as `Counters` does; StaleFilterError also when the filter is cleared or dropped half way.
+   * Everything of a filter except its operation records, while the filter is in use. The cells of a segment are those
+   * of one moment, and segments are read one after the other. An item lives in one segment. So the export has
+   * everything that was answered before it began, less what was removed since. Each change of an item that happens
+   * meanwhile is in it whole or not at all. An item of the queue is missing only if it was acknowledged (but see
+   * exportParts), and may appear twice. Throws as `Counters` does; StaleFilterError also if the filter is cleared or
+   * dropped half way.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
-   * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must
-   * be complete and fit the spec: a caller that reads them from elsewhere checks that, and throws out of the iteration if
-   * not. The filter becomes visible when they have ended. If anything throws before that, there is no filter, and the
-   * memory that it had reserved is freed; after a crash the next one to come does that.
+   * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must be
+   * complete and fit the spec. A caller that reads them from elsewhere checks that, and throws out of the iteration if
+   * they are not. The filter becomes visible when the parts have ended. If anything throws before that, there is no
+   * filter and its reserved memory is freed. After a crash the next start or call frees it.
    *
-   * FILTER_EXISTS if the name is taken, FILTER_BUSY if another makes or drops one, QUOTA_EXCEEDED as `create`, before the
-   * parts are read. A repeated operation answers the same filter, without reading the parts.
+   * Before the parts are read it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call makes or drops
+   * a filter of that name, and QUOTA_EXCEEDED as `create` does. A repeated operation answers the same filter without
+   * reading the parts.
    */
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter>;
 }
 
 /**
- * Where filters live: the one port of the service, with two adapters. The names, descriptions and life cycle
- * are here, cells and queue are its two facets over the same atomic steps, transfer carries both
- * from store to store; credentials are a facet of their own.
+ * Where filters live: the one port of the service, with two adapters. This interface has the names, descriptions and
+ * life cycle. Cells and queue are two facets over the same atomic steps. Transfer moves both from store to store.
+ * Credentials are a facet of their own.
  */
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
   readonly transfer: Transfer;
   readonly credentials: Credentials;
-  /** How this store wants filters cut. */
+  /** How this store wants filters split into segments. */
   readonly segmentation: Segmentation;
 
   /**
-   * Makes a filter, all cells zero, all memory reserved (STORE_FULL if there is not enough). `created` is false if
-   * one with the same name, kind, type, semantics, capacity, error rate and URL profile exists; FILTER_EXISTS if
-   * another one does; FILTER_BUSY while it is being made or dropped.
+   * Makes a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,
+   * type, semantics, capacity, error rate and URL profile exists. Throws STORE_FULL if there is not enough memory,
+   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while one of that name is being made or dropped.
    *
-   * QUOTA_EXCEEDED if it would pass `quota`: looked at in the step that claims the name, so that however many are made at
-   * once, they do not pass it together. What is there already needs no room, nor does a repeated operation.
+   * Throws QUOTA_EXCEEDED if it would exceed `quota`. The step that claims the name checks this, so filters that are
+   * made at once do not exceed it together. A filter that exists already needs no room, nor does a repeated operation.
    */
   create(
     spec: FilterSpec,
@@ -309,36 +313,36 @@ export interface Store {
   ): Promise<{ filter: Filter; created: boolean }>;
 
   /**
-   * The current generation of a filter, from a cache where possible: it may be outdated, which its use will show.
-   * `fresh` asks the catalogue. FILTER_NOT_FOUND if there is none of this kind under the name.
+   * The current generation of a filter, from a cache where possible. It may be outdated; its use will show that.
+   * `fresh` asks the catalogue. Throws FILTER_NOT_FOUND if there is no filter of this kind under the name.
    */
   open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter>;
 
   describe(filter: Filter): Promise<FilterStats>;
 
   /**
-   * Filters of a kind sorted by name (code units), at most `limit`, those after `after`. With a `prefix`, a page is one
-   * of the filters whose names begin with it, and `next` tells of no others.
+   * Filters of a kind sorted by name (code units): at most `limit`, those after `after`. With a `prefix`, the page has
+   * only filters whose names begin with it, and `next` refers to no others.
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
-  /** What there is under each of these prefixes, which end with ".", "_" or "-", in the order given. */
+  /** The usage under each of these prefixes, which end with ".", "_" or "-", in the order given. */
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**
-   * Removes a filter; answers when its memory is free and no old position can touch anything. FILTER_BUSY while it is
-   * being made or cleared; what one that died on the way has left is removed, too.
+   * Removes a filter. Answers when its memory is free and no old position can touch anything. Throws FILTER_BUSY while
+   * the filter is being made or cleared. It also removes what a call that died half way has left.
    */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 
-  /** Empties a filter (and its queue): a new generation with the same parameters and a new seed. */
+  /** Empties a filter and its queue: makes a new generation with the same parameters and a new seed. */
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter>;
 
-  /** A limit of so many calls a second, counted for all stores on the same data together. */
+  /** A limit on the calls per second, counted for all stores on the same data together. */
   rateLimiter(perSecond: number): RateLimiter;
 
   readiness(): Promise<Readiness>;
 
-  /** Finishes what is under way and lets go of everything. Idempotent. */
+  /** Finishes what is under way and releases everything. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** Longest that a timer can wait. */
+/** The longest time that a timer can wait. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What `work` comes to, or what `late` makes, thrown after `ms`. The work itself goes on. */
+/** Resolves with the result of `work`, or throws what `late` makes after `ms`. The work itself goes on. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   if (ms > MAX_TIMER_MS) return work;
   let timer: NodeJS.Timeout | undefined;

@@ -10,10 +10,10 @@ export class Allocation {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Makes the keys of a segment. The cells come first and in one piece: a string that grows in steps keeps up to
-   * 1 MiB of room behind it for ever (measured: 15 % of a 7 MiB segment), one that is made whole keeps none. That
-   * holds the server for about 0.6 ms a MiB. The keys after them fail if the cells took it beyond its memory limit.
-   * Each key is made by itself: a script is refused keys that do not exist yet while their slot moves.
+   * Makes the keys of a segment. The cells come first and in one piece: a string that grows in steps keeps up to 1 MiB
+   * of spare room for ever (measured: 15 % of a 7 MiB segment), and one that is made whole keeps none. This holds the
+   * server for about 0.6 ms per MiB. The keys after them fail if the cells took it beyond its memory limit. Each key is
+   * made by itself: a script is refused keys that do not exist yet while their slot moves.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const last = segmentBytes(entry.geometry) - 1;

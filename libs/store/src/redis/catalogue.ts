@@ -18,23 +18,23 @@ import {
   touchCatalogueScript,
 } from './scripts/catalogue.js';
 
-/** Beyond every character of a name. */
+/** Sorts after every character of a name. */
 const AFTER_NAMES = '\x7f';
 
-/** A catalogue entry as it was read: what a later change compares with. */
+/** A catalogue entry as it was read. A later change is made only if the entry is still the same. */
 export interface EntryRead {
   readonly raw: string;
   readonly entry: CatalogueEntry | undefined;
 }
 
-/** Outcome of a life-cycle operation, kept under the filter's name. */
+/** Outcome of a life-cycle operation, recorded under the filter's name. */
 export interface LifeCycleRecord {
   readonly fingerprint: string;
   readonly entry?: CatalogueEntry;
   readonly created?: boolean;
 }
 
-/** What a script answers, changing nothing, when the usage has to be counted first. */
+/** The answer of a script that changed nothing because the usage has to be counted first. */
 const UNCOUNTED = 'UNCOUNTED';
 
 interface SetOptions {
@@ -44,7 +44,10 @@ interface SetOptions {
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
 
-/** Which names an entry's is among: none while it is cleared, which leaves no more behind than the filter that was there. */
+/**
+ * The list that an entry's name is in, by its state. While it is cleared it is in neither: a clear that dies leaves no
+ * more behind than the filter that was there.
+ */
 const LISTS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
   creating: 'unfinished',
@@ -52,7 +55,7 @@ const LISTS: Readonly<Record<EntryState, string>> = {
   clearing: '',
 };
 
-/** Names that are looked at in one step. */
+/** Names that are read in one step. */
 const NAMES_AT_ONCE = 100;
 
 /** The names and descriptions of filters, and the records of operations on whole filters. */
@@ -62,7 +65,7 @@ export class Catalogue {
   constructor(
     private readonly connection: Connection,
     private readonly timeoutMs: number,
-    /** Bound on the records of operations on whole filters, per origin. */
+    /** Limit on the records of operations on whole filters, per origin, in bytes. */
     private readonly maxRecordBytes: number,
   ) {}
 
@@ -73,7 +76,7 @@ export class Catalogue {
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
   }
 
-  /** The ready entry of a filter of this kind, waiting a while for one that is being made or cleared. */
+  /** The ready entry of a filter of this kind. Waits a while if the filter is being made or cleared. */
   async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
     for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
       const { entry } = await this.read(name, deadline);
@@ -87,8 +90,9 @@ export class Catalogue {
   }
 
   /**
-   * Sets an entry (undefined deletes it) if it still is what was read. Answers the text that is kept now, empty for a deleted
-   * entry, or undefined if the entry had changed. QUOTA_EXCEEDED if it would pass the quota.
+   * Sets an entry (undefined deletes it) if it still is what was read. Answers the text that is stored now, which is
+   * empty for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the
+   * quota.
    */
   async set(
     read: EntryRead,
@@ -125,7 +129,7 @@ export class Catalogue {
       const [filters, bytes] = reply;
       assertWithin(quota, { filters, bytes }, difference(read.entry, next));
     }
-    // The answer to an earlier try may have been lost: the entry is ours already then.
+    // The answer to an earlier try may have been lost. Then the entry is ours already.
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
 
@@ -141,14 +145,15 @@ export class Catalogue {
     const raw = newer?.[1] ?? older?.[1];
     if (!raw) {
       const { repeat, madeAt } = operation;
-      // Nothing is known of what was before the windows that are kept.
+      // No record is kept from before the current windows.
       const keptSince = Math.max(Date.now() - RETENTION_MS.made, parseInt(older?.[0] ?? '', 10) || 0);
       if (repeat && madeAt !== undefined && madeAt < keptSince) throw keyExpired(operation);
       return undefined;
     }
     const record = JSON.parse(raw) as LifeCycleRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
-    // The try that wrote it may have failed for want of replicas: this one must not succeed before they have it.
+    // The try that wrote the record may have failed for lack of replicas. This one must not succeed before they have
+    // it.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
@@ -168,7 +173,7 @@ export class Catalogue {
     });
   }
 
-  /** Runs a step that needs the usage; if that has been lost, runs it again after it has been counted. */
+  /** Runs a step that needs the usage. If the usage has been lost, counts it and runs the step again. */
   private async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
     for (let attempt = 1; attempt <= 2; attempt++) {
       await this.makeKeys(deadline);
@@ -180,15 +185,15 @@ export class Catalogue {
   }
 
   /**
-   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused that
-   * is given keys of which some do not exist.
+   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused if
+   * some of its keys do not exist.
    */
   private async makeKeys(deadline: number): Promise<void> {
     if (this.keysMade) return;
     const { filters, names, operations, unfinished, usage } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
-    // First: see assertWhole.
+    // This key is made first: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
@@ -201,21 +206,22 @@ export class Catalogue {
   }
 
   /**
-   * STORE_DATA_LOST if the descriptions are gone, by eviction say, while another key of the catalogue is there: they are
-   * the first that is made. Else every filter would seem never to have been, and could be made anew, empty.
+   * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
+   * exists. The descriptions are made first, so they must have existed. Without this check every filter would seem
+   * never to have existed, and could be made anew, empty.
    */
   private async assertWhole(deadline: number): Promise<void> {
     const { client } = this.connection;
     const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
     if ((await made()) === 1) return;
-    // Should Redis have been emptied.
+    // Redis may have been emptied, so the keys must be made again.
     this.keysMade = false;
     const { caller } = CATALOGUE.operations;
     const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
     const found = await joinAll(
       others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
     );
-    // Or it has been made since.
+    // The key may also have been made since the first look.
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
   }
@@ -234,7 +240,7 @@ export class Catalogue {
     return next === undefined ? { filters } : { filters, next };
   }
 
-  /** What is being made or dropped under names that begin with `prefix`, or was when an instance died; a page at a time. */
+  /** Entries under `prefix` that are being made or dropped, or were when an instance died; read a page at a time. */
   async *unfinished(prefix: string, deadline: number): AsyncGenerator<EntryRead, void, undefined> {
     for (let after = '', full = true; full;) {
       const names = await this.names(CATALOGUE.unfinished, NAMES_AT_ONCE, after, prefix, deadline);
@@ -246,7 +252,7 @@ export class Catalogue {
     }
   }
 
-  /** Names in a sorted set of them that begin with `prefix`, in order. */
+  /** Names in a sorted set that begin with `prefix`, in order. */
   private names(
     key: string,
     limit: number,
@@ -255,7 +261,7 @@ export class Catalogue {
     deadline: number,
   ): Promise<string[]> {
     const { client } = this.connection;
-    // The empty name keeps the set from ever being empty; it is no filter.
+    // The empty name is no filter: it keeps the set from ever being empty.
     const from = after < prefix ? `[${prefix}` : `(${after}`;
     const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
     return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
@@ -267,13 +273,13 @@ export class Catalogue {
     return this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...names), deadline);
   }
 
-  /** Server time, ms. */
+  /** The server's time, in ms. */
   async now(deadline: number): Promise<number> {
     const [seconds, micros] = await this.connection.repeat(() => this.connection.client.time(), deadline);
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** Why a segment of an open filter is not as it should be. */
+  /** The error for a segment of an open filter that is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
@@ -285,7 +291,7 @@ export class Catalogue {
   }
 }
 
-/** Another has the entry in hand. */
+/** The error while another operation works on the entry. */
 export function underWay({ name, state }: CatalogueEntry): StoreError {
   return busy(name, `is ${state}`);
 }
@@ -294,7 +300,7 @@ function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
   return Array.isArray(reply) && reply.length === 2;
 }
 
-/** What an entry takes more than the one in whose place it comes. */
+/** What an entry takes beyond the one that it replaces. */
 function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
   const bytes = (entry: CatalogueEntry | undefined) => (entry ? filterBytes(entry.geometry) : 0);
   return {

@@ -4,16 +4,16 @@ import type { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
 import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
 
-/** After so long without a change an operation on a filter is taken to have died with its instance. */
+/** If an operation on a filter shows no change for this long, its instance is taken to have died. */
 export const STALE_MS = 30_000;
-/** How often work that takes longer than that shows that it lives. */
+/** How often an operation shows that it is alive. */
 const RENEW_MS = 5_000;
-/** How much longer one waits for the error of an operation that is given up. */
+/** Extra time that a failed operation gets to clean up before its error is thrown. */
 const GIVE_UP_MS = 2_000;
 
 /**
  * A filter's name, held while a new generation is made under it: claim, fill, publish. Others wait meanwhile, or take
- * over once it is stale; the generation is then deleted by them, and its publication fails.
+ * over once the claim is stale. They then delete the generation, and its publication fails.
  */
 export class Claim {
   private renewedAt = performance.now();
@@ -25,8 +25,8 @@ export class Claim {
   ) {}
 
   /**
-   * Undefined if the entry is another than was read by now. Frees what the new entry retires. QUOTA_EXCEEDED if there is no
-   * room for it.
+   * Undefined if the entry has changed since it was read. Frees what the new entry retires. Throws QUOTA_EXCEEDED if
+   * there is no room for it.
    */
   static async take(
     catalogue: Catalogue,
@@ -52,7 +52,7 @@ export class Claim {
     await this.allocation.allocate(this.entry, this.entry.tags[segment] as string, deadline);
   }
 
-  /** Shows, once it is due, that the work goes on. FILTER_BUSY if another has taken over. */
+  /** Shows, once it is due, that the work goes on. Throws FILTER_BUSY if another has taken over. */
   async renew(deadline: number): Promise<void> {
     if (performance.now() - this.renewedAt < RENEW_MS) return;
     const entry = { ...this.entry, since: await this.catalogue.now(deadline) };
@@ -63,8 +63,8 @@ export class Claim {
   }
 
   /**
-   * Makes the generation the current one, and records the operation as one of `verb` if given. Undefined, and the
-   * generation is gone, if another has taken over.
+   * Makes the generation the current one, and records the operation as one of `verb` if given. If another has taken
+   * over, it deletes the generation and answers undefined.
    */
   async publish(operation: Operation, verb?: string): Promise<RedisFilter | undefined> {
     const { operation: _done, retired: _gone, ...rest } = this.entry;
@@ -78,23 +78,23 @@ export class Claim {
   }
 
   /**
-   * Does a part of the work. If that throws, frees what a creation had taken, as far as Redis can be reached; an emptied
-   * filter stays marked, for the next clear or drop to finish.
+   * Does a part of the work. If that throws, frees what a creation had taken, as far as Redis can be reached. A filter
+   * that was being cleared stays marked, and the next clear or drop finishes it.
    */
   async orGiveUp<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const unchanged = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
-      // What cannot be done now is done by whoever next makes a filter of this name, or needs the room that this one takes.
+      // What cannot be freed now is freed by the next call that makes a filter of this name or needs its room.
       if (!unchanged) await this.giveUp(isUnsettled(error), Date.now() + GIVE_UP_MS).catch(() => undefined);
       throw error;
     }
   }
 
   /**
-   * First marks the entry as stale, so that a publication that seemed to fail cannot be done any more, or is seen. While
-   * commands may still be `unsettled` the entry stays, so that whoever takes it over frees what those make.
+   * First marks the entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. The entry
+   * stays while commands may still be `unsettled`, so that whoever takes it over frees what those make.
    */
   private async giveUp(unsettled: boolean, deadline: number): Promise<void> {
     let entry = { ...this.entry, since: 0 };
@@ -103,7 +103,7 @@ export class Claim {
       const read = await this.catalogue.read(entry.name, deadline);
       if (read.entry?.generation === entry.generation) {
         if (read.entry.state === 'ready') return;
-        // A renewal whose answer was lost.
+        // A renewal went through, but its answer was lost.
         entry = { ...read.entry, since: 0 };
         raw = await this.catalogue.set(read, entry, deadline);
       }
@@ -117,7 +117,7 @@ export class Claim {
   }
 }
 
-/** Whether commands may be under way yet: a lost connection may still bring them. */
+/** Whether commands may still be under way: a lost connection may still deliver them. */
 function isUnsettled(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
 }

@@ -1,37 +1,40 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
 
-/** Sentinels that know the master. */
+/** The Sentinels to ask for the master. */
 export interface SentinelOptions {
   /** host:port of some Sentinels. */
   readonly nodes: readonly string[];
   /** Name of the master they watch. */
   readonly master: string;
-  /** Credentials of the Sentinels themselves, where they ask for any. */
+  /** Credentials of the Sentinels themselves, if they require any. */
   readonly username?: string;
   readonly password?: string;
 }
 
-/** PEM texts for encrypted connections; the system's certificate authorities are trusted unless `ca` is given. */
+/** PEM texts for encrypted connections. Without `ca` the system's certificate authorities are trusted. */
 export interface TlsSettings {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Where Redis is: one of `url`, `clusterNodes` and `sentinel`. */
+/** Where Redis is. One of `url`, `clusterNodes` and `sentinel` is set. */
 export interface ConnectionOptions {
   /** redis:// or rediss:// URL of a single server, with its credentials. */
   readonly url?: string;
   /** host:port of some nodes of a cluster. */
   readonly clusterNodes?: readonly string[];
   readonly sentinel?: SentinelOptions;
-  /** Credentials of the servers of a cluster, or behind Sentinels. */
+  /** Credentials of the servers of a cluster, or of those behind Sentinels. */
   readonly username?: string;
   readonly password?: string;
-  /** Encrypts connections to a cluster, or to Sentinels and what is behind them; for a rediss:// URL what it trusts. */
+  /**
+   * Encrypts connections to a cluster, or to Sentinels and the servers behind them. For a rediss:// URL it says what to
+   * trust.
+   */
   readonly tls?: TlsSettings;
-  /** How long one store call may take, and how long a silent connection is kept, in ms. */
+  /** How long a store call may take, and how long a silent connection is kept, in ms. */
   readonly timeoutMs: number;
   /** Replicas that must have acknowledged a change before it is answered; 0 unless given. */
   readonly waitReplicas?: number;
@@ -40,13 +43,14 @@ export interface ConnectionOptions {
 const RETRY_MOST_MS = 1000;
 const retryDelay = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), RETRY_MOST_MS);
 
-/** How long a connection may take to be closed in order before it is cut, in ms. */
+/** How long an orderly close of a connection may take before it is cut, in ms. */
 const DISCONNECT_MS = 100;
 
 /**
  * A client that neither queues commands while it is disconnected nor sends them again.
  *
- * @param silenceMs how long a connection may owe an answer before it is closed: its commands must not run later unseen.
+ * @param silenceMs how long an answer may be overdue before its connection is closed, so that its commands do not run
+ * later unseen.
  */
 export function connect(options: ConnectionOptions, silenceMs: number): Redis | Cluster {
   const shared = sharedOptions(options, silenceMs);
@@ -69,7 +73,7 @@ function sharedOptions(options: ConnectionOptions, silenceMs: number) {
     disconnectTimeout: DISCONNECT_MS,
     socketTimeout: silenceMs,
     keepAlive: 10_000,
-    // Needs a right that Redis 7.0 does not know.
+    // It needs a permission that Redis 7.0 does not know.
     disableClientInfo: true,
     ...(options.username !== undefined && { username: options.username }),
     ...(options.password !== undefined && { password: options.password }),
@@ -90,7 +94,8 @@ function connectCluster(
     clusterRetryStrategy: retryDelay,
     slotsRefreshTimeout: options.timeoutMs,
     scaleReads: 'master',
-    // MOVED and ASK are followed; whatever failed is repeated by us, since only we know what may be.
+    // The client follows MOVED and ASK. We repeat failed commands ourselves, since only we know which are safe to
+    // repeat.
     maxRedirections: 4,
     retryDelayOnTryAgain: 10,
     retryDelayOnFailover: 0,
@@ -117,13 +122,13 @@ function connectSentinel(
     sentinelCommandTimeout: options.timeoutMs,
     sentinelRetryStrategy: retryDelay,
     retryStrategy: retryDelay,
-    // A master that others have replaced is left as soon as a Sentinel says so, even if it still answers.
+    // The connection leaves a master that was replaced as soon as a Sentinel says so, even if the master still answers.
     failoverDetector: true,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
 }
 
-/** Of host:port, where an IPv6 address is in brackets. */
+/** Splits host:port. An IPv6 address is in brackets. */
 function hostAndPort(node: string): { host: string; port: number } {
   const colon = node.lastIndexOf(':');
   return { host: node.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(node.slice(colon + 1)) };

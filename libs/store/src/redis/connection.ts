@@ -11,25 +11,25 @@ export type { ConnectionOptions } from './connect.js';
 
 type Value = string | number | Buffer;
 
-/** Arguments of a call, which may depend on the number of the attempt, from 1. */
+/** Arguments of a call. They may depend on the number of the attempt, from 1. */
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
-/** Commands on one key that change something, and may be repeated. */
+/** Commands that change one key and may be repeated. */
 export type WriteCommand = 'hdel' | 'hset' | 'unlink' | 'zadd';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
- * Connection to a Redis server or cluster. Retries are ours, not the client's: it neither queues commands
- * while disconnected nor sends them again, since it cannot know which are safe to repeat. Every script of this
- * store is, by its operation record.
+ * The connection to a Redis server or cluster. We retry, not the client: it neither queues commands while disconnected
+ * nor sends them again, since it cannot know which are safe to repeat. Every script of this store is safe to repeat,
+ * because of its operation record.
  *
- * What changes something goes through `mutate` and `write`, which answer once as many replicas have it as was asked for.
+ * Changes go through `mutate` and `write`, which answer once the required number of replicas has the change.
  */
 export class Connection {
   readonly client: Redis | Cluster;
-  /** For writes that wait for replicas, if they do. */
+  /** For writes that wait for replicas. Undefined if none do. */
   private readonly writer: Redis | Cluster | undefined;
   private readonly writes: ReplicatedWrites | undefined;
   private readonly digests = new Map<string, string>();
@@ -40,17 +40,17 @@ export class Connection {
     const { timeoutMs, waitReplicas = 0 } = options;
     this.client = this.watch(connect(options, timeoutMs));
     if (waitReplicas === 0) return;
-    // WAIT may rightly owe its answer until the call's time is up.
+    // WAIT may take as long as the call itself, so a silent connection is kept longer.
     this.writer = this.watch(connect(options, 2 * timeoutMs));
     this.writes = new ReplicatedWrites(this.writer, waitReplicas);
   }
 
-  /** Resolves when the first try to connect has succeeded or failed, or has taken too long. */
+  /** Resolves when the first attempt to connect has succeeded, failed or taken too long. */
   async firstTry(): Promise<void> {
     await joinAll(this.clients.map((client) => firstTryOf(client, this.options.timeoutMs)));
   }
 
-  /** Masters known now: 1 for a single server. */
+  /** Masters known now; 1 for a single server. */
   get masters(): number {
     return this.client instanceof Cluster ? Math.max(1, this.client.nodes('master').length) : 1;
   }
@@ -59,14 +59,14 @@ export class Connection {
     return this.clients.every(({ status }) => status === 'ready');
   }
 
-  /** Why there is no connection, naming no host and no secret. */
+  /** Why there is no connection. It names no host and no secret. */
   get fault(): string {
     return faultOf(this.lastError, this.options.tls !== undefined);
   }
 
   /**
-   * Runs a script that changes nothing; answers strings as Buffers if `binary`. Repeats it while that can help, until
-   * `deadline`. Throws as `repeat`.
+   * Runs a script that changes nothing. Repeats it while that can help, until `deadline`. Strings are answered as
+   * Buffers if `binary` is set. Throws as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     return this.repeat(
@@ -75,7 +75,9 @@ export class Connection {
     );
   }
 
-  /** As `run`, for a script that changes something. Answers a repeat, too, only when it is on the replicas. */
+  /**
+   * As `run`, for a script that changes something. A repeat, too, is answered only when the replicas have the change.
+   */
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
@@ -87,7 +89,7 @@ export class Connection {
     }, deadline);
   }
 
-  /** A command that changes one key. Throws as `repeat`. */
+  /** Runs a command that changes one key. Throws as `repeat`. */
   write(command: WriteCommand, key: string, args: readonly Value[], deadline: number): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.repeat(() => this.client.call(command, key, ...args), deadline);
@@ -98,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Repeats a call whose repetition is harmless until it succeeds, fails for good, or the time is up.
-   * Throws StoreError: STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
+   * Repeats a call that is safe to repeat until it succeeds, fails for good, or the time is up. Throws StoreError:
+   * STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
   async repeat<T>(call: (attempt: number, end: number) => Promise<T>, deadline: number): Promise<T> {
     const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
@@ -112,7 +114,7 @@ export class Connection {
         if (this.closing || Date.now() + wait >= end) {
           throw unavailable('Redis does not answer', this.connected ? error : this.disconnection);
         }
-        // The node that failed may have been replaced; nothing else would tell the client.
+        // The node that failed may have been replaced, and nothing else would tell the client.
         for (const client of this.clients) if (client instanceof Cluster) client.refreshSlotsCache();
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -134,15 +136,15 @@ export class Connection {
   }
 
   private watch(client: Redis | Cluster): Redis | Cluster {
-    // Without a listener a lost connection would end the process; readiness and calls report it.
+    // Without a listener a lost connection would end the process. Readiness and calls report it.
     client.on('error', (error: unknown) => (this.lastError = withoutCommand(error)));
     client.on('ready', () => (this.lastError = undefined));
     return client;
   }
 
   /**
-   * The client follows redirections, and loads scripts, but not inside a pipeline. So it is left to do that, without
-   * WAIT, and the same write then sent again where it went: it changes nothing more, and is waited for.
+   * The client follows redirections and loads scripts, but not inside a pipeline. So it first does that without WAIT.
+   * Then the same write is sent again to the right node, where it changes nothing more but waits for the replicas.
    */
   private async replicated(write: Write, followed: () => Promise<unknown>): Promise<unknown> {
     const { writes } = this;
@@ -181,7 +183,7 @@ export class Connection {
   }
 }
 
-/** What is under way then may still be executed. */
+/** The error of a call that timed out. Its commands may still be executed. */
 function noAnswer(): Error {
   return new Error('no answer in time');
 }

@@ -8,10 +8,10 @@ import type { Answer, Segments } from './segments.js';
 import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
 import type { Script } from './scripts/script.js';
 
-/** Longest a filter's item count, as last seen by this process, is relied on for the limit on items, in ms. */
+/** How long the last item count seen by this process is relied on for the limit on items, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
-/** Items that are only read, in the time of one that is new: measured 2.0 to 2.2. */
+/** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
 const READS_PER_CHANGE = 2;
 
 export class RedisCounters implements Counters {
@@ -96,7 +96,10 @@ export class RedisCounters implements Counters {
     );
   }
 
-  /** In chunks of `size` items at most: those of a segment one after the other, segments side by side; answers in the batch's order. */
+  /**
+   * Runs a batch in chunks of at most `size` items. The chunks of a segment run one after the other, those of several
+   * segments at once. Answers are in the order of the batch.
+   */
   private async perChunk(
     filter: RedisFilter,
     positions: Positions,
@@ -120,7 +123,10 @@ export class RedisCounters implements Counters {
     return results;
   }
 
-  /** FILTER_FULL if the batch would bring the filter beyond twice its capacity, unless an earlier try has begun to add it. */
+  /**
+   * Throws FILTER_FULL if the batch would bring the filter above twice its capacity, unless an earlier try has begun to
+   * add it.
+   */
   private async refuseOverfull(
     filter: RedisFilter,
     positions: Positions,
@@ -133,7 +139,7 @@ export class RedisCounters implements Counters {
     }
     const items = filter.itemsSeen.reduce((sum, n) => sum + n, 0);
     if (items + positions.count <= limit) return;
-    // Only items that are not there yet count, each once.
+    // Only items that are absent count, each once.
     const present = await this.check(filter, positions, operation.deadline);
     const absent = new Set<string>();
     present.forEach((answer, i) => {
@@ -145,9 +151,9 @@ export class RedisCounters implements Counters {
   }
 
   /**
-   * Whether an earlier try has added anything, and so passed the limit: this one has to finish it. The chunks of a segment
-   * go one after the other, so that of those of a segment the first is recorded first; but each segment may be the only one
-   * that an earlier try came to.
+   * Whether an earlier try has added anything, and so passed the limit; then this one has to finish it. The chunks of a
+   * segment run in order, so the first one has the first record there. Every segment is asked, because the earlier try
+   * may have reached only one of them.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     if (!operation.repeat) return false;

@@ -2,7 +2,7 @@ import type { Credential, Credentials } from '../store.js';
 import type { Connection } from './connection.js';
 import { CATALOGUE } from './keys.js';
 
-/** Credentials in one hash. Each call is one command on one key, and harmless to repeat. */
+/** Credentials in one hash. Each call is one command on one key, and safe to repeat. */
 export class RedisCredentials implements Credentials {
   constructor(
     private readonly connection: Connection,
@@ -23,7 +23,7 @@ export class RedisCredentials implements Credentials {
 
   async delete(id: string): Promise<boolean> {
     const { client } = this.connection;
-    // Asked before: of a deletion that is repeated, the first answer may have been lost.
+    // This is read first, because a repeated deletion may have lost its first answer.
     const known = await this.connection.repeat(
       () => client.hexists(CATALOGUE.credentials, id),
       this.deadline,

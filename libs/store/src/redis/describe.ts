@@ -7,7 +7,7 @@ import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { describeScript } from './scripts/segment.js';
 
-/** Counts of a filter: the sums over its segments. */
+/** The counts of a filter: the sums over its segments. */
 export async function describeFilter(
   connection: Connection,
   catalogue: Catalogue,
@@ -42,7 +42,7 @@ export async function describeFilter(
   };
 }
 
-/** The numbers that the script answers, in its order; the last two for visited sets only. */
+/** The numbers that the script answers, in order. The last two are answered for visited sets only. */
 const COLUMNS = [
   ...(['now', 'items', 'nonZero', 'saturated', 'added', 'duplicate', 'removed', 'refused'] as const),
   ...(['callerSince', 'madeSince', 'waiting', 'queued'] as const),

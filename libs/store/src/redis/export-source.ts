@@ -14,7 +14,7 @@ const PAGE_ENTRIES = 250;
 /** Places are in µs, scores in ms. */
 export const PLACES_PER_MS = 1_000;
 
-/** As they are named in a segment's meta. */
+/** Names of the counts in a segment's meta. */
 const COUNTS = ['items', 'added', 'duplicate', 'removed', 'refused'];
 
 /** Reads a filter for export. */
@@ -27,8 +27,8 @@ export class RedisSource implements SegmentSource {
   ) {}
 
   /**
-   * In a transaction instead of a script, whose Lua copies the cells three times more: that held the server for 62 to
-   * 240 ms for 16 MiB where GET took 10 to 50, on a busy machine.
+   * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine a script
+   * held the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
    */
   async snapshot(segment: number): Promise<SegmentSnapshot> {
     const { cells, meta } = segmentKeysOf(this.filter, segment);
@@ -79,7 +79,7 @@ export class RedisSource implements SegmentSource {
   }
 }
 
-/** What the commands of a transaction answer; throws the error of the first that failed. */
+/** The answers of a transaction's commands. Throws the error of the first that failed. */
 async function together(transaction: ChainableCommander): Promise<unknown[]> {
   try {
     const outcomes = (await transaction.exec()) ?? [];
@@ -88,7 +88,7 @@ async function together(transaction: ChainableCommander): Promise<unknown[]> {
       return value;
     });
   } catch (error) {
-    // A transaction that was discarded says why in the errors of its commands.
+    // The errors of its commands say why a transaction was discarded.
     const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
     throw cause ?? error;
   }

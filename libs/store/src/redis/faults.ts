@@ -1,26 +1,26 @@
 import { StoreError } from '../errors.js';
 
-/** Server errors after which the same call may succeed: nothing was done, or it is safe to do again. */
+/** Server errors after which the same call may succeed: nothing was done, or it is safe to repeat. */
 const PASSING =
   /^(LOADING|TRYAGAIN|ASK|MOVED|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS|UNBLOCKED)\b/;
 
 const NOT_PERMITTED = /\bNOPERM\b|ACL failure in script|^ERR The user executing the script can't/;
 const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;
 
-/** Codes of errors in the handshake of TLS: a certificate that is not trusted, or no TLS at the other end. */
+/** Codes of errors in a TLS handshake: a certificate is not trusted, or the other end does not speak TLS. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO$/;
 
-/** Words for the same, where a client hands on nothing but the message. */
+/** Words in the message of such an error, for clients that hand on nothing else. */
 const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 
 /**
- * The error to give up with after a failed call, or undefined if trying again can help: STORE_FULL, STORE_DATA_LOST,
- * STORE_UNAVAILABLE, or the error itself where it is a defect.
+ * The error to throw after a failed call, or undefined if a retry can help. It is STORE_FULL, STORE_DATA_LOST,
+ * STORE_UNAVAILABLE, or the error itself if it is a defect.
  */
 export function finalError(error: unknown, clustered: boolean): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name !== 'ReplyError') {
-    // A defect of ours, not a fault of the connection.
+    // This is a defect of ours, not a fault of the connection.
     return error instanceof TypeError || error instanceof RangeError ? error : undefined;
   }
   const { message } = error;
@@ -42,13 +42,13 @@ export function unavailable(message: string, cause: unknown): StoreError {
   return new StoreError('STORE_UNAVAILABLE', message, { cause });
 }
 
-/** Inside a script Redis 7.0 does not name the command. */
+/** Redis 7.0 does not name the command if it is inside a script. */
 function notPermitted(message: string): string {
   const command = /'([\w|-]+)' command/.exec(message)?.[1];
   return `its user may not run ${command ?? 'a command of a script, or not on that key'}`;
 }
 
-/** Why there is no connection, naming no host and no secret. The client of a cluster does not tell what ails TLS. */
+/** Why there is no connection, naming no host and no secret. The client of a cluster hides the code of a TLS error. */
 export function faultOf(error: unknown, encrypted: boolean): string {
   const origin = originOf(error);
   const message = text(origin, 'message');
@@ -59,14 +59,13 @@ export function faultOf(error: unknown, encrypted: boolean): string {
   return encrypted ? 'Redis cannot be reached over TLS' : 'Redis cannot be reached';
 }
 
-/** What made a cluster's client give up on all nodes. */
+/** The error that made a cluster's client give up on all nodes. */
 export function originOf(error: unknown): unknown {
   return isObject(error) && isObject(error['lastNodeError']) ? error['lastNodeError'] : error;
 }
 
 /**
- * Takes the command off an error, which the client puts there with its arguments: keys, items, and the password where
- * the command was AUTH.
+ * Removes the command that the client puts on an error. Its arguments can be keys, items, and the password of an AUTH.
  */
 export function withoutCommand(error: unknown): unknown {
   for (const own of [error, originOf(error)]) {

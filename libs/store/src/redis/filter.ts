@@ -2,10 +2,12 @@ import type { Geometry } from '#bloom';
 import type { Filter, FilterKind, FilterType, Semantics } from '../store.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 
-/** Life of a catalogue entry. All but `ready` are under way, and may be taken over once stale. */
+/**
+ * State of a catalogue entry. In all states but `ready` work is under way, which others may take over once it is stale.
+ */
 export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 
-/** What the catalogue keeps under a filter's name, as JSON. */
+/** What the catalogue stores under a filter's name, as JSON. */
 export interface CatalogueEntry {
   readonly name: string;
   readonly kind: FilterKind;
@@ -19,18 +21,21 @@ export interface CatalogueEntry {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Kept, since chunks name operation records: another version may choose another size. */
+  /** Stored, because operation records are named by chunk and another version may choose another chunk size. */
   readonly itemsPerScript: number;
   readonly state: EntryState;
-  /** Server time, ms, of when the work that is under way began or was last known to go on; of a ready entry, of the last such. */
+  /**
+   * Server time in ms when the current work began or was last known to go on. For a ready entry, that of the work
+   * before.
+   */
   readonly since: number;
-  /** Operation that is under way: its verb, id and fingerprint. */
+  /** The operation that is under way: its verb, id and fingerprint. */
   readonly operation?: string;
-  /** Hash tags of segments that are to be removed before the entry is ready, or gone. */
+  /** Hash tags of segments that must be deleted before the entry is ready or gone. */
   readonly retired?: readonly string[];
 }
 
-/** Hash tags of all that an entry has, or still has to remove. */
+/** Hash tags of all segments that an entry has or still has to delete. */
 export function allTags(entry: CatalogueEntry): string[] {
   return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
 }
@@ -50,7 +55,10 @@ export class RedisFilter implements Filter {
   readonly createdAt: number;
   readonly segments: readonly SegmentKeys[];
   readonly itemsPerScript: number;
-  /** Items per segment as last seen by this process, and when (ms): for the limit on items, not for answers. */
+  /**
+   * Items per segment as last seen by this process. Used for the limit on items, not for answers.
+   * `itemsSeenAt` says when, in ms since the epoch.
+   */
   readonly itemsSeen: Float64Array;
   itemsSeenAt = 0;
 
@@ -75,7 +83,7 @@ export class RedisFilter implements Filter {
     return this.kind === 'visited-set';
   }
 
-  /** The store's own handle behind a filter that a caller passes back in. */
+  /** The store's own handle behind a filter that a caller passes in. */
   static of(filter: Filter): RedisFilter {
     if (filter instanceof RedisFilter) return filter;
     throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);

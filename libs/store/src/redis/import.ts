@@ -8,11 +8,14 @@ import { segmentKeys, type SegmentKeys } from './keys.js';
 import { importCellsScript, importCountsScript, importQueueScript } from './scripts/transfer.js';
 import type { Script } from './scripts/script.js';
 
-/** Entries and bytes of cells that a script is given, so that none holds the server for much more than a millisecond. */
+/**
+ * Limits on the entries and bytes of cells that a script gets, so that none holds the server much longer than a
+ * millisecond.
+ */
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** Fills the segments of a filter that is being made. Each is made when its first part comes. */
+/** Fills the segments of a filter that is being made. Each segment is made when its first part arrives. */
 export class RedisImport {
   private readonly segments: {
     readonly keys: SegmentKeys;
@@ -57,9 +60,9 @@ export class RedisImport {
   }
 
   /**
-   * Writes the counts. Cells tell what is not zero or saturated in a segment; the rest is known of the whole filter and
-   * only its sums are ever asked for. But a segment's items must not fall below zero when they are removed, so they are
-   * dealt by its share of the cells.
+   * Writes the counts. The cells of a segment tell which of them are not zero or saturated. The other counts are known
+   * for the whole filter, and only their sums are ever read. But the items of a segment must not fall below zero when
+   * items are removed, so each segment gets a share of them in proportion to its cells.
    */
   async finish(): Promise<void> {
     const { items, ...calls } = this.counts;

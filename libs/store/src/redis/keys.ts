@@ -1,9 +1,9 @@
 import calculateSlot from 'cluster-key-slot';
 
 /**
- * The key layout. It is for ever: stored filters are found by it.
+ * The key layout. Stored filters are found by it.
  *
- * Per segment, all under one hash tag, so in one cluster slot:
+ * The keys of a segment, under one hash tag and so in one cluster slot:
  *
  *   unseen:{<generation>.<segment>.<salt>}:cells            the counters (string)
  *                                         :meta             generation and counts (hash)
@@ -12,10 +12,10 @@ import calculateSlot from 'cluster-key-slot';
  *                                         :queue:entries    item hash -> lease, attempt, URL (hash; visited sets)
  *                                         :queue:order      item hash -> place, or visible at (sorted set; visited sets)
  *
- * All are made when the filter is, are never empty and have no time to live, so a missing one is data loss.
- * The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
+ * All are made with the filter, are never empty and have no time to live, so a missing one is data loss. The salt puts
+ * segment i of S into the i-th of S equal ranges of the 16,384 slots.
  *
- * Catalogue, under one hash tag of its own:
+ * The catalogue, under a hash tag of its own:
  *
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
@@ -24,7 +24,7 @@ import calculateSlot from 'cluster-key-slot';
  *   unseen:{catalogue}:operations:<origin>:current | :previous
  *   unseen:{catalogue}:credentials                          id -> what is kept of a credential (hash)
  *
- * Beside them, and alone with a time to live, of a second:
+ * The only keys with a time to live, of a second:
  *
  *   unseen:rate:<caller>                                    requests of a caller in this second
  */
@@ -51,7 +51,7 @@ export const CATALOGUE = {
   credentials: 'unseen:{catalogue}:credentials',
 };
 
-/** Without the colon before the caller. */
+/** Prefix of the rate keys, without the colon before the caller. */
 export const RATE_PREFIX = 'unseen:rate';
 
 function operationKeys(prefix: string): OperationKeys {
@@ -65,20 +65,21 @@ function operationKeys(prefix: string): OperationKeys {
 const SALT_DIGITS = 5;
 const SALTS = 10 ** SALT_DIGITS;
 const BLANK_SALT = '\0'.repeat(SALT_DIGITS);
-/** What is tried in front of a salt: 1 slot in 64 has none of its own. */
+/** How many numbers are tried in front of a salt. 1 slot in 64 has no salt of its own. */
 const TRIES = 100;
 
 /**
- * By slot, the last salt in it, -1 if there is none. The slot of a text is a CRC without an initial value, and so linear: the
- * slots of two texts of one length, combined by XOR, are the slot of their XOR, and zeros in front change nothing. Each digit
- * has its own part in the slot of a salt, and a salt in that of a tag that ends with it.
+ * The last salt of each slot, or -1 if there is none. The slot of a text is a CRC without an initial value, and so it
+ * is linear. The XOR of the slots of two texts of one length is the slot of the texts' XOR. Leading zero bytes change
+ * nothing. So each digit contributes its own part to the slot of a salt, and a salt its own part to the slot of a tag
+ * that ends with it.
  */
 const SALT_BY_SLOT = saltBySlot();
 
 function saltBySlot(): Int32Array {
   const slots = new Uint16Array(SALTS);
   for (let behind = 0, known = 1; behind < SALT_DIGITS; behind++, known *= 10) {
-    // From the last digit on: those behind it are read until the digit is 0.
+    // From digit 9 down, because the slots of the digits behind are read until the digit is 0.
     for (let digit = 9; digit >= 0; digit--) {
       const part = calculateSlot(digit + '\0'.repeat(behind));
       for (let n = 0; n < known; n++) slots[digit * known + n] = (slots[n] as number) ^ part;
@@ -89,7 +90,7 @@ function saltBySlot(): Int32Array {
   return salts;
 }
 
-/** Hash tags of a filter's segments, in order: each in a slot of its range, which its generation and number pick. */
+/** Hash tags of a filter's segments, in order. Generation and number pick a slot in each segment's range. */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {
     const first = Math.min(SLOTS - 1, Math.ceil((segment * SLOTS) / segments));

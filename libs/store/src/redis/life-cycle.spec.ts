@@ -12,7 +12,7 @@ afterEach(async () => {
   await server?.stop();
 });
 
-/** Has a twin of the request executed right behind the first look for its record. */
+/** Runs a twin of the request right after the first look for its record. */
 class InterruptedCatalogue extends Catalogue {
   twin: (() => Promise<unknown>) | undefined;
 

@@ -13,9 +13,9 @@ import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
 
 /**
- * Creation, clearing and removal of filters. Each first changes the catalogue entry to a state that names what is
- * under way (so others wait, and no old positions can be written), then does the work, then publishes.
- * An operation that died on the way is finished by the next one on that name.
+ * Creation, clearing and removal of filters. Each first sets the catalogue entry to a state that names the work, so
+ * that others wait and no old positions can be written. Then it does the work and publishes the result. If an operation
+ * dies half way, the next one on that name finishes it.
  */
 export class LifeCycle {
   private readonly allocation: Allocation;
@@ -56,8 +56,8 @@ export class LifeCycle {
   }
 
   /**
-   * Makes a filter whose contents `fill` brings in, which may take long: it gets deadlines of its own, of `timeoutMs` a
-   * step. If it throws, there is no filter.
+   * Makes a filter whose contents are written by `fill`. That may take long, so each step gets a deadline of its own,
+   * `timeoutMs` from its start. If it throws, there is no filter.
    */
   async import(
     spec: FilterSpec,
@@ -91,7 +91,7 @@ export class LifeCycle {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
     await this.onEntry('drop', name, operation, recalled, async (read, now) => {
-      // One that was never made either, if who was at it is dead: this frees what it had taken.
+      // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
       const entry = existing(read, name, kind);
       const under = { since: now, operation: identity('drop', operation), retired: allTags(entry) };
       const dropping = { ...entry, state: 'dropping' as const, ...under };
@@ -100,12 +100,12 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it answers something: it answers undefined when the entry changed under
-   * it. Waits for what is under way, or finishes it if it is stale or an earlier try of this very operation.
-   * `recalled` makes the answer from the record of an operation that has been executed.
+   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it.
+   * Waits for other work on the entry. Finishes that work if it is stale, or if it is an earlier try of this very
+   * operation. `recalled` makes the answer from the record of an operation that has been executed.
    *
-   * The record is looked for after the entry is read, each time: if the same operation, sent twice, is published by
-   * its twin, then either the record is found or the entry is another than was read, and nothing is done again.
+   * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
+   * meanwhile, either the record is found or the entry has changed, and nothing is done twice.
    */
   private async onEntry<T>(
     verb: string,
@@ -121,10 +121,10 @@ export class LifeCycle {
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
-      // Later on it is a twin of this request that took over from it.
+      // In later rounds it would be a twin of this request, which has taken over.
       const ours = first && entry?.operation === identity(verb, operation);
       if (idle || ours || now - entry.since > STALE_MS) {
-        // A stale removal is finished first: what is asked for now comes after it.
+        // A stale removal is finished first. The new request comes after it.
         if (entry?.state === 'dropping' && !ours) {
           await this.remove(read, { ...entry, since: now }, undefined, operation.deadline);
           continue;
@@ -188,7 +188,7 @@ export class LifeCycle {
     });
   }
 
-  /** See Claim.take. What died under the quota's prefix and still counts there is removed before anything is refused. */
+  /** See Claim.take. Before it refuses, it removes dead work that still counts under the quota's prefix. */
   private async claim(
     read: EntryRead,
     entry: CatalogueEntry,
@@ -206,7 +206,7 @@ export class LifeCycle {
   }
 
   /**
-   * Removes what instances that died were making or dropping. False if there was nothing. What cannot be removed now is left
+   * Removes what dead instances were making or dropping. False if there was nothing. What cannot be removed now is left
    * for the next time.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
@@ -214,16 +214,16 @@ export class LifeCycle {
     let freed = false;
     for await (const read of this.catalogue.unfinished(prefix, deadline)) {
       const { entry } = read;
-      // It may have been published, or cleared, since its name was read.
+      // The entry may have been published or cleared since its name was read.
       if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
       if (now - entry.since <= STALE_MS) continue;
       const dropping = { ...entry, state: 'dropping' as const, since: now, retired: allTags(entry) };
       try {
         await this.remove(read, dropping, undefined, deadline);
-        // Also if another has been quicker: there may be room now.
+        // Also true if another instance was faster: there may be room now.
         freed = true;
       } catch {
-        // Its master is away, or time is up: it still counts, and the quota refuses.
+        // Its master is away, or time is up. It still counts, and the quota refuses.
       }
     }
     return freed;
@@ -246,7 +246,7 @@ export class LifeCycle {
   }
 }
 
-/** What tells an operation that is under way from all others. */
+/** Distinguishes an operation that is under way from all others. */
 function identity(verb: string, { id, fingerprint }: Operation): string {
   return `${verb}:${id}:${fingerprint}`;
 }

@@ -7,7 +7,7 @@ const operation: Operation = {
   ...{ madeAt: 1_800_000_000_000, deadline: 1_800_000_010_000 },
 };
 
-/** The time that the script compares with its records; '' for none. */
+/** The time that the script compares with its records, or '' if it compares none. */
 const comparedTime = (changes: Partial<Operation>, attempt: number) =>
   operationArgs({ ...operation, ...changes }, 'field', 1_000, attempt).at(-1);
 

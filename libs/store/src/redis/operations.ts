@@ -11,7 +11,7 @@ export function operationArgs(
   maxRecordBytes: number,
   attempt: number,
 ): (string | number)[] {
-  // The first try of a new id has no record to miss; its clock is not compared with the server's.
+  // The first try of a new id can have no record, so its clock is not compared with the server's.
   const repeated = operation.repeat || attempt > 1;
   return [
     operation.origin,
@@ -23,12 +23,12 @@ export function operationArgs(
   ];
 }
 
-/** Bytes of records that a window may hold: two are kept, the current and the previous one. */
+/** Limit on the bytes of records in a window. Two windows are kept, the current and the previous one. */
 export function windowBytes(maxRecordBytes: number): number {
   return Math.floor(maxRecordBytes / 2);
 }
 
-/** The error for a refused operation, other than LOST. */
+/** The error for a refused operation, except LOST. */
 export function refusal(word: Exclude<Refusal, 'LOST'>, operation: Operation): StoreError {
   return word === 'REUSED' ? keyReused(operation) : keyExpired(operation);
 }

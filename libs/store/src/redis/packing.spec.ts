@@ -9,7 +9,7 @@ const geometry = (change: Partial<Geometry>): Geometry => ({
 const seed = Uint8Array.from({ length: 16 }, (_, i) => i + 1);
 const keys = Array.from({ length: 500 }, (_, i) => `https://example.org/${i}`);
 
-/** What the scripts make of a packed item: absolute cells, from byte offsets and weights. */
+/** What the scripts read from a packed item: absolute cells, computed from byte offsets and weights. */
 function unpackItems(packed: Buffer, shape: Geometry): number[][] {
   const k = shape.hashes;
   const wide = isWide(shape);

@@ -3,28 +3,28 @@ import { type Geometry, pageBytes, type Positions } from '#bloom';
 /** The items of one script call: some of a batch's items, all in one segment. */
 export interface Chunk {
   readonly segment: number;
-  /** Number of the chunk among those of its segment. */
+  /** Number of the chunk within its segment. */
   readonly number: number;
   /** Places of the items in the batch, ascending. */
   readonly indexes: Uint32Array;
 }
 
 /**
- * Estimated server time of one item that is new, in µs, and what a script may take. Measured on 2 cores of
- * about 3 GHz: 5 µs at k=6 and 128-byte pages, 8 µs at k=9 and 256. The budget leaves room for slower machines.
+ * Estimated server time of one new item, in µs, and the time that a script may take. Measured on 2 cores of about 3
+ * GHz: 5 µs at k=6 and 128-byte pages, 8 µs at k=9 and 256-byte pages. The budget leaves room for slower machines.
  */
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
-/** Items a script is given, so that none holds the server for long: a pure function of the geometry. */
+/** Items per script, so that none holds the server for long. A pure function of the geometry. */
 export function itemsPerScript(geometry: Geometry): number {
   return Math.max(1, Math.floor(SCRIPT_BUDGET / itemCost(geometry)));
 }
 
 /**
- * Deals a batch into chunks: one list a segment that has items, in the batch's order. A pure function of batch
- * and geometry, since chunk numbers name operation records. No items are one empty chunk: the filter is asked all
- * the same whether it is there.
+ * Splits a batch into chunks: one list per segment that has items, in the batch's order. A pure function of batch and
+ * geometry, since chunk numbers name operation records. A batch without items becomes one empty chunk, so that Redis is
+ * still asked whether the filter exists.
  */
 export function dealChunks(segment: Uint32Array, segments: number, size: number): Chunk[][] {
   const counts = new Uint32Array(segments);
@@ -106,7 +106,7 @@ function writeDecimal(out: Buffer, at: number, value: number): number {
   return at + digits;
 }
 
-/** The 16 bytes of each item's hash, big-endian words: how queue entries are found. */
+/** The 16 bytes of each item's hash, as big-endian words. Queue entries are found by it. */
 export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
   const packed = Buffer.allocUnsafe(indexes.length * 16);
   indexes.forEach((index, n) => writeHash(packed, n * 16, positions, index));

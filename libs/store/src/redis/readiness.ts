@@ -4,7 +4,7 @@ import { joinAll } from '../join-all.js';
 import type { Readiness } from '../store.js';
 import type { Connection, ConnectionOptions } from './connection.js';
 
-/** Whether Redis can serve, and settings of it that can lose data. */
+/** Whether Redis can serve, and warnings about settings that can lose data. */
 export async function redisReadiness(connection: Connection, options: ConnectionOptions): Promise<Readiness> {
   const unready = { ready: false, reason: 'Redis does not answer', warnings: [] };
   if (!connection.connected) return { ...unready, reason: connection.fault };
@@ -30,7 +30,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   const info = await node.info();
   const policy = field(info, 'maxmemory_policy') ?? '';
   return [
-    // Nothing of ours has a time to live, so volatile-* evicts nothing of it.
+    // No filter data has a time to live, so volatile-* policies evict none of it.
     policy.startsWith('allkeys-')
       ? `Redis evicts keys (maxmemory-policy ${policy}): filters can be lost; use noeviction`
       : undefined,
@@ -39,7 +39,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   ].filter((warning) => warning !== undefined);
 }
 
-/** A replica that is waited for makes up for a second that the disk has not seen yet. */
+/** Waiting for a replica makes up for the second that the disk has not seen yet. */
 async function persistenceWarning(
   node: Redis,
   info: string,
@@ -71,7 +71,7 @@ function replicaWarning(
   return sentinel ? 'the Redis master has no replica that a Sentinel could promote' : undefined;
 }
 
-/** A setting of the server; undefined where asking is not allowed, as hosted servers have it. */
+/** A setting of the server; undefined if asking is not allowed, as on hosted servers. */
 async function setting(node: Redis, name: string): Promise<string | undefined> {
   const reply: unknown = await node.call('CONFIG', 'GET', name).catch(() => undefined);
   const value: unknown = Array.isArray(reply) ? reply[1] : undefined;

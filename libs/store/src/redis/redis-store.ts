@@ -32,14 +32,14 @@ import { Segments, segmentKeysOf } from './segments.js';
 import { RedisTransfer } from './transfer.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** Bound on the operation records of a segment, and on those of the catalogue, per origin. */
+  /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
 
-/** Filters in a stock Redis 7 (or Valkey 8) server or cluster; see keys.ts for what is kept where. */
+/** Filters in a stock Redis 7 (or Valkey 8) server or cluster. keys.ts has the layout of the keys. */
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
@@ -63,14 +63,14 @@ export class RedisStore implements Store {
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 
-  /** Resolves after the first try to connect, also if Redis is absent: the store keeps trying by itself. */
+  /** Resolves after the first attempt to connect, even if Redis is absent. The store keeps trying. */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const connection = new Connection(options);
     await connection.firstTry();
     return new RedisStore(connection, options);
   }
 
-  /** One segment on a single server where it fits; on a cluster a few for every master. */
+  /** One segment on a single server if it fits; on a cluster a few for every master. */
   get segmentation(): Segmentation {
     const { masters } = this.connection;
     return {
@@ -126,7 +126,7 @@ export class RedisStore implements Store {
     return redisReadiness(this.connection, this.options);
   }
 
-  /** The cells of a segment as they lie in Redis. */
+  /** The cells of a segment as Redis has them. */
   async segmentBytes(handle: Filter, segment: number): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     const { cells } = segmentKeysOf(filter, segment);

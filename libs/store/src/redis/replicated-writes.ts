@@ -7,13 +7,13 @@ export interface Write {
   readonly key: string;
   readonly command: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** Strings are answered as Buffers. */
+  /** Whether strings are answered as Buffers. */
   readonly binary: boolean;
-  /** Milliseconds since the epoch after which nobody waits for it any more. */
+  /** Milliseconds since the epoch. After it nobody waits for the answer. */
   readonly end: number;
 }
 
-/** Fewer replicas than asked for have a change; the server that answered has it. */
+/** Fewer replicas than required have a change. The server that answered has it. */
 export class TooFewReplicasError extends Error {
   constructor(wanted: number, acknowledged: number) {
     super(`a change was acknowledged by ${acknowledged} replicas in time, not by ${wanted}`);
@@ -27,14 +27,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a pipeline answers for each of its commands. */
+/** The answer of a pipeline for each of its commands. */
 type Outcome = readonly [Error | null, unknown];
 
 /**
- * Sends writes, each answered once so many replicas have it too: WAIT follows them on the same connection, in one
- * pipeline. On another connection it could reach a replica that was promoted in between, and lacks the write.
+ * Sends writes, and answers each once the required number of replicas has it too. WAIT follows the writes on the same
+ * connection, in one pipeline. On another connection it could reach a replica that was promoted in between and lacks
+ * the write.
  *
- * WAIT holds its connection, so this one is for writes alone, and those that arrive meanwhile share the next WAIT.
+ * WAIT blocks its connection, so this connection is for writes alone. Writes that arrive meanwhile share the next WAIT.
  */
 export class ReplicatedWrites {
   private readonly waiting = new Map<Redis, Waiting[]>();
@@ -44,12 +45,14 @@ export class ReplicatedWrites {
     private readonly replicas: number,
   ) {}
 
-  /** Rejects with the server's error, redirections included, TooFewReplicasError, or that of the connection. */
+  /**
+   * Rejects with the server's error, redirections included, with TooFewReplicasError, or with the connection's error.
+   */
   send(write: Write): Promise<unknown> {
     return this.sendTo(this.ownerOf(write.key), write, false);
   }
 
-  /** As `send`, to the node that a redirection names, if this client knows it. */
+  /** As `send`, but to the node that a redirection names, if this client knows that node. */
   sendAsRedirected(write: Write, redirection: string): Promise<unknown> {
     const [word, , address] = redirection.split(' ');
     if (word !== 'ASK') return this.send(write);
@@ -71,7 +74,7 @@ export class ReplicatedWrites {
   }
 
   private async drain(node: Redis): Promise<void> {
-    // One turn later, so that writes of the same moment go together.
+    // Waits one turn, so that writes of the same moment go together.
     await Promise.resolve();
     for (let batch = this.take(node); batch.length > 0; batch = this.take(node)) {
       const live = batch.filter(({ write }) => write.end > Date.now());
@@ -81,7 +84,7 @@ export class ReplicatedWrites {
     this.waiting.delete(node);
   }
 
-  /** What has come in for a node; others may come in from now on. */
+  /** The writes that have arrived for a node. Later ones form a new batch. */
   private take(node: Redis): Waiting[] {
     const batch = this.waiting.get(node) ?? [];
     this.waiting.set(node, []);
@@ -122,7 +125,7 @@ export class ReplicatedWrites {
     }
   }
 
-  /** The node that serves a key's slot, as far as this client knows. */
+  /** The node that serves a key's slot, as far as the client knows. */
   private ownerOf(key: string): Redis | undefined {
     if (!(this.client instanceof Cluster)) return this.client;
     return this.nodeAt(this.client.slots[calculateSlot(key)]?.[0]);

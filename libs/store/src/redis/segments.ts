@@ -10,14 +10,14 @@ import { beginScript, recallScript } from './scripts/segment.js';
 
 type Value = string | number | Buffer;
 
-/** What a script on a segment answered. */
+/** The answer of a script on a segment. */
 export interface Answer<T = string> {
   readonly answers: T;
   /** Items of the segment after the call. */
   readonly items: number;
 }
 
-/** A script that changes a segment, on behalf of an operation; `field` tells it from the operation's other scripts. */
+/** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
 export interface Change {
   readonly script: Script;
   readonly filter: RedisFilter;
@@ -27,7 +27,7 @@ export interface Change {
   readonly args: readonly Value[];
 }
 
-/** Runs scripts on segments: arguments every script has, refusals turned into errors. */
+/** Runs scripts on segments. It adds the arguments that every script has, and turns refusals into errors. */
 export class Segments {
   constructor(
     private readonly connection: Connection,
@@ -35,7 +35,7 @@ export class Segments {
     private readonly maxRecordBytes: number,
   ) {}
 
-  /** A script that changes nothing. */
+  /** Runs a script that changes nothing. */
   async read(
     script: Script,
     filter: RedisFilter,
@@ -53,7 +53,7 @@ export class Segments {
     return this.decode<string>(reply, filter, segment, undefined);
   }
 
-  /** A script that changes the segment, at most once per operation and field. */
+  /** Runs a script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
     const reply = await this.call(change);
     return this.decode<string>(reply, change.filter, change.segment, change.operation);
@@ -67,12 +67,13 @@ export class Segments {
   }
 
   /**
-   * Records the beginning of a caller's operation that more than one segment may record, in the filter's first segment, so that a key
-   * used again with another body changes nothing anywhere. In a single segment the first chunk's record does the same.
+   * Records the start of a caller's operation on several segments in the filter's first segment. Then a key that is
+   * used again with another body changes nothing anywhere. In a filter of one segment the record of the first chunk
+   * does the same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.geometry.segments === 1) return;
-    // A verb of its own in front: an id may end like the number of a chunk.
+    // The field begins with a verb of its own, because an id may end like the number of a chunk.
     const field = `begun:${verb}:${operation.id}`;
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }

@@ -14,7 +14,7 @@ export class RedisTransfer implements Transfer {
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
     private readonly lifeCycle: LifeCycle,
-    /** For one step. */
+    /** Time for one step, in ms. */
     private readonly timeoutMs: number,
   ) {}
 

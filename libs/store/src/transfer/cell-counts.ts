@@ -1,11 +1,11 @@
 import type { CellBits } from '#bloom';
 
-/** Cells of a piece of a segment by value. */
+/** The cells of a piece of a segment, by value. */
 export interface CellCounts {
   readonly nonZero: number;
   /** Counters at 15; 0 for bits. */
   readonly saturated: number;
-  /** Of all cells. */
+  /** Sum of all cells. */
   readonly sum: number;
 }
 
@@ -17,7 +17,7 @@ const NIBBLES_SATURATED = Uint8Array.from(
 const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + (byte & 15));
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
-/** Counts the cells of whole bytes: what stores keep beside them, found anew. About 1 ns a byte. */
+/** Counts the cells of whole bytes, which gives the counts that stores keep beside them. About 1 ns per byte. */
 export function countCells(bytes: Uint8Array, cellBits: CellBits): CellCounts {
   const ofByte = cellBits === 4 ? NIBBLES_NON_ZERO : BITS_SET;
   let nonZero = 0;

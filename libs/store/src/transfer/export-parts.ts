@@ -2,28 +2,30 @@ import type { CallCounts, Filter, Part, QueuedItem } from '../store.js';
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 
-/** Cells go in pieces of this size, the last of a segment may be shorter. */
+/** Cells go in pieces of this size. The last piece of a segment may be shorter. */
 export const PIECE_BYTES = 2 ** 20;
 
 /**
- * How often a segment is read, if items are removed from it all the while. Once is enough when none is, whatever else
- * goes on.
+ * How often a segment is read at most, if items are removed from it all the while. Once is enough if none is removed.
  */
 const ATTEMPTS = 3;
 
 /** A segment's cells at one moment. */
 export interface SegmentSnapshot {
   readonly cells: Uint8Array;
-  /** Of the segment; a store that counts over the whole filter says so with the last segment, and zeros before. */
+  /**
+   * Counts of the segment. A store that counts over the whole filter gives the counts with the last segment, and zeros
+   * before.
+   */
   readonly counts: CallCounts;
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
 }
 
-/** Some of a segment's queue. */
+/** Some entries of a segment's queue. */
 export interface QueuePage {
   readonly entries: readonly QueuedItem[];
-  /** As in the snapshot, at the moment of the page. */
+  /** As in the snapshot, at the moment of this page. */
   readonly removals: number;
 }
 
@@ -31,16 +33,19 @@ export interface QueuePage {
 export interface SegmentSource {
   /** Cells and counts in one atomic step. */
   snapshot(segment: number): Promise<SegmentSnapshot>;
-  /** All entries that are in the queue from the first page to the last, and perhaps others, in any order, or twice. */
+  /**
+   * All entries that are in the queue from the first page to the last, and perhaps others, in any order and perhaps
+   * twice.
+   */
   queue(segment: number): AsyncIterable<QueuePage>;
 }
 
 /**
- * A filter's contents, segment by segment: see Transfer for what order and consistency mean.
+ * A filter's contents, segment by segment. Transfer defines their order and consistency.
  *
  * A queue can be too large for the atomic step that reads the cells, so it is read after them, page by page. What
- * happens in between must never make an item visited in the export but missing from its queue, since nobody would
- * ever fetch it. With the cells read first,
+ * happens in between must never make an item visited in the export but missing from its queue, since nobody would ever
+ * fetch it. With the cells read first,
  *
  *   queued in between      in the queue, not yet visited: found again one day, at worst fetched twice
  *   leased, released       in the queue either way
@@ -79,7 +84,7 @@ export async function* exportParts(
       yield { type: 'cells', segment, cells, nonZero, saturated };
     }
   }
-  // What has changed meanwhile in segments that had been read is in the counts, but not in the cells.
+  // The counts include what has changed meanwhile in segments that had been read; the cells do not.
   const { least, most } = held.bounds(total);
   total.items = Math.min(most, Math.max(least, total.items));
   yield { type: 'counts', counts: total };

@@ -1,7 +1,7 @@
 import type { CallCounts, FilterSpec } from '../store.js';
 import type { CellCounts } from './cell-counts.js';
 
-/** Adds up the cells of a filter, piece by piece, and tells how many items can have left them so. */
+/** Adds up the cells of a filter, piece by piece, and computes how many items can have left them so. */
 export class ItemsHeld {
   private nonZero = 0;
   private saturated = 0;
@@ -16,10 +16,10 @@ export class ItemsHeld {
   }
 
   /**
-   * The least and the most that `items` can be of so many removals. Bits: each item has set one at least, k at most.
-   * Counters: whatever is stored adds k to their sum, whatever is removed takes k from it. But a multiset counts copies in
-   * the sum and not as items, and a removal of what was never added, which only seemed to be there, may take no item away.
-   * Once a counter is stuck at 15 the sum tells nothing any more.
+   * The least and the most that `items` can be after `removed` removals. Bits: each item has set at least one and at
+   * most k. Counters: each stored item adds k to their sum, and each removal takes k from it. But a multiset counts
+   * copies in the sum and not as items. And the removal of an item that was never added, but tested positive, may take
+   * no item away. Once a counter is stuck at 15 the sum tells nothing.
    */
   bounds({ removed }: Pick<CallCounts, 'removed'>): { readonly least: number; readonly most: number } {
     const { nonZero, saturated, sum } = this;

@@ -1,10 +1,11 @@
 import { CAN_ROTATE, type Script } from './script.js';
 
 /*
- * The first line of these scripts lets them run when the server is at its memory limit: a drop has to be possible then.
+ * The first line of these scripts lets them run when the server is at its memory limit, because a drop must be possible
+ * then.
  */
 
-/** What usage has under '' once it is counted. */
+/** The value of usage's field '' once the usage is counted. */
 export const COUNTED = 'counted';
 
 /** Makes a hash that is never empty. KEYS: 1 the hash. */
@@ -23,7 +24,9 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/** Writes, and changes nothing: WAIT may only wait for what its connection has written. KEYS: 1 filters. */
+/**
+ * Writes without changing anything, because WAIT waits only for what its own connection has written. KEYS: 1 filters.
+ */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
@@ -32,9 +35,9 @@ return redis.call('HSET', KEYS[1], '', '')`,
 };
 
 /**
- * Usage is kept of every prefix that ends with a mark, as "<filters> <bytes>": looking at a quota costs the same however
- * many filters there are, and a change the marks of one name. Under '' it says whether it has been counted.
- * `usage` is its key.
+ * Usage is stored as "<filters> <bytes>" for every prefix that ends with one of the marks ".", "_" and "-". So a look
+ * at a quota costs the same however many filters there are, and a change costs as much as its name has marks. The field
+ * '' says whether usage has been counted. The variable `usage` is its key.
  */
 const USAGE = `
 local function bytesOf(entry)
@@ -60,8 +63,8 @@ local function count(name, filters, bytes)
 end`;
 
 /**
- * Counts usage anew if it is not counted: all the catalogue in one step, but only if the key has been lost.
- * KEYS: 1 filters, 2 usage.
+ * Counts usage if it is not counted: the whole catalogue in one step, but only after the key has been lost. KEYS: 1
+ * filters, 2 usage.
  */
 export const countUsageScript: Script = {
   name: 'unseenCountUsage',

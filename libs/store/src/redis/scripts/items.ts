@@ -2,12 +2,12 @@ import type { Script } from './script.js';
 import { addCounts, ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD, WAITING } from './script.js';
 
 /**
- * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled, one text per
- * k and index width, since in Redis' Lua a call or a table costs as much as the work (measured: 1.2 to 1.6 times).
+ * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled into one text per k and
+ * index width, because a call or a table in Redis' Lua costs as much as the work (measured: 1.2 to 1.6 times).
  *
- * An item is read with one GETRANGE from its first cell's byte to its last. For cell j, o<j> is the byte's
- * offset in what was read, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 …
- * 1 for a bit) and v<j> the byte. With r the number of values of a cell (16 or 2),
+ * An item is read with one GETRANGE from its first cell's byte to its last. For cell j, o<j> is the byte's offset in
+ * what was read, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit) and
+ * v<j> the byte. With r the number of values of a cell (16 or 2),
  *
  *   v % (m * r) < m               the cell is zero
  *   v % (m * r) < m * (r - 1)     the cell is below its maximum
@@ -40,7 +40,7 @@ function readItem({ hashes: k, wide }: ItemShape): string {
 
 const someZero = (k: number) => each(k, (j) => `v${j} % (m${j} * values) < m${j}`, ' or ');
 
-/** Writes the bytes v<j> back: the text between cells as it was, one character for the last cell of a byte. */
+/** Writes the bytes v<j> back. The text between cells stays as it was. The last cell of each byte writes that byte. */
 function writeItem(k: number): string {
   const piece = (j: number) => {
     const gap = j === 1 ? '' : `sub(page, o${j - 1} + 2, o${j}) .. `;
@@ -49,7 +49,7 @@ function writeItem(k: number): string {
   return `call('SETRANGE', cells, from, ${each(k, piece, ' .. ')})`;
 }
 
-/** Cells of one byte change it one after the other. */
+/** Cells that share a byte change it one after the other. */
 const carry = (j: number) => (j === 1 ? '' : `if o${j} == o${j - 1} then v${j} = v${j - 1} end `);
 
 function suffix({ hashes, wide }: ItemShape): string {

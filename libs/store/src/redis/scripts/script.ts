@@ -1,26 +1,26 @@
-/** A Lua script as a value: no files to read at run time. */
+/** A Lua script as a value, so that no files are read at run time. */
 export interface Script {
-  /** Unique: the client knows a script by its name, so another text needs another name. */
+  /** Unique, because the client knows a script by its name: another text needs another name. */
   readonly name: string;
   readonly numberOfKeys: number;
   readonly lua: string;
 }
 
 /**
- * How scripts answer. Success: {answers, items}, with one ASCII character (48 + value) an item in `answers` and
- * the segment's item count after the call. Else one of these words as a status reply, and nothing was changed.
+ * How scripts answer. Success is {answers, items}: one ASCII character (48 + value) per item in `answers`, and the
+ * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed.
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
 /**
- * First line of scripts that run when the server is at its memory limit: a call that takes items or entries away has to be
- * possible then. They grow nothing but the operation records, which have a bound of their own.
+ * First line of scripts that run when the server is at its memory limit, because a call that takes items or entries
+ * away must be possible then. They grow nothing but the operation records, which have a limit of their own.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
 /**
- * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment.
- * Nothing is answered, and nothing is created, when the segment is missing, short or another generation's.
+ * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. Answers
+ * LOST, and creates nothing, if the segment is missing, short or of another generation.
  */
 export const CHECK_SEGMENT = `
 local cells, meta = KEYS[1], KEYS[2]
@@ -32,13 +32,12 @@ end
 `;
 
 /**
- * Opens a mutation: answers a repeat from its record, before anything is changed.
- * KEYS: 3 operations-current, 4 operations-previous.
- * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
- * 8 when a made id that came with the request was made, in ms, else ''.
+ * Opens a mutation: answers a repeat from its record, before anything is changed. KEYS: 3 operations-current, 4
+ * operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may
+ * hold, 8 when a made id that came with the request was made, in ms, else ''.
  *
- * An answer from a record writes, though it changes nothing: the record may not have reached the replicas yet, and
- * from Redis 7.2 on WAIT waits for no more than its connection has written. The HDEL, which needs no memory, lets the
+ * An answer from a record writes, though it changes nothing, because the record may not have reached the replicas yet
+ * and from Redis 7.2 on WAIT waits only for what its connection has written. The HDEL needs no memory, and lets the
  * HSET pass when the server is at its memory limit.
  */
 export const RECALL = `
@@ -59,15 +58,16 @@ if ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then return redis.s
 `;
 
 /**
- * Whether the current records can become the previous ones. Not while the slot is moved to another node: a script that
- * names a key that is missing, if only for a moment, would end half way. A command on two keys, one of which is
- * missing, is refused then on either side.
+ * Whether the current records can become the previous ones. That must not happen while the slot is moved to another
+ * node: a script that names a key that is missing, if only for a moment, would end half way. During a move either node
+ * refuses a command on two keys of which one is missing.
  */
 export const CAN_ROTATE = `type(redis.pcall('EXISTS', current, current .. ':none')) == 'number'`;
 
 /**
- * Closes a mutation: keeps \`answers\` as the record, in the same atomic step as the change. A window that is over,
- * or full, becomes the previous one, and the previous one is forgotten; it goes on for a while if the slot is moved.
+ * Closes a mutation: stores \`answers\` as the record, in the same atomic step as the change. A window that is over or
+ * full becomes the previous one, and the previous one is deleted. If the slot is being moved, the window goes on for a
+ * while.
  */
 export const RECORD = `
 local size = #field + #fingerprint + #answers + 64

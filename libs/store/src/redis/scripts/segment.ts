@@ -2,8 +2,8 @@ import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
 /**
- * Makes the cells of a segment, unless they are there: a command that a lost connection left behind may arrive when
- * they are in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
+ * Makes the cells of a segment, unless they exist: a command that a lost connection left behind may arrive when they
+ * are in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
  */
 export const createCellsScript: Script = {
   name: 'unseenCreateCells',
@@ -13,7 +13,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SETRANGE', KEYS[1], ARGV[
 return 'OK'`,
 };
 
-/** Makes the meta key of a segment, unless it is there, as above. KEYS: 1 meta. ARGV: 1 generation. */
+/** Makes the meta key of a segment, unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation. */
 export const createMetaScript: Script = {
   name: 'unseenCreateMeta',
   numberOfKeys: 1,
@@ -28,7 +28,8 @@ return 'OK'`,
 };
 
 /**
- * Records the beginning of an operation of several segments in the filter's first one, before any of them changes: see RECALL.
+ * Records the start of an operation on several segments in the filter's first segment, before any of them changes. See
+ * RECALL.
  */
 export const beginScript: Script = {
   name: 'unseenBegin',
@@ -39,7 +40,7 @@ ${RECORD}
 return {answers, tonumber(kept[2])}`,
 };
 
-/** Answers an operation from its record, or the status reply NONE: see RECALL. */
+/** Answers an operation from its record, or with the status reply NONE. See RECALL. */
 export const recallScript: Script = {
   name: 'unseenRecall',
   numberOfKeys: 4,
@@ -48,8 +49,8 @@ return redis.status_reply('NONE')`,
 };
 
 /**
- * Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten.
- * KEYS: 3 queue-order, for visited sets.
+ * The counts of a segment, as a flat list. For each record window it says since when there are records, or 0 if none
+ * has been forgotten. KEYS: 3 queue-order, for visited sets.
  */
 export const describeScript: Script = {
   name: 'unseenDescribe',

@@ -32,8 +32,8 @@ return {scan[1], run, tonumber(call('HGET', meta, 'removed')), concat(out)}`,
 };
 
 /**
- * First lines of the scripts that fill a segment. Once it has its counts, which come last, nothing is written by them any
- * more: a command that a lost connection left behind may arrive when the segment is in use.
+ * First lines of the scripts that fill a segment. The counts come last; once a segment has them, these scripts write
+ * nothing more. A command that a lost connection left behind may arrive when the segment is in use.
  */
 const CHECK_UNFILLED = `${CHECK_SEGMENT}
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
@@ -70,7 +70,7 @@ end
 return 'OK'`,
 };
 
-/** Sets the counts of a segment that is being made, after all else. ARGV: 3 and on, name and value of each. */
+/** Sets the counts of a segment that is being made, after everything else. ARGV: from 3 on, name and value of each. */
 export const importCountsScript: Script = {
   name: 'unseenImportCounts',
   numberOfKeys: 2,
