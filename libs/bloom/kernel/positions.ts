@@ -3,8 +3,8 @@ import { murmur3x86_128 } from './murmur3';
 import { sipHash128 } from './siphash';
 
 /**
- * Hashes `count` keys under a scheme's number, 1 or 2: from SPAN to HASH. Spans are counted from `origin`, which lies at
- * BYTES.
+ * Hashes `count` keys from SPAN to HASH, under the scheme with number 1 or 2. Spans are counted from `origin`, which
+ * lies at BYTES.
  */
 export function hash(scheme: i32, count: i32, origin: u32): void {
   for (let i: usize = 0; i < <usize>count; i++) {
@@ -17,7 +17,7 @@ export function hash(scheme: i32, count: i32, origin: u32): void {
 }
 
 /**
- * From HASH to SEGMENT, PAGE and CELL. With h the 128-bit hash of a key, h0 picks the segment and h1 the page
+ * Computes SEGMENT, PAGE and CELL from HASH. With h the 128-bit hash of a key, h0 picks the segment and h1 the page
  * (multiply-shift); h2, h3 and h0 seed drawCells. `shift` is 32 less the binary logarithm of the cells of a page.
  */
 export function place(count: i32, segments: u32, pagesPerSegment: u32, hashes: i32, shift: u32): void {
@@ -26,7 +26,7 @@ export function place(count: i32, segments: u32, pagesPerSegment: u32, hashes: i
     const h0 = load<u32>(words);
     store<u32>(SEGMENT + (i << 2), scale(h0, segments));
     store<u32>(PAGE + (i << 2), scale(load<u32>(words, 4), pagesPerSegment));
-    // Scheme 1's last words are equal for keys of up to 8 bytes: mixing in h0 keeps 64 bits of their own.
+    // Scheme 1's last words are equal for keys of up to 8 bytes. Mixing in h0 keeps 64 independent bits.
     drawCells(
       load<u32>(words, 8),
       load<u32>(words, 12) ^ rotl<u32>(h0, 16),
@@ -43,8 +43,8 @@ function scale(word: u32, n: u32): u32 {
 }
 
 /**
- * Draws `hashes` distinct cells into `out`, kept in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), one
- * full-width draw a cell. Double hashing would do less work, but breaks the error rate inside a page.
+ * Draws `hashes` distinct cells into `out`, in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), one
+ * full-width draw per cell. Double hashing would do less work, but breaks the error rate inside a page.
  */
 function drawCells(seed0: u32, seed1: u32, hashes: i32, shift: u32, out: usize): void {
   // The all-zero state is the generator's one fixed point.

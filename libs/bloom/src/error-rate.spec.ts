@@ -43,8 +43,8 @@ const LITERATURE: readonly (readonly [number, string])[] = [
 ];
 
 /**
- * Cells an item needs with the best k, for pages of PAGE_CELLS cells. `independent`: a published estimate for
- * cells drawn independently, rounded up. Distinct cells, ours, need a little less.
+ * Cells per item with the best k, for pages of PAGE_CELLS cells. `independent` is a published estimate for cells drawn
+ * independently, rounded up. Our distinct cells need a little less.
  */
 const PAGE_TABLE = [
   { p: 1e-2, classic: 9.59, pages: [10.74, 10.17, 9.89, 9.75], independent: [11.1, 10.3, 10.0, 9.8] },
@@ -54,7 +54,7 @@ const PAGE_TABLE = [
 ];
 const PAGE_CELLS = [128, 256, 512, 1024];
 
-/** Half a unit in the last digit printed: "0.0237" is right within 0.00005. */
+/** Half a unit in the last printed digit: "0.0237" is right within 0.00005. */
 function printedTolerance(printed: string): number {
   const [mantissa, exponent] = printed.split('e') as [string, string?];
   const digits = mantissa.split('.')[1]?.length ?? 0;

@@ -1,19 +1,19 @@
 /**
- * False-positive rates. Letters as in the literature: n items, m cells, k hashes, B cells a page,
- * λ = n·B/m the mean number of items a page.
+ * False-positive rates. Letters are those of the literature: n items, m cells, k hashes, B cells per page, λ = n·B/m
+ * the mean number of items per page.
  *
  * Classic (Bloom 1970; Fan et al. 2000), one array for all items:
  *
  *   p = (1 - e^(-kn/m))^k
  *
- * Paged (a blocked filter, Putze, Sanders and Singler 2007, here with k distinct cells an item): the number of
- * items in a page is Poisson(λ), and crowded pages err more than sparse ones err less:
+ * Paged (a blocked filter, Putze, Sanders and Singler 2007, here with k distinct cells per item). The number of items
+ * in a page is Poisson(λ), and crowded pages add more errors than sparse ones save:
  *
  *   p = Σ_j Poisson(j; λ) · c_j        c_j = P(j random k-subsets of a page cover k given cells)
  *
- * c_j is computed exactly by a Markov chain on the number u of given cells not yet covered: an item covers h of
- * them with the hypergeometric probability C(u,h)·C(B-u,k-h) / C(B,k). All terms are positive, so the sum is
- * accurate down to the smallest rates, where inclusion and exclusion would cancel away.
+ * c_j is computed exactly by a Markov chain on the number u of given cells not yet covered: an item covers h of them
+ * with the hypergeometric probability C(u,h)·C(B-u,k-h) / C(B,k). All terms are positive, so the sum is accurate down
+ * to the smallest rates, where inclusion and exclusion would suffer from cancellation.
  */
 
 /** (1 - e^(-k/cellsPerItem))^k. */
@@ -36,23 +36,23 @@ function classicCellsPerItemWith(k: number, p: number): number {
   return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
-/** Weights of items a page beyond so many standard deviations, and so many items, from the mean are below 1e-30. */
+/** Beyond this many standard deviations, and this many more items per page, the Poisson weights are below 1e-30. */
 const DEVIATIONS = 12;
 const MORE_ITEMS = 30;
 
-/** More than there are shapes: page sizes from 128 to 4,096, of at most 32 hashes. */
+/** More than the number of shapes: page sizes from 128 to 4,096, with at most 32 hashes. */
 const MOST_SHAPES = 200;
 const shapes = new Map<string, PagedErrorRate>();
 
-/** Rates of pages of one shape: `B` cells, `k` hashes. */
+/** The rates of pages of one shape: `B` cells, `k` hashes. */
 export class PagedErrorRate {
-  /** c_j for j = 0, 1, 2 …, computed as far as asked for. */
+  /** c_j for j = 0, 1, 2 …, computed as far as needed so far. */
   private readonly covered: number[] = [0];
   private readonly transition: Float64Array;
   private state: Float64Array;
   private next: Float64Array;
 
-  /** That of a shape: its tables are the larger part of the work, and shapes are few. */
+  /** The cached object of a shape. Its tables are most of the work, and there are few shapes. */
   static of(pageCells: number, hashes: number): PagedErrorRate {
     const shape = `${pageCells}/${hashes}`;
     let rate = shapes.get(shape);
@@ -74,7 +74,7 @@ export class PagedErrorRate {
     this.state[hashes] = 1;
   }
 
-  /** False-positive rate at `itemsPerPage` = λ items a page on average. */
+  /** The false-positive rate at a mean of `itemsPerPage` (λ) items per page. */
   at(itemsPerPage: number): number {
     if (itemsPerPage <= 0) return 0;
     if (itemsPerPage > this.pageCells * 8) return 1;
@@ -83,7 +83,8 @@ export class PagedErrorRate {
     const first = Math.max(0, Math.floor(mean - spread));
     const last = Math.ceil(mean + spread);
     const covered = this.coveredUpTo(last);
-    // Poisson weights relative to the largest, each from its neighbour, and divided by their sum: no logarithms.
+    // Poisson weights relative to the largest, each computed from its neighbour, then divided by their sum. This needs
+    // no logarithms.
     const mode = Math.floor(mean);
     let weights = 1;
     let rate = covered[mode] as number;
@@ -97,7 +98,7 @@ export class PagedErrorRate {
       weights += weight;
       rate += weight * (covered[j] as number);
     }
-    // By rounding alone it may be more.
+    // Rounding errors may bring it above 1.
     return Math.min(1, rate / weights);
   }
 
@@ -105,7 +106,7 @@ export class PagedErrorRate {
   loadFor(p: number): number {
     let low = 0;
     let high = this.pageCells / classicCellsPerItemWith(this.hashes, p);
-    // The paged rate is above the classic one, but for the smallest pages.
+    // The paged rate is above the classic one, except for the smallest pages.
     while (this.at(high) <= p) high *= 2;
     while (high - low > 1e-9 * high) {
       const middle = (low + high) / 2;
@@ -115,7 +116,7 @@ export class PagedErrorRate {
     return low;
   }
 
-  /** c_0 to c_items, at least. */
+  /** At least c_0 to c_items. */
   private coveredUpTo(items: number): readonly number[] {
     const k = this.hashes;
     while (this.covered.length <= items) {
@@ -135,7 +136,7 @@ export class PagedErrorRate {
   }
 }
 
-/** transition[u·(k+1) + h]: probability that a random k-subset of B cells hits h of u given ones. */
+/** transition[u·(k+1) + h]: the probability that a random k-subset of B cells hits h of u given cells. */
 function coverTransition(B: number, k: number): Float64Array {
   const table = new Float64Array((k + 1) * (k + 1));
   const all = logChoose(B, k);
@@ -155,8 +156,8 @@ function logChoose(n: number, r: number): number {
 }
 
 /**
- * Items a page, estimated from the share of non-zero cells: an item leaves a cell untouched with probability
- * 1 - k/B, so that share = 1 - e^(-λk/B). Infinity when every cell is non-zero.
+ * The mean number of items per page, estimated from the share of non-zero cells. An item leaves a cell untouched with
+ * probability 1 - k/B, so share = 1 - e^(-λk/B). Infinity when every cell is non-zero.
  */
 export function itemsPerPageFromFill(share: number, pageCells: number, k: number): number {
   return share >= 1 ? Infinity : (-pageCells / k) * Math.log1p(-share);

@@ -1,6 +1,6 @@
 import { blankPositions, type Positions } from './positions.js';
 
-/** A batch with each item once, and the way back. */
+/** A batch with each item once, and the indexes of those items in the original batch. */
 export interface Folded {
   readonly positions: Positions;
   /** For each item of the folded batch, its index in the original batch (the first occurrence). */
@@ -8,8 +8,8 @@ export interface Folded {
 }
 
 /**
- * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined when no item
- * occurs twice, so that the common case copies nothing.
+ * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined if no item occurs twice,
+ * so that the common case copies nothing.
  */
 export function foldDuplicates(positions: Positions): Folded | undefined {
   const { count, hash } = positions;

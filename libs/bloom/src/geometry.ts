@@ -1,9 +1,9 @@
 /**
- * Everything but the seed that turns a key into positions.
+ * Everything that turns a key into positions, except the seed.
  *
- * A filter is `segments` equal byte strings; a segment is `pagesPerSegment` pages; a page is `pageCells`
- * adjacent cells. A cell is a 4-bit counter (counting filter) or one bit (standard filter). An item lives in
- * one page of one segment, in `hashes` distinct cells of it.
+ * A filter is `segments` equal byte strings; a segment is `pagesPerSegment` pages; a page is `pageCells` adjacent
+ * cells. A cell is a 4-bit counter (counting filter) or one bit (standard filter). An item lives in one page of one
+ * segment, in `hashes` distinct cells of it.
  */
 export interface Geometry {
   /** Number of the hash scheme (see `hash-scheme.ts`). A scheme is never edited, only added. */

@@ -3,7 +3,7 @@ import { KERNEL_BINARY } from './kernel-binary.js';
 import { isPacked, type Keys } from './keys.js';
 import type { Positions } from './positions.js';
 
-/** What libs/bloom/kernel exports; layout.ts there says what lies where in the memory, and in what form. */
+/** The exports of libs/bloom/kernel. Its layout.ts describes the layout of the memory. */
 interface Exports {
   hash(scheme: number, count: number, origin: number): void;
   readStrings(at: number, end: number): number;
@@ -24,7 +24,7 @@ interface Exports {
 }
 
 const MEMORY_PAGE = 65_536;
-/** Room for a block of short keys; longer ones make it grow. */
+/** Room for a block of short keys. Longer keys make the memory grow. */
 const INITIAL_PAGES = 8;
 
 const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES });
@@ -32,13 +32,13 @@ const kernel = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNE
   env: { memory },
 }).exports as Exports;
 
-/** Keys that the kernel takes at a time. */
+/** The most keys that the kernel takes at a time. */
 export const BLOCK_KEYS = kernel.BLOCK_KEYS.value;
 /** The most cells that an item can have. */
 export const MAX_HASHES = kernel.MAX_HASHES.value;
 const BYTES = kernel.BYTES.value;
 
-/** The kernel's memory, seen as it is used. */
+/** Typed views of the kernel's memory. */
 class Views {
   readonly bytes = new Uint8Array(memory.buffer);
   readonly span = new Uint32Array(memory.buffer, kernel.SPAN.value, 2 * BLOCK_KEYS);
@@ -52,7 +52,7 @@ class Views {
 let views = new Views();
 const encoder = new TextEncoder();
 
-/** Makes room for so many bytes of keys. */
+/** Makes room for `bytes` bytes of keys. */
 function reserve(bytes: number): void {
   const missing = BYTES + bytes + kernel.SLACK.value - memory.buffer.byteLength;
   if (missing <= 0) return;
@@ -60,7 +60,7 @@ function reserve(bytes: number): void {
   views = new Views();
 }
 
-/** Puts strings there, as UTF-8. */
+/** Writes strings into the memory as UTF-8. */
 function loadStrings(keys: readonly string[]): void {
   const text = keys.join('');
   reserve(text.length * 3);
@@ -74,11 +74,11 @@ function loadStrings(keys: readonly string[]): void {
     at += ascii ? key.length : Buffer.byteLength(key);
     span[2 * i + 1] = at;
   }
-  // Half a character at the end of a key and half of one at the next one's start have become one.
+  // A lone surrogate at the end of one key and one at the start of the next have merged.
   if (at !== written) throw new RangeError('a key is not well-formed Unicode');
 }
 
-/** Puts a block of keys there. Returns what their spans are counted from. */
+/** Writes a block of keys into the memory. Returns the offset that their spans are counted from. */
 function loadKeys(keys: Keys): number {
   if (!isPacked(keys)) {
     loadStrings(keys);
@@ -93,15 +93,15 @@ function loadKeys(keys: Keys): number {
   return origin;
 }
 
-/** The part of a filter's description that says where its items lie, apart from its seed. */
+/** The part of a filter's description that decides where its items lie, apart from the seed. */
 export type Placement = Pick<
   Geometry,
   'hashScheme' | 'segments' | 'pagesPerSegment' | 'pageCells' | 'hashes'
 >;
 
 /**
- * Hashes at most BLOCK_KEYS keys, and writes where they lie into `out`, from its item `at` on. Throws RangeError for
- * more cells an item than MAX_HASHES or a page has.
+ * Hashes at most BLOCK_KEYS keys, and writes their positions into `out` from item `at` on. Throws RangeError for more
+ * cells per item than MAX_HASHES or than a page has.
  */
 export function locate(
   keys: Keys,
@@ -124,7 +124,7 @@ export function locate(
   out.cell.set(views.cell.subarray(0, hashes * count), hashes * at);
 }
 
-/** The four words of the 128-bit hash of some bytes, under the number of a hash scheme. */
+/** The four words of the 128-bit hash of `bytes`, under a hash scheme's number. */
 export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): Uint32Array {
   reserve(bytes.length);
   views.bytes.set(bytes, BYTES);
@@ -134,7 +134,7 @@ export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): 
   return views.hash.slice(0, 4);
 }
 
-/** The elements of a JSON array, and where it ends: behind its bracket. */
+/** The elements of a JSON array, and the offset after its closing bracket. */
 export interface ReadStrings {
   /** As in PackedKeys. */
   readonly span: Uint32Array;
@@ -142,8 +142,8 @@ export interface ReadStrings {
 }
 
 /**
- * Reads a JSON array from its first element on, at `from`. Undefined if there is anything in it but strings without
- * escapes; whether these are UTF-8 is not looked at.
+ * Reads a JSON array from its first element on, at `from`. Undefined if it contains anything but strings without
+ * escapes. It does not check that these are UTF-8.
  */
 export function readStrings(json: Uint8Array, from: number): ReadStrings | undefined {
   reserve(json.length);

@@ -18,7 +18,7 @@ const GEOMETRY: Geometry = {
 };
 const RUNS = 5_000;
 
-/** What is read of an array that begins with the text: the strings, and what is behind it. */
+/** The strings read from an array that begins with the text, and what follows the array. */
 function read(text: string): { texts: string[]; rest: string } | undefined {
   const json = Buffer.from(text);
   const found = readStrings(json, 1);
@@ -146,7 +146,7 @@ describe('packed keys', () => {
 });
 
 describe('the kernel', () => {
-  /** Where keys begin in its memory. */
+  /** Where keys begin in the kernel's memory. */
   function keysBegin(): number {
     const memory = new WebAssembly.Memory({ initial: 1 });
     const kernel = new WebAssembly.Module(Buffer.from(KERNEL_BINARY, 'base64'));

@@ -6,12 +6,12 @@ import { positionsOf } from './positions.js';
 import { planGeometry } from './sizing.js';
 
 /**
- * G2 on the plainest of filters: one byte a cell, in memory. Two measures of the rate at capacity:
+ * G2 on the simplest filter: one byte per cell, in memory. Two measures of the rate at capacity:
  *
- *   hits      absent keys that test positive: counts Q·p of them, Poisson, so below Q·p + 4·√(Q·p) + 4
- *   expected  the mean of C(u,k)/C(B,k) over pages with u cells set: what absent keys with perfectly random
- *             positions would meet. No sampling error of its own, so it shows the sizing sharply even at 1e-6;
- *             it varies between filters, the more the fewer pages there are, so small filters are averaged.
+ *   hits      absent keys that test positive. Of Q keys that is Q·p in the mean, Poisson: below Q·p + 4·√(Q·p) + 4.
+ *   expected  the mean of C(u,k)/C(B,k) over pages with u cells set: the rate for absent keys with perfectly random
+ *             positions. It has no sampling error of its own, so it shows the sizing sharply even at 1e-6. It varies
+ *             between filters, the more the fewer pages there are, so small filters are averaged.
  */
 const CHUNK = 10_000;
 const CAPACITIES = [100, 1_000, 10_000, 100_000, 1_000_000];
@@ -78,13 +78,13 @@ function coverChance(u: number, B: number, k: number): number {
 const present = (i: number) => `https://example.org/present/${i}`;
 const absent = (i: number) => `https://example.org/absent/${i}`;
 
-/** Most that Q trials of probability p give, but for one run in 10,000 or so. */
+/** The most hits that Q trials of probability p give, except in about one run of 10,000. */
 function upperBound(queries: number, p: number): number {
   return queries * p + 4 * Math.sqrt(queries * p) + 4;
 }
 
 describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
-  // The largest have more pages, not other hashes: once.
+  // The largest filters run under one scheme only: they have more pages, but no other hashes.
   const isDefault = scheme === DEFAULT_HASH_SCHEME;
   const grid = CAPACITIES.filter((n) => isDefault || n <= 100_000).flatMap((n) =>
     RATES.map((p) => ({ n, p })),
@@ -106,7 +106,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
     }
     expect(predicted).toBeLessThanOrEqual(p * (1 + 1e-6));
     expect(hits).toBeLessThanOrEqual(upperBound(filters * queries, p));
-    // Pages as a sample: a page's rate deviates by about 3 times its mean, at the smallest p by 8.
+    // The pages are a sample. The rate of a page deviates by about 3 times its mean, and by 8 at the smallest p.
     const pages = (filters * n) / 30;
     const deviation = 1 + (4 * (p < 1e-4 ? 8 : 3)) / Math.sqrt(pages);
     expect(expected / predicted).toBeLessThan(deviation);
@@ -121,7 +121,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
       expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
     });
 
-  /** Words of the hash coincide for these: positions must be independent all the same. */
+  /** Some words of these keys' hashes coincide; positions must be independent all the same. */
   it.each([4, 8])('keys of %d bytes, p = 0.001', (width) => {
     const n = 100_000;
     const key = (i: number) => i.toString(36).padStart(width, '0');

@@ -6,7 +6,7 @@ import { positionsOf } from './positions.js';
 
 const GEOMETRY = { cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 1000, segments: 7 } as const;
 
-/** How many different hashes the keys have. */
+/** The number of different hashes that the keys have. */
 function hashes(keys: readonly string[], seed: Uint8Array, hashScheme: number): number {
   const { hash, count } = positionsOf(keys, seed, { ...GEOMETRY, hashScheme });
   return new Set(Array.from({ length: count }, (_, i) => hash.subarray(i * 4, i * 4 + 4).join())).size;

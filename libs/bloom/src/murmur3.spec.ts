@@ -6,7 +6,7 @@ import { hashBytes } from './kernel.js';
 const LENGTHS = Array.from({ length: 1001 }, (_, length) => length);
 const SEEDS = [0, 1, 0x7fffffff, 0x80000000, 0xdeadbeef, 0xffffffff];
 
-/** Bytes of every value, different at every place. */
+/** Bytes of every value, with neighbours that differ. */
 function bytesOf(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * 131 + length * 17 + (i >> 3)) & 0xff);
 }

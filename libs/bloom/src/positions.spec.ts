@@ -15,10 +15,10 @@ const geometry: Geometry = {
   segments: 7,
 };
 
-/** Letters and digits of i in base 36, `width` of them: 36^4 = 1.7 million keys of four bytes. */
+/** i in base 36, padded to `width` characters: 36^4 = 1.7 million keys of four bytes. */
 const short = (width: number) => (i: number) => i.toString(36).padStart(width, '0');
 
-/** Keys as people have them. Those of up to 4 and 8 bytes make words of murmur3 x86_128 equal one another. */
+/** Typical keys. In keys of up to 4 and 8 bytes some words of murmur3 x86_128 equal one another. */
 const KEYS: readonly (readonly [string, (i: number) => string])[] = [
   ['short numbers', (i) => String(i)],
   ['URLs', (i) => `https://www.example.org/articles/${i % 97}/page-${i}?lang=en`],
@@ -36,8 +36,8 @@ const KEYS: readonly (readonly [string, (i: number) => string])[] = [
 ];
 
 /**
- * Standard score of the chi-square statistic of counts that should be equal: with many cells it is normal with
- * mean 0 and deviation 1. Keys and seed are fixed, so a bound of 5 holds or fails for ever.
+ * Standard score of the chi-square statistic of counts that should be equal. With many cells it is normal with mean 0
+ * and deviation 1. Keys and seed are fixed, so the result against a bound of 5 is always the same.
  */
 function uniformityScore(counts: Uint32Array): number {
   const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
@@ -60,7 +60,7 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
   );
 }
 
-/** The cells of an item by its hash, as their definition has them: one by one, from a set, in plain arithmetic. */
+/** The cells of an item by its hash, straight from their definition: one by one, with a set, in plain arithmetic. */
 function cellsOf(hash: Uint32Array, { pageCells, hashes }: Geometry): number[] {
   const turn = (word: number, bits: number) => ((word << bits) | (word >>> (32 - bits))) >>> 0;
   const [h0, , h2, h3] = hash as unknown as [number, number, number, number];
@@ -91,7 +91,7 @@ describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }
   it('have segment, page and cells independent of each other', () => {
     const joint = (size: number, bucket: (i: number) => number) =>
       uniformityScore(tally(size, ITEMS, bucket));
-    // Any one of an item's cells is even; ordered places are not. i % hashes takes each place in turn.
+    // A random one of an item's cells is uniform, but the sorted places are not. i % hashes takes each place in turn.
     const someCell = (i: number) => at(cell, i * hashes + (i % hashes)) >> 3;
     expect(joint(7 * 1000, (i) => at(segment, i) * 1000 + at(page, i))).toBeLessThan(5);
     expect(joint(7 * 64, (i) => at(segment, i) * 64 + someCell(i))).toBeLessThan(5);
@@ -177,7 +177,7 @@ describe('positions', () => {
     expect(() => positionsOf(['a'], new Uint8Array(4), geometry)).toThrow(RangeError);
   });
 
-  // JavaScript's bit operations are signed and 32 bits wide: arbitrary precision is the reference.
+  // JavaScript's bit operations are signed and 32 bits wide, so the reference uses arbitrary precision.
   it('are exact beyond 2^31: hash words, pages, counter offsets', () => {
     const large: Geometry = { ...geometry, pageCells: 4096, pagesPerSegment: 2 ** 21 - 1, segments: 70_001 };
     const { hash, segment, page, cell, hashes } = batch(KEYS[1]![1], large);

@@ -4,7 +4,7 @@ import { BLOCK_KEYS, locate } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
- * Where a batch of items lives in a filter: all that a store ever sees of them. Arrays are parallel, in the
+ * The places of a batch's items in a filter. A store sees nothing else of the items. Arrays are parallel, in the
  * caller's order.
  *
  *   hash     4 words an item: its 128-bit hash, the item's identity
@@ -21,7 +21,9 @@ export interface Positions {
   readonly cell: Uint16Array;
 }
 
-/** Positions of `count` items with k cells each, all zero: to be filled in. One buffer is cheaper to make than four. */
+/**
+ * Positions of `count` items with k cells each, all zero and to be filled in. One buffer is cheaper to make than four.
+ */
 export function blankPositions(count: number, hashes: number): Positions {
   const buffer = new ArrayBuffer(count * (24 + 2 * hashes));
   return {
@@ -34,7 +36,7 @@ export function blankPositions(count: number, hashes: number): Positions {
   };
 }
 
-/** The items from `from` to before `to`, in the same memory. */
+/** The items from index `from` up to, but not including, `to`, in the same memory. */
 export function slicePositions(positions: Positions, from: number, to: number): Positions {
   const { hashes, hash, segment, page, cell } = positions;
   return {
@@ -47,17 +49,17 @@ export function slicePositions(positions: Positions, from: number, to: number): 
   };
 }
 
-// Every platform that Node supports in earnest; on another one all hashes would differ, silently.
+// Node supports no big-endian platform that matters here. On one, all hashes would silently differ.
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 
 /**
- * Keys of a block have so many UTF-16 units, or bytes, at most, unless a single one has more: the kernel's memory never
+ * Limit on the UTF-16 units, or bytes, of the keys of a block, unless a single key has more: the kernel's memory never
  * shrinks.
  */
 const BLOCK_UNITS = 2 ** 18;
 
-/** Where the block of keys ends that begins at `from`. */
+/** The end of the block of keys that begins at `from`. */
 function blockEnd(keys: Keys, from: number): number {
   const end = Math.min(from + BLOCK_KEYS, keys.length);
   if (isPacked(keys)) {
@@ -76,9 +78,9 @@ function blockEnd(keys: Keys, from: number): number {
 }
 
 /**
- * The positions of `keys` under a filter's seed and geometry. Pure: the same arguments always give the same
- * positions (golden vectors in test/golden pin them). Keys must be well-formed Unicode: the encoder would
- * merge lone surrogates. libs/bloom/kernel/positions.ts says how they are computed.
+ * The positions of `keys` under a filter's seed and geometry. This is a pure function, and golden vectors in
+ * test/golden pin its results. Keys must be well-formed Unicode, because the encoder would merge lone surrogates.
+ * libs/bloom/kernel/positions.ts says how positions are computed.
  */
 export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): Positions {
   const blocks = positionsByBlock(keys, seed, geometry);
@@ -88,7 +90,9 @@ export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): P
   }
 }
 
-/** The same in steps of a millisecond or less, for callers with something else to do in between; returns the positions. */
+/**
+ * As positionsOf, in steps of a millisecond or less, for callers that do other work in between. Returns the positions.
+ */
 export function* positionsByBlock(
   keys: Keys,
   seed: Uint8Array,
@@ -106,12 +110,12 @@ export function* positionsByBlock(
   return positions;
 }
 
-/** The segment that an item lives in, of so many: by the first word of its hash. */
+/** The segment that an item lives in, by the first word of its hash. */
 export function segmentOf(word: number, segments: number): number {
   return scale(word, segments);
 }
 
-/** Maps a 32-bit hash word evenly onto [0, n): a product below 2^53 for every n up to 2^21. */
+/** Maps a 32-bit hash word evenly onto [0, n). The product is below 2^53 for every n up to 2^21, so it is exact. */
 function scale(word: number, n: number): number {
   return Math.floor((word * n) / 0x1_0000_0000);
 }

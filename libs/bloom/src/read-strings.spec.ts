@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readStrings } from './kernel.js';
 
-/** What may stand between the parts of a JSON text. */
+/** The whitespace that may stand between the parts of a JSON text. */
 const BLANKS = [' ', '\t', '\n', '\r'];
 
 describe('what stands between the strings of an array', () => {

@@ -3,8 +3,8 @@ import { SEED_BYTES } from './hash-scheme.js';
 import { hashBytes } from './kernel.js';
 
 /**
- * The reference implementation's vectors_sip128: the i-th is the hash of the bytes 0, 1 … i - 1 under the key 0, 1 … 15,
- * as bytes. OpenSSL gives the same (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
+ * The reference implementation's vectors_sip128. Vector i is the hash of the bytes 0, 1 … i - 1 under the key 0, 1 …
+ * 15, as bytes. OpenSSL gives the same (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
  */
 const VECTORS = `
 a3817f04ba25a8e66df67214c7550293
@@ -86,7 +86,7 @@ function sipHash128(bytes: Uint8Array, key: Uint8Array): string {
 
 const MASK = 2n ** 64n - 1n;
 
-/** SipHash-2-4-128 in 64-bit arithmetic, word for word as the paper has it. */
+/** SipHash-2-4-128 in 64-bit arithmetic, exactly as in the paper. */
 function plainSipHash128(bytes: Uint8Array, key: Uint8Array): string {
   const view = Buffer.from(key);
   const [k0, k1] = [view.readBigUInt64LE(0), view.readBigUInt64LE(8)];

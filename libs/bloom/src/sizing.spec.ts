@@ -35,7 +35,7 @@ describe('what a geometry holds at a rate', () => {
     }
   });
 
-  // Whoever may import says what page and hashes are to be looked at.
+  // Anyone who may import a filter chooses the page and hashes that are checked.
   it('is known after little work, whatever the page and the hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
@@ -81,7 +81,7 @@ describe('page shape', () => {
   });
 });
 
-/** The least of some runs, in milliseconds of CPU time: what others do on the machine only adds. */
+/** The least CPU time of some runs, in milliseconds. Other work on the machine only adds to it. */
 function leastMs(work: () => void): number {
   let least = Infinity;
   for (let run = 0; run < 10; run++) {
@@ -94,8 +94,8 @@ function leastMs(work: () => void): number {
 }
 
 describe('the work of sizing', () => {
-  // Anyone who is let in may ask for a plan, each time of another rate. It is 50 to 500 times the work of one rate; that
-  // of a search that begins with one hash, or at the largest load, is up to 2,000 times.
+  // Any caller may ask for a plan, each time with another rate. A plan takes 50 to 500 times the work of one rate. A
+  // search that begins with one hash, or at the largest load, takes up to 2,000 times.
   it.each(RATES)('p = %d: takes less than 1,000 times the work of one rate', (p) => {
     const rates = 200;
     const plans = 5;
@@ -106,7 +106,7 @@ describe('the work of sizing', () => {
     });
     let asked = 0;
     const ofPlans = leastMs(() => {
-      // None of those already known.
+      // Rates that no earlier plan has used.
       for (let i = 0; i < plans; i++) pageShapeFor(p * (1 - ++asked * 1e-7));
     });
     expect(ofPlans / plans / (ofRates / rates)).toBeLessThan(1_000);

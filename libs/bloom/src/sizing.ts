@@ -4,22 +4,25 @@ import { DEFAULT_HASH_SCHEME } from './hash-scheme.js';
 
 /** What a caller asks of a filter. */
 export interface Sizing {
-  /** n: items it is to hold, a whole number from 1 to MAX_CAPACITY. */
+  /** n: the number of items to hold, a whole number from 1 to MAX_CAPACITY. */
   readonly capacity: number;
-  /** p: share of absent items that may test positive at capacity, from MIN_ERROR_RATE to MAX_ERROR_RATE. */
+  /** p: the share of absent items that may test positive at capacity, from MIN_ERROR_RATE to MAX_ERROR_RATE. */
   readonly errorRate: number;
   readonly cellBits: CellBits;
 }
 
-/** How a store cuts filters into segments. */
+/** How a store splits filters into segments. */
 export interface Segmentation {
-  /** No segment is larger. */
+  /** Limit on the size of a segment. */
   readonly maxSegmentBytes: number;
-  /** Filters that fill them get at least so many segments (1 on a single server). */
+  /** Filters large enough for it get at least this many segments (1 on a single server). */
   readonly minSegments: number;
-  /** No filter is cut into segments smaller than this for the sake of `minSegments`. */
+  /** For the sake of `minSegments`, no filter is split into segments smaller than this. */
   readonly minSegmentBytes: number;
-  /** Bytes the store's allocator sets aside for a segment of so many; large filters are cut so that few are wasted. */
+  /**
+   * Bytes that the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that little is
+   * wasted.
+   */
   readonly allocatedBytes?: (bytes: number) => number;
 }
 
@@ -27,24 +30,24 @@ export interface Segmentation {
 export const MIN_ERROR_RATE = 1e-9;
 /** The largest rate offered: one hash. */
 export const MAX_ERROR_RATE = 0.5;
-/** Item counts, up to twice the capacity, stay exact in a double. */
+/** Limit on the capacity, so that item counts, up to twice the capacity, stay exact in a double. */
 export const MAX_CAPACITY = 2 ** 50;
 
 const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];
 
-/** Page shape for an error rate. */
+/** The page shape for an error rate. */
 export interface PageShape {
   readonly pageCells: number;
   readonly hashes: number;
-  /** λ: items a page holds on average at exactly the error rate. */
+  /** λ: the mean number of items per page at exactly the error rate. */
   readonly itemsPerPage: number;
 }
 
 const shapes = new Map<number, PageShape>();
 
 /**
- * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 1e-3), with the
- * number of hashes that needs the fewest cells in it. Small pages are cheap to read, large ones to keep.
+ * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 1e-3), with the number
+ * of hashes that needs the fewest cells in it. Small pages are cheap to read, and large ones save memory.
  */
 export function pageShapeFor(errorRate: number): PageShape {
   const known = shapes.get(errorRate);
@@ -61,7 +64,7 @@ export function pageShapeFor(errorRate: number): PageShape {
   return best as PageShape;
 }
 
-/** The best number of hashes, from `least` on: it rises with the page, towards the classic one. */
+/** The best number of hashes, from `least` on. It grows with the page, towards the classic one. */
 function bestHashes(pageCells: number, errorRate: number, least: number): PageShape {
   const shapeWith = (hashes: number): PageShape => {
     return { pageCells, hashes, itemsPerPage: PagedErrorRate.of(pageCells, hashes).loadFor(errorRate) };
@@ -75,8 +78,8 @@ function bestHashes(pageCells: number, errorRate: number, least: number): PageSh
 }
 
 /**
- * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the page-aware rate asks for,
- * dealt evenly over segments. Throws RangeError for values outside the limits above.
+ * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the page-aware rate needs, spread
+ * evenly over segments. Throws RangeError for values outside the limits above.
  */
 export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
   const { capacity, errorRate, cellBits } = sizing;
@@ -99,17 +102,20 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
   };
 }
 
-/** Items that a geometry holds at an error rate. Of one that was planned for that rate: at least those it was planned for. */
+/**
+ * The number of items that a geometry holds at an error rate. For the rate that it was planned for, this is at least
+ * the planned capacity.
+ */
 export function capacityAt(geometry: Geometry, errorRate: number): number {
   const { pageCells, hashes, pagesPerSegment, segments } = geometry;
   const itemsPerPage = PagedErrorRate.of(pageCells, hashes).loadFor(errorRate);
   return Math.floor(itemsPerPage * pagesPerSegment * segments * (1 + ROUNDING));
 }
 
-/** Of a quotient that is multiplied again. */
+/** Allowance for rounding, because a quotient is multiplied again. */
 const ROUNDING = 1e-12;
 
-/** No segment is cut to less than this for the allocator's sake: more scripts a batch would cost more. */
+/** For the allocator's sake no segment is made smaller than this, because more scripts per batch would cost more. */
 const CUT_TO_BYTES = 2 ** 21;
 const MAX_CUTS = 4;
 const ALLOCATION_WASTE = 1.03;
@@ -118,7 +124,7 @@ function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmenta
   const { maxSegmentBytes, minSegments, minSegmentBytes, allocatedBytes } = segmentation;
   const needed = Math.ceil(pages / Math.floor(maxSegmentBytes / bytesPerPage));
   const wanted = Math.max(1, Math.min(minSegments, Math.floor((pages * bytesPerPage) / minSegmentBytes)));
-  // Whole multiples of what was wanted spread evenly.
+  // A whole multiple of the wanted number spreads evenly.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
   if (!allocatedBytes) return least;

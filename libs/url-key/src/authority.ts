@@ -1,8 +1,8 @@
 import type { NormalisedUrlProfile } from './profile.js';
 
 /**
- * The rules on scheme, userinfo and host as one function on the canonical text before the path (`https://www.a.b:81`),
- * or undefined if there are none.
+ * Compiles the rules on scheme, userinfo and host into one function on the canonical text before the path
+ * (`https://www.a.b:81`). Undefined if the profile has no such rule.
  */
 export function compileAuthority(profile: NormalisedUrlProfile): ((authority: string) => string) | undefined {
   const { ignoreScheme, stripUserinfo, stripWww } = profile;
@@ -21,16 +21,16 @@ export function compileAuthority(profile: NormalisedUrlProfile): ((authority: st
 }
 
 /**
- * https stands for both. Only `http://a:443` keeps its scheme, as does `https://a:80`: with the other scheme the port
- * would be a default one and vanish, and the key would not be its own key.
+ * Writes https for both schemes. `http://a:443` keeps its scheme, as does `https://a:80`. With the other scheme the
+ * port would be the default one and vanish, and the key would not be its own key.
  */
 function commonScheme(scheme: string, host: string): string {
   return scheme === 'http://' && !/:443$/.test(host) ? 'https://' : scheme;
 }
 
 /**
- * `www.` goes if a name of two labels or more is left (`www.com` stays), and if that name does not lose a `www.` again:
- * of `www.www.a.b` nothing is removed, since the rule takes one `www.` and its result has to be its own key.
+ * Removes `www.` if a name of two labels or more is left (`www.com` stays) and that name would not lose a `www.` again.
+ * Nothing is removed from `www.www.a.b`: the rule takes one `www.`, and its result must be its own key.
  */
 function withoutWww(host: string): string {
   if (!isWwwOfName(host)) return host;

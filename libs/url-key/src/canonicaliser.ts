@@ -6,20 +6,22 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { compileQuery } from './query.js';
 import { scanCanonical } from './scan.js';
 
-/** A profile made into a function. */
+/** A compiled profile. */
 export interface UrlCanonicaliser {
   readonly profile: NormalisedUrlProfile;
   /**
-   * The URL's identity: two URLs are the same to a visited set if and only if their keys are equal strings. A key is pure
-   * ASCII and is its own key. It is for comparing and hashing; it is not the URL to fetch.
+   * The URL's identity: two URLs are the same to a visited set if and only if their keys are equal strings. A key is
+   * pure ASCII and is its own key. It is meant for comparing and hashing, not for fetching.
    *
-   * `base` is the absolute URL that a relative `url` is resolved against. Never throws: a text that is no http or
-   * https URL gives an InvalidUrl.
+   * `base` is the absolute URL that a relative `url` is resolved against. It never throws. A text that is not an http
+   * or https URL gives an InvalidUrl.
    */
   key(url: string, base?: string): string | InvalidUrl;
 }
 
-/** Compiles a profile, as normaliseProfile gives it, to a function. Done once per visited set, not per URL. */
+/**
+ * Compiles a profile, as normaliseProfile gives it, into a function. This is done once per visited set, not per URL.
+ */
 export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser {
   const { keepFragments } = profile;
   return compileWith(
@@ -28,12 +30,12 @@ export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser 
   );
 }
 
-/** The same without the fast path, for the tests that compare the two. */
+/** As compileProfile, without the fast path, for the tests that compare the two. */
 export function compileWithoutScan(profile: NormalisedUrlProfile): UrlCanonicaliser {
   return compileWith(profile, (url, base) => parseCanonical(url, base, profile.keepFragments));
 }
 
-/** `strictKey` gives keys of the base profile `strict`, with the fragments that the profile keeps. */
+/** `strictKey` gives keys of the base profile `strict`. It keeps the fragments that the profile keeps. */
 function compileWith(
   profile: NormalisedUrlProfile,
   strictKey: (url: string, base?: string) => string | InvalidUrl,
@@ -48,7 +50,7 @@ function compileWith(
   };
 }
 
-/** What a profile does beyond `strict`, as a function on keys of `strict`. */
+/** The rules of a profile beyond `strict`, as a function on keys of `strict`. */
 function compileRewrite(profile: NormalisedUrlProfile): (strict: string) => string {
   const authority = compileAuthority(profile);
   const path = compilePath(profile);
@@ -58,7 +60,7 @@ function compileRewrite(profile: NormalisedUrlProfile): (strict: string) => stri
 
   return (strict) => {
     if (queryOnly && !strict.includes('?')) return strict;
-    // The first slash after the scheme and at least one character of a host.
+    // Finds the first slash after the scheme and at least one character of a host.
     const pathAt = strict.indexOf('/', 'http://h'.length);
     const hash = strict.indexOf('#', pathAt);
     const fragmentAt = hash === -1 ? strict.length : hash;

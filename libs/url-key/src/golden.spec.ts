@@ -4,12 +4,12 @@ import { describe, expect, it } from '@jest/globals';
 import { compileProfile, InvalidUrl, normaliseProfile } from './index.js';
 
 /**
- * Keys that are for ever: sets that were stored with version 1 hold them. They are the same under every version of Node,
- * which `node scripts/golden-keys.mjs <version>` shows.
+ * Keys that must never change, because stored sets of version 1 hold them. They are the same under every version of
+ * Node, which `node scripts/golden-keys.mjs <version>` shows.
  */
 interface Golden {
   'golden-v1': { profile: object; keys: [url: string, key: string | { reason: string }][] }[];
-  /** Of the keys of all hosts with one character from here to there: SHA-256. */
+  /** SHA-256 of the keys of all one-character hosts in a range. */
   'golden-v1-hosts': [from: string, to: string, digest: string][];
 }
 
@@ -19,7 +19,7 @@ function read<Name extends keyof Golden>(name: Name): Golden[Name] {
   ) as Golden[Name];
 }
 
-/** Rows are added to the file, never changed. */
+/** Rows are only added to the file, never changed. */
 describe.each(read('golden-v1'))('version 1, for ever: $profile', ({ profile, keys }) => {
   it.each(keys)('%j', (url, expected) => {
     const key = compileProfile(normaliseProfile(profile)).key(url);

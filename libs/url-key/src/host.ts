@@ -3,46 +3,47 @@ import { type InvalidUrl, invalidUrl } from './invalid-url.js';
 import { canonicalIpv4, canonicalIpv6, endsInNumber } from './ip-address.js';
 import { ORDINARY_HOST } from './scan.js';
 
-/** DNS' limits on a name, in bytes of ASCII: after IDNA, and without the trailing dot. */
+/** The limits of DNS on a name, in bytes of ASCII: after IDNA, and without the trailing dot. */
 const MAX_HOST_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
 /**
- * The same before IDNA, which takes more than linear time, in UTF-16 code units; of a name as it is written, and with its
- * ligatures resolved, some of which stand for 18 characters. Twice DNS' limits: characters beyond the BMP are two units,
- * accents may be characters of their own, and some characters vanish.
+ * Limits before IDNA, which takes more than linear time, in UTF-16 code units. They apply to a name as it is written
+ * and with its ligatures resolved, some of which stand for 18 characters. They are twice the limits of DNS: characters
+ * beyond the BMP are two units, accents may be characters of their own, and some characters vanish.
  */
 const MAX_WRITTEN_HOST_LENGTH = 2 * MAX_HOST_LENGTH;
 const MAX_WRITTEN_LABEL_LENGTH = 2 * MAX_LABEL_LENGTH;
 
-/** The same in percent-encoded UTF-8: a code unit is three escapes at most. */
+/** The limit in percent-encoded UTF-8: a code unit takes at most three escapes. */
 const MAX_ESCAPED_HOST_LENGTH = 9 * MAX_WRITTEN_HOST_LENGTH;
 
-/** Canonical as it is, if it is short: what nearly all hosts are. */
+/** A host that is canonical already, if it is short. Nearly all hosts are. */
 const ORDINARY = new RegExp(`^${ORDINARY_HOST}$`);
 
-/** What IDNA takes for a dot. */
+/** The characters that IDNA treats as a dot. */
 const DOT = /[.\u3002\uff0e\uff61]/;
 
-/** A percent sign, and ASCII that neither a domain nor an address has by the URL standard. */
+/** The percent sign, and ASCII that the URL standard allows in neither a domain nor an address. */
 const FORBIDDEN = /[^!-~]|[#%/:<>?@[\\\]^|]/;
 
 /**
- * Combining marks that Unicode 17 has added. Nodes older than that order them otherwise when they normalise, so that a
- * host with one of them would have keys of two kinds.
+ * Combining marks that Unicode 17 has added. Older versions of Node normalise them in another order, so a host with one
+ * of them would have two different keys.
  */
 const RECENT_MARKS =
   /[\u1acf-\u1add\u1ae0-\u1aeb\u{10efa}\u{10efb}\u{1e6e3}\u{1e6e6}\u{1e6ee}\u{1e6ef}\u{1e6f5}]/u;
 
-/** UTS 46 as the URL standard applies it. */
+/** Options for UTS 46 as the URL standard applies it. */
 const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
- * The canonical form of a host: lower-case ASCII, IDNA applied, an address in its one form, a name without one trailing
- * dot (S4). Of two trailing dots none is removed: such a name cannot be resolved, and removing one would make a key that
- * is not its own key.
+ * The canonical form of a host: lower-case ASCII with IDNA applied, an address in its one form, a name without one
+ * trailing dot (S4). If there are two trailing dots, none is removed: such a name cannot be resolved, and removing one
+ * would make a key that is not its own key.
  *
- * No part of it is the runtime's, whose version of Unicode would be part of every key: see docs/decisions.md.
+ * No part of this uses the runtime's parser, whose version of Unicode would be part of every key: see
+ * docs/decisions.md.
  */
 export function canonicalHost(text: string): string | InvalidUrl {
   if (text === '') return invalidUrl('no host');
@@ -66,7 +67,7 @@ export function canonicalHost(text: string): string | InvalidUrl {
   return name.endsWith('.') && !name.endsWith('..') ? name.slice(0, -1) : name;
 }
 
-/** Undefined if that is not UTF-8. */
+/** Undefined if the decoded bytes are not UTF-8. */
 function percentDecoded(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
@@ -81,7 +82,7 @@ function isWithin(name: string, hostLength: number, labelLength: number): boolea
   return end <= labelLength || (end <= hostLength && name.split(DOT).every((l) => l.length <= labelLength));
 }
 
-/** ASCII that IDNA only makes lower-case. */
+/** Whether a name is ASCII that IDNA only makes lower-case. */
 function isPlainAscii(name: string): boolean {
   return !/[^\0-\x7f]|xn--/i.test(name);
 }

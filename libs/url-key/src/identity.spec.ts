@@ -26,7 +26,7 @@ function randomProfile(): NormalisedUrlProfile {
 
 const safe = normaliseProfile('safe');
 const strict = normaliseProfile('strict');
-/** Every switch but one of the two that contradict each other. */
+/** All switches except one of the two that contradict each other. */
 const everySwitch = ['dropFragments', 'keepFragments'].map((without) =>
   normaliseProfile(Object.fromEntries(SWITCHES.map((name) => [name, name !== without]))),
 );
@@ -52,7 +52,10 @@ const real = readFileSync(new URL('../../../test/data/debian-homepages-sample.tx
   .split('\n')
   .filter((line) => line !== '');
 
-/** What is wrong with the key of a URL, or undefined. Plain code, as a million `expect` would take minutes. */
+/**
+ * Describes what is wrong with the key of a URL; undefined if nothing is. Plain code, because a million `expect` calls
+ * would take minutes.
+ */
 function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string): string | undefined {
   const key = fast(url);
   const fault = (what: string) => `${what}: ${JSON.stringify({ url, key, profile })}`;
@@ -60,20 +63,20 @@ function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string
   if (typeof key !== 'string') return undefined;
   if (!/^https?:\/\/[!-~]+$/.test(key)) return fault('not ASCII');
   if (fast(key) !== key || slow(key) !== key) return fault('not its own key');
-  // Of names beyond ASCII the built-in parser has views of its own, by its version.
+  // The built-in parser treats names beyond ASCII differently in each version.
   if (!key.includes('xn--') && new URL(key).href !== key)
     return fault('not as the built-in parser writes it');
   return undefined;
 }
 
-/** The bytes a component stands for, and the reserved characters written plainly in it, both in order. */
+/** The bytes that a component stands for, and its plainly written reserved characters, both in order. */
 function meaningOf(component: string): [bytes: string, reserved: string] {
   const escapes = /%([0-9a-f]{2})/gi;
   const bytes = component.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return [bytes, component.replace(escapes, '').replace(/[^!$&'()*+,;=:@/?#]/g, '')];
 }
 
-/** As the built-in parser reads it; undefined if it refuses. */
+/** The URL as the built-in parser reads it; undefined if the parser refuses it. */
 function parsed(url: string): string | undefined {
   try {
     const { href, protocol } = new URL(url);
@@ -111,7 +114,7 @@ describe(`every key, seed ${seed}`, () => {
       tally[valid ? (scanCanonical(url) === undefined ? 'parsed' : 'scanned') : 'invalid']++;
     }
     expect(faults).toEqual([]);
-    // The generator has to reach every path.
+    // The generator must reach every path.
     for (const times of Object.values(tally)) expect(times).toBeGreaterThan(count / 20);
   });
 
@@ -124,7 +127,8 @@ describe(`every key, seed ${seed}`, () => {
       const own = key(url);
       const given = parsed(url);
       if (given === undefined || typeof own !== 'string') {
-        // What else is refused: hosts of dots, long ones, lone surrogates. On names beyond ASCII versions differ.
+        // Only the library refuses hosts of dots, long hosts and lone surrogates. Parser versions differ on names
+        // beyond ASCII.
         const agreed =
           typeof own === 'string'
             ? own.includes('xn--')
@@ -132,7 +136,7 @@ describe(`every key, seed ${seed}`, () => {
         if (!agreed) faults.push({ url, own, given });
         continue;
       }
-      // What the parser of older Nodes leaves undone (ada-url/ada#935).
+      // Parsers of older Nodes leave this undone (ada-url/ada#935).
       if (given.includes('xn--') || /\/\.\.?(?:\/|$)/.test(new URL(given).pathname)) continue;
       compared++;
       const [before, after] = [partsOf(given), partsOf(own)];

@@ -3,7 +3,7 @@ import { compileProfile, InvalidUrl, type InvalidUrlReason, normaliseProfile } f
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** A base cannot be invalid where none is given; see below. The bound on a URL's length is the caller's. */
+/** `invalid base` needs a base; see below. `too long` is for the caller's limit on a URL's length. */
 const INVALID: Record<Exclude<InvalidUrlReason, 'invalid base' | 'too long'>, string[]> = {
   empty: ['', ' ', '\t\r\n', '\u0000\u001f '],
   'lone surrogate': [

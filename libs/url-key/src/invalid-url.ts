@@ -1,8 +1,8 @@
 /**
- * Every reason a URL can be refused for. The strings are stable: they appear in answers and in callers' code.
+ * The reasons why a URL can be refused. The strings are stable: they appear in answers and in callers' code.
  *
- * `host too long` is one of more than 253 bytes, or with a label of more than 63, after IDNA and without a trailing dot.
- * `too long` is for callers that bound the length of a URL; `key` itself takes any.
+ * `host too long`: the host has more than 253 bytes, or a label more than 63, after IDNA and without a trailing dot.
+ * `too long` is for callers that limit the length of a URL; `key` itself takes any length.
  */
 export const INVALID_URL_REASONS = [
   'empty',
@@ -19,7 +19,9 @@ export const INVALID_URL_REASONS = [
 
 export type InvalidUrlReason = (typeof INVALID_URL_REASONS)[number];
 
-/** The answer for a string that has no key. A value, not an exception: in a crawl it is an everyday outcome. */
+/**
+ * The answer for a string that has no key. It is a value, not an exception, because invalid URLs are common in a crawl.
+ */
 export class InvalidUrl {
   constructor(readonly reason: InvalidUrlReason) {}
 }
@@ -28,7 +30,7 @@ const instances = new Map(
   INVALID_URL_REASONS.map((reason) => [reason, Object.freeze(new InvalidUrl(reason))]),
 );
 
-/** The one instance of a reason, so that a batch of bad URLs allocates nothing. */
+/** The one instance of each reason, so that a batch of bad URLs allocates nothing. */
 export function invalidUrl(reason: InvalidUrlReason): InvalidUrl {
   return instances.get(reason) ?? new InvalidUrl(reason);
 }

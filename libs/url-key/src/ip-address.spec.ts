@@ -11,7 +11,7 @@ const join = (most: number, by: string, piece: () => string): string =>
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** The built-in parser is the oracle: addresses are plain ASCII, on which its versions agree. */
+/** The reference is the built-in parser: addresses are plain ASCII, on which its versions agree. */
 function parsed(url: string): string | undefined {
   try {
     return new URL(url).href;
@@ -26,7 +26,7 @@ function faults(host: () => string): unknown[] {
     const url = `http://${host()}/`;
     const own = key(url);
     const expected = parsed(url);
-    // A trailing dot of a name is removed (S4), and dots alone are no host.
+    // The library removes a name's trailing dot (S4), and refuses a host of dots alone.
     const same =
       own instanceof InvalidUrl
         ? expected === undefined || /^http:\/\/\.+\/$/.test(expected)

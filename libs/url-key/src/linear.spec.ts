@@ -9,7 +9,7 @@ const mixtures = Number(process.env['SHAPES'] ?? 500);
 const random = seeded(seed);
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
-/** Every opt-in rule but one: two of them contradict each other. */
+/** All opt-in rules except one of the two that contradict each other. */
 const keys = (['dropFragments', 'keepFragments'] as const).map((without) => {
   const on = [
     ...SWITCHES.filter((name) => name !== without).map((name) => [name, true]),
@@ -27,7 +27,7 @@ const STARTS = [
   ...words('HTTP://A.b/?cftoken='),
   ...[''],
 ];
-/** Something of each rule's alphabet. */
+/** Some pieces of every rule's alphabet. */
 const PIECES = [
   ...words(
     "% : @ / \\ . - [ & ; = # ? + ' ( ) | ~ _ a 0 A é 中 😀 \u00ad \u0301 \u05d0 \u200d 。 \ufdfa a. a-",
@@ -71,7 +71,7 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** The least of some runs, in milliseconds of CPU time: what others do on the machine only adds. */
+/** The least CPU time of some runs, in milliseconds. Other work on the machine only adds to it. */
 function cost({ start, part, end }: Shape, length: number, runs: number): number {
   const url = start + part.repeat(Math.ceil(length / part.length)) + end;
   let least = Infinity;
@@ -83,12 +83,12 @@ function cost({ start, part, end }: Shape, length: number, runs: number): number
   return least;
 }
 
-/** Doubled three times, linear work is 8 times as much, quadratic 64 times. */
+/** The lengths are doubled three times. Linear work then grows by 8, quadratic work by 64. */
 const FACTOR = 8;
-/** The fast path ends between the two. */
+/** The fast path ends between these two lengths. */
 const LENGTHS = [500, 5_000];
 const MOST = 24;
-/** What takes less at the longest is no matter. */
+/** A shape that takes less than this at the longest length is harmless. */
 const HARMLESS_MS = 1;
 
 function growth(shape: Shape, length: number, runs: number): number {

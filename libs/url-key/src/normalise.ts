@@ -9,13 +9,13 @@ import {
 } from './profile.js';
 import { LATEST_TRACKING_VERSION, TRACKING_VERSIONS } from './tracking.js';
 
-/** A profile that cannot be had. The message names the value and what is allowed, and is fit to be shown to callers. */
+/** A profile that is not allowed. The message names the value and what is allowed, and may be shown to callers. */
 export class InvalidUrlProfileError extends Error {
   override readonly name = 'InvalidUrlProfileError';
 }
 
 /**
- * Reads a profile: the name of a base profile, or an object shaped like UrlProfileSpec. Takes any JSON value.
+ * Reads a profile: the name of a base profile, or an object shaped like UrlProfileSpec. It takes any JSON value.
  *
  * Throws InvalidUrlProfileError.
  */
@@ -54,7 +54,7 @@ function refuseContradictions(base: NormalisedUrlProfile['base'], on: readonly s
   }
 }
 
-/** The object's own properties; a Map, so that no name can reach a prototype. */
+/** The object's own properties, in a Map, so that no name can reach a prototype. */
 type Given = ReadonlyMap<string, unknown>;
 
 function givenValues(input: object): Given {
@@ -102,14 +102,14 @@ function nameList(
   }
   if (value.length === 0) {
     if (key === 'dropParams') return {};
-    // It would drop every query, which no profile offers.
+    // An empty list would drop every query, which no profile offers.
     throw new InvalidUrlProfileError('keepParams is an empty array: must hold at least one name');
   }
   const names = new Set(value.map((name: unknown) => canonicalName(key, name, form)));
   return { [key]: [...names].sort() };
 }
 
-/** The name in the bytes it has in a canonical query. */
+/** The name as it is written in a canonical query. */
 function canonicalName(key: string, name: unknown, form: boolean): string {
   if (
     typeof name === 'string' &&
@@ -117,7 +117,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     name.isWellFormed() &&
     /^[^&=#]+$/.test(name)
   ) {
-    // The parser escapes an apostrophe in a query and nowhere else.
+    // A canonical query escapes an apostrophe; other components do not.
     const escaped = canonicalEscapes(name).replaceAll("'", '%27');
     const canonical = form ? formEscapes(escaped) : escaped;
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;
@@ -138,7 +138,7 @@ function list(values: readonly (string | number)[]): string {
   return values.map(show).join(values.length === 2 ? ' or ' : ', ');
 }
 
-/** A value as a message shows it: short whatever it is, and never an error of its own. */
+/** A value as a message shows it. The text is always short, and making it never throws. */
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -2,7 +2,7 @@ import { canonicalEscapes } from './escapes.js';
 import { canonicalHost } from './host.js';
 import { InvalidUrl, invalidUrl } from './invalid-url.js';
 
-/** A URL of http or https in its parts, each in canonical form. */
+/** The parts of an http or https URL, each in canonical form. */
 interface Parts {
   /** With its colon. */
   readonly scheme: string;
@@ -10,7 +10,7 @@ interface Parts {
   readonly authority: string;
   /** With its leading slash. */
   readonly path: string;
-  /** Without the question mark; empty is as good as none (S10). */
+  /** Without the question mark. An empty query equals none (S10). */
   readonly query: string;
   /** Without the hash. */
   readonly fragment: string;
@@ -21,10 +21,10 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * The slow path: the key under the base profile `strict`, read as the URL standard reads http and https (S2). Of the
- * fragments those go that only point into a page (S12), or none with `keepFragments`.
+ * The slow path: the key under the base profile `strict`, read as the URL standard reads http and https (S2). It drops
+ * fragments that only point into a page (S12), or none with `keepFragments`.
  *
- * A relative `url` is resolved against `base`. A base that is itself unusable matters only to a URL that needs one.
+ * A relative `url` is resolved against `base`. An unusable base matters only to a URL that needs one.
  */
 export function parseCanonical(url: string, base?: string, keepFragments = false): string | InvalidUrl {
   const parts = read(url, base);
@@ -50,7 +50,7 @@ function read(url: string, base: string | undefined): Parts | InvalidUrl {
   return related ? readRelative(rest, from) : readAbsolute(scheme, rest);
 }
 
-/** Without the blanks and controls at both ends, and without tabs and line ends wherever they are. */
+/** The URL without the blanks and controls at both ends, and without any tabs and line ends. */
 function withoutBlanks(url: string): string {
   let start = 0;
   let end = url.length;
@@ -77,7 +77,7 @@ function readRelative(text: string, base: Parts): Parts | InvalidUrl {
   return { ...base, path: canonicalPath(directory + path), query: canonicalQuery(query ?? ''), fragment };
 }
 
-/** What follows an authority. The fragment is canonical. */
+/** Splits the text after an authority. The fragment is canonical. */
 function split(text: string): { path: string; query?: string; fragment: string } {
   const hash = text.indexOf('#');
   const fragment = hash === -1 ? '' : canonicalEscapes(text.slice(hash + 1));
@@ -99,7 +99,7 @@ function canonicalAuthority(scheme: string, text: string): string | InvalidUrl {
   return (at === -1 ? '' : canonicalUserinfo(text.slice(0, at))) + host + shown;
 }
 
-/** With the `@`, if there is any. The first colon ends the name; an empty password is none. */
+/** The userinfo with its `@`, if there is any. The first colon ends the name. An empty password equals none. */
 function canonicalUserinfo(text: string): string {
   const colon = text.indexOf(':');
   const name = canonicalUser(colon === -1 ? text : text.slice(0, colon));
@@ -108,7 +108,7 @@ function canonicalUserinfo(text: string): string {
   return shown === '' ? '' : `${shown}@`;
 }
 
-/** A name or password: beside what a path escapes, the delimiters of userinfo. */
+/** A name or password. It escapes the delimiters of userinfo in addition to what a path escapes. */
 function canonicalUser(text: string): string {
   const escaped = canonicalEscapes(text).replaceAll(':', '%3A').replaceAll(';', '%3B');
   return escaped.replaceAll('=', '%3D').replaceAll('@', '%40');
@@ -125,7 +125,7 @@ function withoutDotSegments(path: string): string {
   const kept: string[] = [];
   for (const [i, segment] of segments.entries()) {
     const dots = segment === '.' || segment === '..';
-    // The first is the empty string before the leading slash.
+    // The first segment is the empty string before the leading slash.
     if (segment === '..' && kept.length > 1) kept.pop();
     if (!dots) kept.push(segment);
     else if (i === segments.length - 1) kept.push('');
@@ -133,7 +133,7 @@ function withoutDotSegments(path: string): string {
   return kept.join('/');
 }
 
-/** The standard escapes an apostrophe in a query, and nowhere else. */
+/** The standard escapes an apostrophe in a query and nowhere else. */
 function canonicalQuery(text: string): string {
   return canonicalEscapes(text).replaceAll("'", '%27');
 }

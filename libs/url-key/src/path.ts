@@ -2,9 +2,9 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { withoutSessions } from './session.js';
 
 /**
- * What servers answer with when a directory is asked for. Exact case.
+ * The files that servers answer with when a directory is asked for, in exact case.
  *
- * Part of profile version 1: not to be edited, only followed by another version.
+ * They are part of profile version 1. They are never edited; a change needs another version.
  */
 const DIRECTORY_INDEXES = new Set([
   ...[
@@ -28,7 +28,7 @@ const DIRECTORY_INDEXES = new Set([
   ...['Default.html', 'Default.htm', 'Default.asp', 'Default.aspx'],
 ]);
 
-/** The path rules of a profile as one function on canonical paths, or undefined if there are none. */
+/** Compiles the path rules of a profile into one function on canonical paths. Undefined if there are none. */
 export function compilePath(profile: NormalisedUrlProfile): ((path: string) => string) | undefined {
   const { stripSession, collapseSlashes, stripDirIndex, stripTrailingSlash } = profile;
   if (!stripSession && !collapseSlashes && !stripDirIndex && !stripTrailingSlash) return undefined;
@@ -36,7 +36,8 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
     let result = path;
     if (stripSession) result = withoutSessions(result);
     if (collapseSlashes) result = withSlashesCollapsed(result);
-    // Each of the two may uncover work for the other (`/a/index.html/`), so they take turns until neither has any.
+    // Each of the two may uncover work for the other (`/a/index.html/`), so they alternate until neither changes
+    // anything.
     for (let before = ''; before !== result;) {
       before = result;
       if (stripDirIndex) result = withoutDirectoryIndex(result);
@@ -46,7 +47,10 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
   };
 }
 
-/** Runs of slashes become one; after a scheme (`/web/http://a.b/`) two, since an archive's path holds a whole URL. */
+/**
+ * Runs of slashes become one. After a scheme (`/web/http://a.b/`) two stay, since the path of an archive holds a whole
+ * URL.
+ */
 function withSlashesCollapsed(path: string): string {
   if (!path.includes('//')) return path;
   return path.replace(/(?<![a-z][a-z0-9+.-]*:)\/{2,}/gi, '/');
@@ -57,7 +61,7 @@ function withoutDirectoryIndex(path: string): string {
   return DIRECTORY_INDEXES.has(path.slice(slash + 1)) ? path.slice(0, slash + 1) : path;
 }
 
-/** The root keeps its slash. So does a path that ends with several: they are not one trailing slash. */
+/** The root keeps its slash. So does a path that ends with several slashes, because they are not one trailing slash. */
 function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') && !path.endsWith('//') ? path.slice(0, -1) : path;
 }

@@ -25,25 +25,28 @@ export const MAX_NAMES = 1_000;
 /** In characters, escapes counted. */
 export const MAX_NAME_LENGTH = 256;
 
-/** What a caller may ask for: a base profile plus opt-in switches, all off unless given. */
+/** What a caller may ask for: a base profile plus opt-in switches, which are all off by default. */
 export interface UrlProfileSpec {
   /** `safe` (the default) drops empty query tokens and sorts the others by name; `strict` does neither. */
   base?: (typeof BASES)[number];
   version?: 1;
-  /** Drops query parameters that only track visitors, by a listed set of names: `utm_*`, `gclid`, `fbclid` … */
+  /** Drops query parameters that only track visitors, by a versioned list of names: `utm_*`, `gclid`, `fbclid` … */
   stripTracking?: boolean;
   /** The version of that list; the latest if absent. */
   trackingVersion?: TrackingVersion;
   /** Drops query parameters of these exact names, written as a URL has them: up to 1,000 of 1 to 256 characters. */
   dropParams?: readonly string[];
-  /** Drops all others (same form, at least one name). A name on both lists is dropped. */
+  /** Drops all other parameters (same form, at least one name). A name on both lists is dropped. */
   keepParams?: readonly string[];
   /**
-   * Drops session ids from path and query, where the value has a session's shape: of Java servlets, PHP, ASP, ASP.NET and
-   * ColdFusion, and of `sid` and the like.
+   * Drops session ids from path and query where the value has the shape of a session id: those of Java servlets, PHP,
+   * ASP, ASP.NET and ColdFusion, and `sid` and the like.
    */
   stripSession?: boolean;
-  /** Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`. On bytes, whatever the character set. */
+  /**
+   * Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`. It works on bytes, whatever the character
+   * set.
+   */
   formQuery?: boolean;
   /** Sorts repeated names by value too. Not with `strict`. */
   sortValues?: boolean;
@@ -61,20 +64,20 @@ export interface UrlProfileSpec {
   collapseSlashes?: boolean;
   /** `user:password@a.b` is `a.b`. */
   stripUserinfo?: boolean;
-  /** Drops `#!…` and `#/…` as well. */
+  /** Drops `#!…` and `#/…`, too. */
   dropFragments?: boolean;
   /** Keeps every fragment that is not empty: `#inbox/1`, `#F!a`. Not with dropFragments. */
   keepFragments?: boolean;
 }
 
 /**
- * A profile with nothing left to defaults: the thing to store with a visited set, since a Bloom filter cannot be re-keyed.
+ * A profile without defaults left to apply. It is stored with a visited set, since a Bloom filter cannot be re-keyed.
  *
- * Only switches that are on are present; name lists are in canonical escapes, sorted, without duplicates. Equal requests
- * give deep-equal profiles with equal JSON, and a normalised profile normalises to itself.
+ * Only switches that are on are present. Name lists are in canonical escapes, sorted, without duplicates. Equal
+ * requests give deep-equal profiles with equal JSON, and a normalised profile normalises to itself.
  *
  * The version stands for every rule in this library, its lists of names included (trackers have their own version). A
- * rule set is never edited, only added: a change that gives any URL another key becomes version 2 beside version 1, and
+ * rule set is never edited, only added. A change that gives any URL another key becomes version 2 beside version 1, and
  * sets stored with 1 keep their keys.
  */
 export type NormalisedUrlProfile = Readonly<

@@ -7,8 +7,8 @@ import { isTracking, TRACKING_LISTS } from './tracking.js';
 type Token = string;
 
 /**
- * The query rules of a profile as one function on canonical queries (without the `?`), or undefined if there are none.
- * An empty result means: no query.
+ * Compiles the query rules of a profile into one function on canonical queries (without the `?`). Undefined if there
+ * are none. An empty result means that there is no query.
  */
 export function compileQuery(profile: NormalisedUrlProfile): ((query: string) => string) | undefined {
   const safe = profile.base === 'safe';
@@ -17,11 +17,11 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
   if (!safe && !formQuery && !stripSession && keeps === undefined) return undefined;
 
   return (query) => {
-    // One token has no order to bring about, and it is not empty; most queries are of this kind.
+    // A single token needs no sorting and is not empty. Most queries have only one.
     if (!formQuery && !stripSession && keeps === undefined && !query.includes('&')) return query;
     let tokens: Token[] = query.split('&');
     if (formQuery) tokens = tokens.map(formToken);
-    // Before sorting, as dropping the last `=` of a query leaves one whose order means something.
+    // This comes before sorting, because dropping a query's last `=` leaves one whose order has a meaning.
     if (stripSession) tokens = withoutSessionParams(tokens);
     if (keeps !== undefined) tokens = tokens.filter(keeps);
     if (safe) tokens = inOrder(tokens, sortValues === true);
@@ -29,12 +29,12 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
   };
 }
 
-/** S10 and S11: without empty tokens, and sorted by name if any has a `=`; repeated names keep their order. */
+/** S10 and S11: drops empty tokens, and sorts by name if any token has a `=`. Repeated names keep their order. */
 function inOrder(tokens: Token[], sortValues: boolean): Token[] {
   const filled = tokens.includes('') ? tokens.filter((token) => token !== '') : tokens;
   if (!filled.some((token) => token.includes('='))) return filled;
   const names = filled.map(sortName);
-  // By bytes: canonical text is ASCII.
+  // Strings compare by bytes here, because canonical text is ASCII.
   if (!sortValues && names.every((name, i) => i === 0 || (names[i - 1] ?? '') <= name)) return filled;
 
   const groups = new Map<string, Token[]>();
@@ -54,8 +54,9 @@ function inOrder(tokens: Token[], sortValues: boolean): Token[] {
 const BRACKETS = '%5B%5D';
 
 /**
- * The name to sort by: up to the first empty brackets. Rack, Rails and PHP begin an element of a list wherever it is due
- * by the order of `a[][b]` and `a[][c]`, so all names that begin with `a[]` keep the order they have among themselves.
+ * The name to sort by: the part up to the first empty brackets. Rack, Rails and PHP use the order of `a[][b]` and
+ * `a[][c]` to decide where an element of a list begins. So all names that begin with `a[]` keep their order among
+ * themselves.
  */
 function sortName(token: Token): string {
   const name = nameOf(token);
@@ -63,7 +64,7 @@ function sortName(token: Token): string {
   return brackets === -1 ? name : name.slice(0, brackets + BRACKETS.length);
 }
 
-/** The token's name: what stands before the first `=`, or all of it. */
+/** The token's name: the part before the first `=`, or all of it. */
 function nameOf(token: Token): string {
   const equals = token.indexOf('=');
   return equals === -1 ? token : token.slice(0, equals);
@@ -75,7 +76,7 @@ function formToken(token: Token): Token {
   return `${formEscapes(name)}=${formEscapes(token.slice(name.length + 1))}`;
 }
 
-/** The rules that drop tokens one by one, or undefined if the profile has none. */
+/** Compiles the rules that drop tokens one by one. Undefined if the profile has none. */
 function compileFilter(profile: NormalisedUrlProfile): ((token: Token) => boolean) | undefined {
   const { stripTracking, trackingVersion, dropBlank } = profile;
   const tracking = stripTracking && trackingVersion ? TRACKING_LISTS[trackingVersion] : undefined;

@@ -1,11 +1,11 @@
 /**
- * Session ids, as far as name and value together show one. A `sid` may as well be a story id, so the names alone prove
- * nothing; `?sid=12` stays.
+ * Session ids, as far as name and value together show one. A `sid` may also be a story id, so the names alone prove
+ * nothing, and `?sid=12` stays.
  *
- * Part of profile version 1: not to be edited, only followed by another version.
+ * They are part of profile version 1. They are never edited; a change needs another version.
  */
 
-/** Names that are a session by convention of their server (Java servlets, PHP). */
+/** Names that by convention of their server are a session (Java servlets, PHP). */
 const SERVER_NAMES = new Set(['jsessionid', 'phpsessid']);
 
 /** Names that are often a session. */
@@ -15,8 +15,8 @@ const COMMON_NAMES = new Set([
 ]);
 
 /**
- * At least 20 random characters with a digit and a letter among them, then perhaps the name of the server that holds the
- * session: `.node1`, `!-1234!5678`, `:14abc`. Also with that punctuation escaped.
+ * At least 20 random characters with a digit and a letter among them, then perhaps the name of the server that holds
+ * the session: `.node1`, `!-1234!5678`, `:14abc`. That punctuation may be escaped.
  */
 const SERVER_VALUE =
   /^(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])(?:[0-9a-z_,-]|%2C){20,256}(?:(?:[.:!~]|%21|%3A)(?:[0-9a-z_.:!~-]|%21|%3A)*)?$/i;
@@ -29,8 +29,8 @@ const ASP_NAME = /^aspsessionid[a-z]{8}$/;
 const ASP_VALUE = /^[a-z]{24}$/i;
 
 /**
- * ColdFusion, which always gives both: a number, and a token of eight digits or a UUID of its own form, perhaps with 16
- * digits before it.
+ * ColdFusion, which always gives both: a number, and a token. The token is eight digits or a UUID of ColdFusion's own
+ * form, perhaps with 16 digits before it.
  */
 const CFID = /^cfid=[0-9]{1,12}$/i;
 const CFTOKEN = /^cftoken=(?:[0-9]{8}|(?:[0-9a-f]{16}-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{16})$/i;
@@ -41,16 +41,18 @@ const ASP_NET_PROBE = 'aspxautodetectcookiesupport';
 /** ASP.NET without cookies: a path segment of lettered tickets, `(A(…)S(…)F(…))`. */
 const ASP_NET_SEGMENT = /^\((?:[A-Z]\([^()]*\))+\)$/;
 
-/** Of those, a session's 24 characters, or an anonymous visitor's or a login's ticket, which is much longer. */
+/**
+ * Tickets that are dropped: a session's 24 characters, or the much longer ticket of an anonymous visitor or a login.
+ */
 const ASP_NET_TICKET = /S\([0-9a-z]{24}\)|[AF]\((?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{32,}\)/;
 
-/** ASP.NET 1: the session alone, in its alphabet of 32, with a digit and a letter. */
+/** ASP.NET 1 writes the session alone, in its alphabet of 32 characters, with a digit and a letter. */
 const ASP_NET_1_SEGMENT = /^\((?=[a-z]*[0-5])(?=[0-5]*[a-z])[a-z0-5]{24}\)$/;
 
-/** Nothing that is part of a session is shorter, a `cfid` apart; most parameters are. */
+/** Nothing that is part of a session is shorter, except a `cfid`. Most parameters are shorter. */
 const SHORTEST = 'cftoken=12345678'.length;
 
-/** The parameters (`name=value`) that are no part of a session. Names are compared without regard to case. */
+/** The parameters (`name=value`) that are not part of a session. Names are compared without regard to case. */
 export function withoutSessionParams(params: readonly string[]): string[] {
   const coldFusion = params.some(isCfToken) && params.some((param) => CFID.test(param));
   return params.filter(
@@ -62,7 +64,7 @@ function isCfToken(param: string): boolean {
   return param.length >= SHORTEST && CFTOKEN.test(param);
 }
 
-/** True if name and value both say "session". */
+/** Whether name and value both look like a session. */
 function isSessionParam(param: string): boolean {
   if (param.length < SHORTEST) return false;
   const equals = param.indexOf('=');
@@ -87,7 +89,7 @@ function isAspNetSegment(segment: string): boolean {
   return (ASP_NET_SEGMENT.test(segment) && ASP_NET_TICKET.test(segment)) || ASP_NET_1_SEGMENT.test(segment);
 }
 
-/** A parameter that keeps `.` or `..` from being a dot segment stays: without it the path would be another one. */
+/** A parameter stays if it keeps `.` or `..` from being a dot segment: without it the path would be another one. */
 function withoutParamsOfSessions(segment: string): string {
   if (segment.length <= SHORTEST || !segment.includes(';')) return segment;
   const [name = '', ...params] = segment.split(';');

@@ -1,8 +1,9 @@
 /**
- * Query parameters that say where a visitor came from and never what is shown, by the advertising, mail and analytics
- * systems that add them. Not listed, because sites give them meanings of their own: `ref`, `source`, `cid`, `from`.
+ * Query parameters that say where a visitor came from and never what is shown, grouped by the advertising, mail and
+ * analytics systems that add them. `ref`, `source`, `cid` and `from` are not listed, because sites give them meanings
+ * of their own.
  *
- * A version is never edited, only added: the keys of stored sets depend on it.
+ * A version is never edited, only added, because the keys of stored sets depend on it.
  */
 export interface TrackingList {
   readonly names: ReadonlySet<string>;
@@ -84,12 +85,12 @@ export const TRACKING_VERSIONS = [1] as const;
 
 export type TrackingVersion = (typeof TRACKING_VERSIONS)[number];
 
-/** The version a new profile records. */
+/** The version that a new profile records. */
 export const LATEST_TRACKING_VERSION: TrackingVersion = 1;
 
 export const TRACKING_LISTS: Readonly<Record<TrackingVersion, TrackingList>> = { 1: VERSION_1 };
 
-/** True: a parameter of this name (canonical bytes, exact case) only tracks. */
+/** Whether a parameter of this name (canonical bytes, exact case) only tracks visitors. */
 export function isTracking(list: TrackingList, name: string): boolean {
   return list.names.has(name) || list.prefixes.some((prefix) => name.startsWith(prefix));
 }

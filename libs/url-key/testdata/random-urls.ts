@@ -1,4 +1,4 @@
-/** Random URLs for property tests, from tame to hostile, the same for the same seed. */
+/** Random URLs for property tests, from ordinary to hostile. The same seed gives the same URLs. */
 
 export type Random = () => number;
 
@@ -15,7 +15,7 @@ export function seeded(seed: number): Random {
 
 const SESSION = 'jsessionid=1A530637289A03B07199A44E8D531427';
 
-/** Pieces are written in one string, divided by spaces; a trailing space makes the empty piece one of them. */
+/** Splits a string at its spaces into pieces. A trailing space makes the empty piece one of them. */
 const words = (text: string): string[] => text.split(' ');
 
 const SCHEMES = [
@@ -91,7 +91,7 @@ export function randomUrls(random: Random): () => string {
     );
   }
 
-  /** At most one small step away from canonical: where a fast path would go wrong. */
+  /** At most one small change away from canonical, where a fast path is most likely to be wrong. */
   function tame(): string {
     const start = `${pick(['http', 'https'])}://${pick(words('a.b www.example.com x-y.z localhost'))}`;
     const url = start + repeat(3, () => `/${pick(TAME_PATHS)}`) + pick(TAME_TAILS);
