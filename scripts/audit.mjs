@@ -1,7 +1,7 @@
 /**
- * Asks the registry for known vulnerabilities of the packages that the service runs with. Exits 1 if any is high or
- * critical, naming them. A registry that gives no answer fails nothing, but nothing has been checked then either, and that
- * must not pass for a check: it is said on stderr, in a line that stands out.
+ * Asks the registry for known vulnerabilities in the packages that the service runs with. Exits 1 if any is high or
+ * critical, and names them. A registry that does not answer fails nothing. But then nothing was checked, which must not
+ * pass for a check, so a conspicuous line on stderr says so.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -33,7 +33,7 @@ function nothingChecked(why) {
   console.error(`${rule}\n${words}\n${rule}`);
 }
 
-/** What npm wrote, which is no JSON if npm itself failed. */
+/** The output of npm. It is not JSON if npm itself failed. */
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -21,7 +21,7 @@ export function findRedis() {
   return found.find(({ recent }) => recent) ?? found[0];
 }
 
-/** @returns {string | undefined} the full path of a program of the PATH. */
+/** @returns {string | undefined} the full path of a program in the PATH. */
 export function which(program) {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -44,7 +44,7 @@ function isExecutable(path) {
   }
 }
 
-/** "Redis server v=7.0.15 sha=…", "Valkey server v=8.0.1 sha=…": 7.0.15, 8.0.1. */
+/** The version in "Redis server v=7.0.15 sha=…" (7.0.15) or "Valkey server v=8.0.1 sha=…" (8.0.1). */
 function versionOf(path) {
   const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 10_000 });
   return /\bv=(\d+\.\d+[\d.]*)/.exec(stdout ?? '')?.[1];

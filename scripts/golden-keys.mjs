@@ -1,7 +1,7 @@
 /**
- * Computes the golden keys of URLs under another version of Node, `node scripts/golden-keys.mjs 24`: the keys of a stored
- * set must not depend on the Node that reads it. The npm package `node` brings the binary. Exits 1 if it cannot be had,
- * or a key is another one.
+ * Computes the golden keys of URLs under another version of Node: `node scripts/golden-keys.mjs 24`. The keys of a
+ * stored set must not depend on the version of Node that reads it. The npm package `node` provides the binary. Exits 1
+ * if the binary cannot be had, or if a key differs.
  */
 import { spawnSync } from 'node:child_process';
 

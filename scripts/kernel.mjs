@@ -1,5 +1,5 @@
 /**
- * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing and fails if
+ * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing, and fails if
  * that file is not what the sources compile to.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,12 +1,10 @@
-/**
- * Changes the sources one mutation at a time, in a copy of them, and runs the tests that must fail then. `--help` says how.
- */
+/** Applies one mutation at a time to a copy of the sources, and runs the tests that must fail then. See `--help`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { faultsOf, readLists } from '../test/mutations/read-lists.mjs';
 import { ScratchCopy } from '../test/mutations/scratch-copy.mjs';
 
-/** Commands that have passed on the sources as they are. */
+/** Commands that have passed on the unchanged sources. */
 const sound = new Set();
 
 const HELP = `npm run mutate -- [options] [list …]
@@ -95,7 +93,7 @@ async function tryOne(mutation, copy) {
   return { verdict: 'survived', note: `\n${' '.repeat(21)}${mutation.path}: ${mutation.breaks}` };
 }
 
-/** The words of a command; of several in quotation marks, one. */
+/** The words of a command. A quoted part is one word. */
 function wordsOf(command) {
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
 }

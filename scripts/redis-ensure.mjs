@@ -1,14 +1,16 @@
 /**
  * Provides the Redis server that the tests run against.
  *
- *   redis-ensure.mjs           uses the one that is there, else installs one with the system's package manager
- *   redis-ensure.mjs --check   exits 1, in one line, if there is none that is recent enough
+ *   redis-ensure.mjs           uses an installed one, else installs one with the system's package manager
+ *   redis-ensure.mjs --check   exits 1 with one line if none is recent enough
  *   redis-ensure.mjs --path    the same check, then prints the server's path
  */
 import { spawnSync } from 'node:child_process';
 import { findRedis, OLDEST_MAJOR, which } from './find-redis.mjs';
 
-/** Package managers in order of trial, each with the commands that install a server of Redis or Valkey. */
+/**
+ * Package managers in the order in which they are tried, each with the commands that install a Redis or Valkey server.
+ */
 const MANAGERS = [
   { program: 'apt-get', root: true, commands: [['update'], ['install', '-y', 'redis-server']] },
   {

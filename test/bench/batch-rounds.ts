@@ -3,12 +3,12 @@ import { measured, type Measured, type Workers } from './measured.js';
 import { assertSetUp } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The four cases of a filter's work, in the order in which each prepares the next. */
+/** The four cases of a filter's work. Each one prepares the next. */
 export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;
 
-/** What is asked in each case. */
+/** The verb of each case. */
 export const VERB: Readonly<Record<Case, Verb>> = {
   'add-new': 'add',
   'add-present': 'add',
@@ -18,7 +18,7 @@ export const VERB: Readonly<Record<Case, Verb>> = {
 
 export const noRounds = (): Rounds => ({ 'add-new': [], 'add-present': [], check: [], remove: [] });
 
-/** Runs all bodies through a filter that has none of their items, case by case, and removes them again. */
+/** Runs all bodies through a filter that holds none of their items, case by case, and removes them again. */
 export async function runRound(
   filter: FilterClient,
   bodies: readonly Buffer[],
@@ -34,7 +34,7 @@ export async function runRound(
       }),
     );
     const expected = name === 'add-present' ? 0 : items;
-    // Some of the new ones test positive by chance, and were not stored then: in a full filter one in a hundred.
+    // Some new items test positive by chance and were not stored: in a full filter one in a hundred.
     const chance = name === 'add-new' || name === 'remove' ? 0.02 * items : 0;
     assertSetUp(Math.abs(hits - expected) <= chance, `${name}: ${hits} of ${items}, not ${expected}`);
   }

@@ -6,7 +6,7 @@ const bar = (value: number, changes: Partial<Bar> = {}): Bar => ({
   ...changes,
 });
 
-/** Widths of the bars, in the order in which they are drawn: all rectangles but the card. */
+/** Widths of the bars, in the order in which they are drawn: all rectangles except the card. */
 function widths(svg: string): number[] {
   return [...svg.matchAll(/<rect x="200" y="\d+" width="([\d.]+)"/g)].map(([, width]) => Number(width));
 }

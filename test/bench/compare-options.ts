@@ -10,23 +10,23 @@ export type CompareOptions = CommitOptions | FileOptions;
 export interface CommitOptions {
   readonly of: 'commits';
   readonly before: string;
-  /** Undefined: this build. */
+  /** Undefined for this build. */
   readonly after: string | undefined;
   readonly rows: RegExp;
-  /** Of each version. */
+  /** Rounds of each version. */
   readonly rounds: number;
-  /** Least time of measurement per row and round, where rows repeat. */
+  /** Least time of measurement per row and round, for rows that repeat. */
   readonly seconds: number;
 }
 
-/** Results that `--out` wrote. */
+/** Options for comparing results that `--out` wrote. */
 export interface FileOptions {
   readonly of: 'files';
   readonly before: string;
   readonly after: string;
 }
 
-/** Of `--compare`. Throws an error whose message says what is wrong. */
+/** Reads the options of `--compare`. Throws an error whose message says what is wrong. */
 export function readCompareOptions(args: readonly string[]): CompareOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -15,14 +15,14 @@ import { streamGroup } from './stream-rows.js';
 import { PROGRAM_VARIABLE } from './service.js';
 import { buildVersion, OWN_VERSION, type Version } from './version.js';
 
-/** Of each part of a round: there are many rounds. */
+/** Warm-up of each part of a round. It is short because there are many rounds. */
 const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 
-/** Those whose service may be another version's. The rest measures this build's libraries in this process. */
+/** Groups whose service may be of another version. The others measure this build's libraries in this process. */
 const GROUPS = [embeddedGroup, streamGroup, singleGroup, redisGroup, redisSingleGroup];
 
-/** Prints, figure by figure, how two versions or two results differ. */
+/** Prints for each figure how two versions or two results differ. */
 export async function compare(options: CompareOptions): Promise<void> {
   if (options.of === 'commits') return compareVersions(options);
   const [before, after] = [readReport(options.before), readReport(options.after)];
@@ -31,7 +31,10 @@ export async function compare(options: CompareOptions): Promise<void> {
   if (one !== other) console.log(`\nNot measured alike: ${one} before, ${other} after.`);
 }
 
-/** One driver measures both over REST; each round is a fresh process of it, and of the service. */
+/**
+ * Measures both versions over REST with this build's driver. Each round is a fresh process of the driver and of the
+ * service.
+ */
 async function compareVersions(options: CommitOptions): Promise<void> {
   const groups = GROUPS.map(({ name }) => name).filter((name) => options.rows.test(name));
   if (groups.length === 0) {
@@ -42,12 +45,12 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   const before = buildVersion(options.before);
   const after = options.after === undefined ? OWN_VERSION : buildVersion(options.after);
   const out = join(folder, 'round.json');
-  // Quick rounds mean little alone; here there are many, each in a process of its own.
+  // A quick round alone means little. Here there are many, each in its own process.
   const args = ['--quick', '--rows', `^(${groups.join('|')})$`, '--warm-up', String(WARM_UP_SECONDS)];
   args.push('--seconds', String(options.seconds), '--out', out);
   const runs: Record<'before' | 'after', Row[][]> = { before: [], after: [] };
   const sides = Object.entries({ before, after }) as ['before' | 'after', Version][];
-  // In turn, so that a slow spell of the machine falls on both alike; neither is always first.
+  // The versions alternate, so that a slow phase of the machine affects both alike. Neither is always first.
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds} …`);
     for (const [side, version] of round % 2 === 1 ? sides : sides.toReversed()) {
@@ -61,7 +64,7 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   console.log(comparisonTable(compareRuns(runs.before, runs.after)));
 }
 
-/** Runs this bench in a process of its own, on the service of a version. */
+/** Runs this bench in its own process, on the service of a version. */
 async function runBench(args: readonly string[], version: Version): Promise<void> {
   const child = spawn(process.execPath, [BENCH, ...args], {
     env: { ...process.env, [PROGRAM_VARIABLE]: version.program },

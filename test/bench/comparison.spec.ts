@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { comparisonTable, compareReports, compareRuns } from './comparison.js';
 import type { Row } from './row.js';
 
-/** One run of five, with CPU of the service around `micros`. */
+/** Five runs, with CPU of the service around `micros`. */
 const runs = (micros: number): Row[][] =>
   [0, 1, 2, 3, 4].map((i) => [
     { name: 'add', itemsPerSecond: 1e6 / (micros + i), cpu: { client: 1, service: micros + i } },

@@ -3,11 +3,11 @@ import type { Row } from './row.js';
 import { median } from './statistics.js';
 import { verdict, type Verdict } from './verdict.js';
 
-/** One figure of a row, as two versions have it. */
+/** One figure of a row, in two versions. */
 export interface Compared {
   readonly row: string;
   readonly figure: string;
-  /** One value a round. */
+  /** One value per round. */
   readonly before: readonly number[];
   readonly after: readonly number[];
   /** Median after, divided by median before. */
@@ -21,7 +21,7 @@ interface ComparedFigure {
   readonly of: (row: Partial<Row>) => number | undefined;
 }
 
-/** The client is the bench's own, the same for both versions: it is not compared. */
+/** CPU of the client is not compared, because both versions use the bench's own client. */
 const FIGURES: readonly ComparedFigure[] = [
   { name: 'service µs', better: 'less', of: ({ cpu }) => cpu?.service },
   { name: 'Redis µs', better: 'less', of: ({ cpu }) => cpu?.server },
@@ -29,7 +29,7 @@ const FIGURES: readonly ComparedFigure[] = [
   { name: 'items/s', better: 'more', of: ({ itemsPerSecond }) => itemsPerSecond },
 ];
 
-/** Runs of each version, each with its rows. Rows and figures that only one version has are left out. */
+/** Compares runs of two versions, each with its rows. Leaves out rows and figures that only one version has. */
 export function compareRuns(
   before: readonly (readonly Row[])[],
   after: readonly (readonly Row[])[],
@@ -39,7 +39,7 @@ export function compareRuns(
   return rowNames(before).flatMap((row) => compareFigures(row, named(before, row), named(after, row)));
 }
 
-/** The rounds within one run of each version. A figure that was taken once counts as a round. */
+/** Compares the rounds within one run of each version. A figure that was measured once counts as one round. */
 export function compareReports(before: readonly Row[], after: readonly Row[]): Compared[] {
   const rounds = (rows: readonly Row[], name: string) =>
     rows.filter((row) => row.name === name).flatMap((row): readonly Partial<Row>[] => row.rounds ?? [row]);

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Gives this process, the client, the first core and the others to those it loads, for as long as `work` takes: offered more
- * than can be done, a client on the same cores would take what it is to measure. Where that cannot be had, all share.
+ * Runs `work` with this process, the client, on the first core and the processes that it loads on the others. When a
+ * client offers more than can be done, it would otherwise take CPU from what it measures. Where cores cannot be
+ * assigned, all share them.
  */
 export async function apart<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   const last = availableParallelism() - 1;
@@ -16,7 +17,7 @@ export async function apart<T>(pids: readonly number[], work: () => Promise<T>):
   }
 }
 
-/** All threads of a process. */
+/** Assigns all threads of a process to cores. */
 function pin(pid: number, cores: string): boolean {
   try {
     execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)], { stdio: 'ignore' });

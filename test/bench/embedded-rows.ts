@@ -11,10 +11,10 @@ const WIDTHS = [2, 4, 8];
 const TARGET = 2_000_000;
 const MAX_ROUNDS = 50;
 const ROUND_ITEMS = 500_000;
-/** Of the time that is given to a row, for the four of a size together. */
+/** Multiple of a row's time that the four rows of a size get together. */
 const SECONDS_SHARE = 2;
 
-/** Batches of 1,000 in JSON: one service process, this process as its client, several requests in flight. */
+/** Batches of 1,000 in JSON: one service process, this process as its client, and several requests in flight. */
 export const embeddedGroup: Group = {
   name: 'embedded-batch',
   measure: (options) =>
@@ -34,7 +34,7 @@ export const embeddedGroup: Group = {
     }),
 };
 
-/** All sizes in turn, so that a slow spell of the machine falls on all alike. */
+/** Measures all sizes in turn, so that a slow phase of the machine affects all alike. */
 async function runRounds(
   options: BenchOptions,
   filters: readonly FilledFilter[],
@@ -54,12 +54,12 @@ async function runRounds(
   }
 }
 
-/** The fastest of WIDTHS at checks, once the service is warm. */
+/** The width among WIDTHS that is fastest for checks, once the service is warm. */
 async function bestWidth(filters: readonly FilledFilter[], bodies: readonly Buffer[]): Promise<number> {
   const { client } = filters.at(-1) as FilledFilter;
   const micros = new Map<number, number>();
   const time = (width: number) => micros.get(width) ?? Infinity;
-  // The first of them is measured once more: then the compiler has done its work.
+  // The first width is measured twice, because the compiler has finished its work by the second time.
   for (const width of [WIDTHS[0] as number, ...WIDTHS]) {
     client.width = width;
     const { wall } = await measured({}, bodies.length * BATCH, () => client.batches('check', bodies));

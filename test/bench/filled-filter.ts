@@ -5,16 +5,16 @@ import { assertSetUp, atMost, totalCpu, type Row } from './row.js';
 import { BASE_SIZE, sizeName } from './sizes.js';
 
 const ERROR_RATE = 1e-2;
-/** Of the cost at BASE_SIZE: memory is farther away, but nothing else may grow. */
+/** Limit on the cost against that at BASE_SIZE. Memory is farther away, but nothing else may grow. */
 const FLATNESS = 1.3;
 
-/** A filter that holds nearly what it is made for, so that its last items are what a round works on. */
+/** A filter that is filled almost to its capacity. The last items are what a round works on. */
 export class FilledFilter {
   readonly rounds = noRounds();
 
   private constructor(
     readonly size: number,
-    /** Of a round. */
+    /** Items of a round. */
     readonly items: number,
     readonly client: FilterClient,
   ) {}
@@ -22,7 +22,7 @@ export class FilledFilter {
   static async create(port: number, size: number, items: number, width: number): Promise<FilledFilter> {
     const client = new FilterClient(port, `filled-${sizeName(size)}`, width);
     await client.create(size, ERROR_RATE);
-    // Rounds take the items from 0 on.
+    // Rounds use the items from 0 on.
     await client.fill(items, size - items);
     const { items: stored } = await client.view();
     const wanted = size - items;
@@ -31,7 +31,7 @@ export class FilledFilter {
   }
 }
 
-/** A row a case; of a filter above 10^6 with its cost against that of the one for 10^6. */
+/** One row per case. For a filter above 10^6 it includes the cost against that of the filter for 10^6. */
 export function sizeRows(store: string, filters: readonly FilledFilter[], filter: FilledFilter): Row[] {
   const base = filters.find(({ size }) => size === BASE_SIZE);
   return CASES.map((name): Row => {

@@ -6,14 +6,14 @@ const FILL_LINES = 100_000;
 
 export type Verb = 'add' | 'check' | 'remove';
 
-/** A counting filter of the service, as a client in a hurry uses it. */
+/** A client of a counting filter of the service, made for speed. */
 export class FilterClient {
   private readonly http: HttpClient;
 
   constructor(
     port: number,
     readonly name: string,
-    /** Requests in flight; at first as many as there are connections at most. */
+    /** Requests in flight. It starts at the number of connections. */
     public width: number,
   ) {
     this.http = new HttpClient(port, width);
@@ -34,7 +34,7 @@ export class FilterClient {
     return JSON.parse((await this.http.get(`/v1/filters/${this.name}`)).text) as FilterView;
   }
 
-  /** Sends every body, `width` at a time. Returns how many items were answered new, present or removed. */
+  /** Sends every body, `width` at a time. Returns how many items were answered as new, present or removed. */
   async batches(verb: Verb, bodies: readonly Buffer[], batch = BATCH): Promise<number> {
     const path = this.path(verb);
     let hits = 0;
@@ -47,7 +47,7 @@ export class FilterClient {
     return hits;
   }
 
-  /** One item a call. Returns each call's time in ms. */
+  /** Sends one item per call. Returns each call's time in ms. */
   async singles(verb: Verb, bodies: readonly Buffer[], expected: string): Promise<number[]> {
     const path = this.path(verb);
     const times: number[] = [];
@@ -60,7 +60,7 @@ export class FilterClient {
     return times;
   }
 
-  /** One streamed body. Returns its last line's counts. */
+  /** Sends one streamed body. Returns the counts of the answer's last line. */
   async stream(
     verb: Verb,
     format: 'ndjson' | 'text',
@@ -76,7 +76,7 @@ export class FilterClient {
     return counts;
   }
 
-  /** Adds made-up URLs, quickly. */
+  /** Adds made-up URLs fast. */
   async fill(first: number, count: number): Promise<void> {
     await inFlight(2, Math.ceil(count / FILL_LINES), async (i) => {
       const from = i * FILL_LINES;
@@ -85,7 +85,7 @@ export class FilterClient {
     });
   }
 
-  /** The service's own metrics: the first value under a name. */
+  /** The first value under a name in the service's metrics. */
   async metric(name: string): Promise<number> {
     const { text } = await this.http.get('/metrics');
     return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);

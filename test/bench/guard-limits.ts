@@ -1,19 +1,19 @@
 import type { Machine } from './report.js';
 
-/** CPU of a row against its yardstick in the same run, by the names of rows. Less is better. */
+/** CPU of each row against its yardstick in the same run, by name of row. Less is better. */
 export type Ratios = Readonly<Record<string, number>>;
 
-/** What the guard compares with: `npm run bench -- --guard --update` writes it. */
+/** The values that the guard compares with. `npm run bench -- --guard --update` writes them. */
 export interface Baseline {
   readonly date: string;
   readonly machine: Machine;
   readonly ratios: Ratios;
 }
 
-/** How much more than its baseline a row may cost, as a share of it. */
+/** How much more than its baseline a row may cost, as a share of the baseline. */
 export const TOLERANCE = 0.3;
 
-/** A row that costs too much. */
+/** A row that exceeds its limit. */
 export interface Fall {
   readonly row: string;
   readonly baseline: number;
@@ -21,7 +21,7 @@ export interface Fall {
   readonly limit: number;
 }
 
-/** Those of `rows` that were measured beyond their limit, or not measured at all (NaN). */
+/** The rows that were measured above their limit, or not measured at all (NaN). */
 export function falls(rows: readonly string[], baseline: Ratios, measured: Ratios): Fall[] {
   return rows
     .map((row) => {
@@ -31,7 +31,7 @@ export function falls(rows: readonly string[], baseline: Ratios, measured: Ratio
     .filter(({ measured: now, limit }) => !(now <= limit));
 }
 
-/** Throws unless the baseline has exactly these rows: one that nobody compares guards nothing. */
+/** Throws unless the baseline has exactly these rows. A row that is never compared guards nothing. */
 export function assertSameRows(rows: readonly string[], baseline: Ratios): void {
   const missing = rows.filter((row) => !(row in baseline));
   const unknown = Object.keys(baseline).filter((row) => !rows.includes(row));

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 
 export interface GuardOptions {
-  /** Write the baseline instead of comparing with it. */
+  /** Writes the baseline instead of comparing with it. */
   readonly update: boolean;
 }
 
-/** Of `--guard`. Throws an error whose message says what is wrong. */
+/** Reads the options of `--guard`. Throws an error whose message says what is wrong. */
 export function readGuardOptions(args: readonly string[]): GuardOptions {
   const { values } = parseArgs({
     args: [...args],

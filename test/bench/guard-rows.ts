@@ -18,7 +18,7 @@ const ROUNDS = 5;
 const EMBEDDED_ITEMS = 200_000;
 const REDIS_ITEMS = 60_000;
 const STREAMED_ITEMS = 500_000;
-/** Small enough for the processor's caches: what others do to them must not decide. */
+/** Small enough for the processor's caches, so that other processes' use of them does not decide the result. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
 const OPTIONS: BenchOptions = {
@@ -29,7 +29,9 @@ const OPTIONS: BenchOptions = {
   profileDir: undefined,
 };
 
-/** Every ratio is a median over rounds of a row's CPU against its yardstick's, which is measured just before it. */
+/**
+ * Every ratio is a median over rounds of a row's CPU against that of its yardstick, which is measured just before it.
+ */
 export function guardGroups(): GuardGroup[] {
   const fingerprints = fingerprintPass();
   return [
@@ -95,7 +97,7 @@ const redis: GuardGroup = {
   },
 };
 
-/** Rounds of all cases of a filter's work, each after one of the yardstick. */
+/** Measures rounds of all cases of a filter's work, each after a round of the yardstick. */
 async function filterRounds(
   service: Service,
   items: number,
@@ -104,7 +106,7 @@ async function filterRounds(
 ): Promise<Rounds> {
   const filter = new FilterClient(service.port, 'guard', 4);
   await filter.create(CAPACITY, ERROR_RATE);
-  // Streams have slowed down what came after them.
+  // Streams slow down the rows measured after them.
   await filter.fill(0, STREAMED_ITEMS);
   await filter.clear();
   const bodies = jsonBodies(0, items);

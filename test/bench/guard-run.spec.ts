@@ -4,7 +4,7 @@ import { measureBaseline, runGuard, type GuardGroup } from './guard-run.js';
 
 const BASELINE = { a: 1, b: 1 };
 
-/** A group that measures these, one after another. */
+/** A group that gives these measurements one after another. */
 function scripted(...measurements: readonly Ratios[]): GuardGroup & { taken: number } {
   return {
     name: 'scripted',
@@ -18,7 +18,7 @@ function scripted(...measurements: readonly Ratios[]): GuardGroup & { taken: num
   };
 }
 
-/** Runs the guard. Returns what it found and what it said. */
+/** Runs the guard. Returns the rows that failed and the guard's output. */
 async function run(group: GuardGroup): Promise<{ fallen: string[]; said: string }> {
   const lines: string[] = [];
   const fallen = await runGuard([group], BASELINE, (line) => lines.push(line));

@@ -5,19 +5,19 @@ import { median } from './statistics.js';
 export interface GuardGroup {
   readonly name: string;
   readonly rows: readonly string[];
-  /** Why it cannot be measured here, if so. */
+  /** Why the group cannot be measured here; undefined if it can. */
   readonly unavailable?: () => string | undefined;
   measure(): Promise<Ratios>;
 }
 
-/** Noise passes, a slower program stays slow: a row fails if it does so in all of them. */
+/** Noise varies between attempts, but a slower program stays slow. A row fails only if it fails in all attempts. */
 const ATTEMPTS = 5;
-/** Of a baseline. */
+/** Measurements for a baseline. */
 const MEASUREMENTS = 3;
 
 /**
- * Measures every group, again as long as a row of it has not kept its limit once. Returns the rows that never did, as
- * last measured.
+ * Measures every group, and measures it again while some row has not met its limit even once. Returns the rows that
+ * never met theirs, as last measured.
  */
 export async function runGuard(
   groups: readonly GuardGroup[],
@@ -41,7 +41,10 @@ export async function runGuard(
   return fallen;
 }
 
-/** Ratios to compare with from now on: medians of as many attempts; of groups that cannot be measured, the old ones. */
+/**
+ * Ratios for a new baseline: medians of MEASUREMENTS measurements. Groups that cannot be measured keep their old
+ * ratios.
+ */
 export async function measureBaseline(
   groups: readonly GuardGroup[],
   old: Ratios,

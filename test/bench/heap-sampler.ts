@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { join } from 'node:path';
 
-/** Names the folder that the profile goes to. */
+/** Environment variable with the folder for the profile. */
 const DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 
-/** On average a sample is taken every so many bytes. */
+/** Average number of bytes between two samples. */
 const INTERVAL_BYTES = 32_768;
 
 /**
- * Loaded into a process before its program (`node --import`): when it ends, writes a profile of all that it has allocated,
- * what the garbage collector has taken back included, as Chrome's developer tools read it. Node's own --heap-prof
- * keeps only what is alive in the end.
+ * This file is loaded into a process before its program (`node --import`). When the process ends, it writes a profile
+ * of everything that was allocated, including what the garbage collector has freed, in the format of Chrome's developer
+ * tools. Node's own --heap-prof keeps only what is alive at the end.
  */
 const dir = process.env[DIR_VARIABLE];
 if (dir !== undefined) {

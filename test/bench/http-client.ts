@@ -5,7 +5,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Keep-alive connections to one service; bodies are sent as they are, answers read to their end. */
+/** Keep-alive connections to one service. Bodies are sent unchanged, and answers are read to their end. */
 export class HttpClient {
   private readonly agent: Agent;
 
@@ -16,7 +16,7 @@ export class HttpClient {
     this.agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
   }
 
-  /** Rejects on any status but 2xx: no row counts refusals. */
+  /** Rejects on any status but 2xx, because no row counts refusals. */
   async post(path: string, body: Buffer, type = 'application/json'): Promise<Reply> {
     const reply = await this.send('POST', path, body, type);
     if (reply.status >= 300) {
@@ -66,7 +66,7 @@ function readWhole(
   });
 }
 
-/** Runs `task` for 0 … count - 1, at most `width` at a time, in that order of starting. */
+/** Runs `task` for 0 … count - 1, starting in that order, at most `width` at a time. */
 export async function inFlight(
   width: number,
   count: number,

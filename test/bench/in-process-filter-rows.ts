@@ -14,7 +14,7 @@ import { batchesOf, flat, urls } from './workload.js';
 const ERROR_RATE = 1e-2;
 const ROUND_ITEMS = 500_000;
 const FILL_ITEMS = 100_000;
-/** The package's filter takes some 400 bytes an item: one for 10^7 would not fit into most machines. */
+/** The package's filter takes about 400 bytes per item, so one for 10^7 items would not fit on most machines. */
 const PACKAGE_SIZE = 100_000;
 const PACKAGE_ITEMS = 20_000;
 const ROUNDS = 5;
@@ -25,10 +25,13 @@ const VERBS = ['add', 'check', 'remove'] as const;
 type Verb = (typeof VERBS)[number];
 type Rounds = Record<Verb, Measured[]>;
 
-/** A filter that counts new, present and removed items of a batch. */
+/** A filter that counts the new, present or removed items of a batch. */
 type Counting = Readonly<Record<Verb, (batch: readonly string[]) => number>>;
 
-/** The embedded store's filter without HTTP and database, hash included, against an npm package's: CPU of this process. */
+/**
+ * The embedded store's filter without HTTP and database, including the hash, against an npm package's: CPU of this
+ * process.
+ */
 export const filterGroup: Group = {
   name: 'in-process',
   async measure(options) {
@@ -49,7 +52,7 @@ export const filterGroup: Group = {
       for (const verb of VERBS) {
         const ours = await pass(own, verb, batches);
         const theirs = await pass(other, verb, batches.slice(0, PACKAGE_ITEMS / 1_000));
-        // The first round is the compiler's.
+        // The first round is for the compiler.
         if (round === 0) continue;
         rounds.own[verb].push(ours);
         rounds.other[verb].push(theirs);
@@ -79,7 +82,7 @@ async function ownFilter(capacity: number): Promise<Counting> {
   };
 }
 
-/** What a check answers. */
+/** The value that a check answers for a present item. */
 const PRESENT = 1;
 
 function occurrences(answer: number, answers: Uint8Array): number {

@@ -7,12 +7,12 @@ import { BATCH, flat, linesOf, urlAt, urls } from './workload.js';
 const CAPACITY = 10_000_000;
 const BATCHES = 100;
 
-/** Work of the service that needs no store, in this process: its CPU stands in the service's column. */
+/** Work of the service that needs no store, done in this process. Its CPU is in the service's column. */
 export const hashGroup: Group = {
   name: 'hash',
   measure(options) {
     assertSetUp(Buffer.byteLength(urlAt(0)) === 77, 'URLs have 77 bytes');
-    // All of them once before: as in a service that has filters of each, calls are compiled for either scheme.
+    // Each scheme runs once beforehand, so that calls are compiled for both, as in a service with filters of both.
     for (const scheme of HASH_SCHEMES) schemePass(scheme)();
     const costs = HASH_SCHEMES.map((scheme) => repeat(options, schemePass(scheme)));
     const [first] = costs as [Cost];
@@ -33,7 +33,7 @@ export const hashGroup: Group = {
   },
 };
 
-/** Positions of BATCHES batches of URLs under a hash scheme. */
+/** Computes positions of BATCHES batches of URLs under a hash scheme. */
 function schemePass(hashScheme: number): () => number {
   const sizing = { capacity: CAPACITY, errorRate: 1e-2, cellBits: 4 } as const;
   const segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 2 ** 16 };

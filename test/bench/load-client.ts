@@ -3,17 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How one request ended. */
 export interface Outcome {
-  /** 0: the connection broke. */
+  /** 0 if the connection broke. */
   readonly status: number;
-  /** From sending it to the last byte of its answer. */
+  /** From sending the request to the last byte of the answer. */
   readonly ms: number;
 }
 
-/** Outcomes of a load, and how long it was offered. */
+/** The outcomes of a load, and how long it was offered. */
 export interface Load {
   readonly seconds: number;
   readonly outcomes: readonly Outcome[];
-  /** Requests that were due while every connection was waiting for an answer: not sent. */
+  /** Requests that were due while every connection was waiting for an answer. They were not sent. */
   readonly unsent: number;
 }
 
@@ -24,8 +24,8 @@ export function rawPost(path: string, body: Buffer): Buffer {
 }
 
 /**
- * Kept connections that send ready-made requests and look at nothing but status and length of the answers: Node's own
- * client would take more of the machine than the service that it is to overload.
+ * Keep-alive connections that send ready-made requests and look only at status and length of the answers. Node's own
+ * client would take more of the machine than the service that it is meant to overload.
  */
 export class LoadClient {
   private readonly idle: Connection[] = [];
@@ -38,13 +38,13 @@ export class LoadClient {
     this.idle.push(...connections);
   }
 
-  /** Sends `requests` over and over, in order. */
+  /** Opens connections that send `requests` in order, over and over. */
   static async open(port: number, connections: number, requests: readonly Buffer[]): Promise<LoadClient> {
     const open = Array.from({ length: connections }, () => Connection.open(port));
     return new LoadClient(await Promise.all(open), requests);
   }
 
-  /** `width` requests at any time, for as long as that. */
+  /** Keeps `width` requests in flight for `seconds`. */
   async closedLoop(width: number, seconds: number): Promise<Load> {
     const outcomes: Outcome[] = [];
     const end = performance.now() + seconds * 1_000;
@@ -55,7 +55,7 @@ export class LoadClient {
     return { seconds, outcomes, unsent: 0 };
   }
 
-  /** `rate` requests a second, whatever becomes of them. */
+  /** Sends `rate` requests per second, however they are answered. */
   async openLoop(rate: number, seconds: number): Promise<Load> {
     const outcomes: Outcome[] = [];
     const sending = new Set<Promise<void>>();
@@ -95,7 +95,7 @@ export class LoadClient {
 
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
-/** One request at a time. */
+/** A connection with one request at a time. */
 class Connection {
   private received = '';
   private answered: ((status: number) => void) | undefined;

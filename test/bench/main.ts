@@ -19,7 +19,7 @@ import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { waitGroup } from './wait-rows.js';
 
-/** In the order in which they run; choose some with --rows. */
+/** The groups in the order in which they run. --rows selects some of them. */
 const GROUPS: readonly Group[] = [
   hashGroup,
   urlGroup,
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   if (options.update !== undefined) update(options.update, text, rows);
 }
 
-/** Puts the tables into a Markdown file, under the chart, which goes beside it, if there is one. */
+/** Puts the tables into a Markdown file below the chart, and writes the chart beside the file if there is one. */
 function update(file: string, tables: string, rows: readonly Row[]): void {
   const chart = peerChart(rows);
   if (chart === undefined) {
@@ -89,6 +89,6 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  // Servers and connections of what was being measured may still be there.
+  // Servers and connections of the failed measurement may still be open.
   process.exit(1);
 }

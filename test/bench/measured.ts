@@ -2,7 +2,7 @@ import { cpuMicros, ownCpuMicros } from './process-usage.js';
 import type { CpuPerItem, Speed } from './row.js';
 import { median } from './statistics.js';
 
-/** One timed piece of work: wall time, and CPU time of those that worked on it, in µs. */
+/** One timed piece of work: wall time, and CPU time of the processes that worked on it, in µs. */
 export interface Measured {
   readonly items: number;
   readonly wall: number;
@@ -12,14 +12,14 @@ export interface Measured {
 /** In µs. The client is this process. */
 type CpuTimes = Record<keyof CpuPerItem, number | undefined>;
 
-/** Who else works for a row. */
+/** The other processes that work for a row. */
 export interface Workers {
   readonly servicePid?: number;
   /** CPU time that Redis has used so far, in µs. */
   readonly serverMicros?: () => Promise<number>;
 }
 
-/** Times `work` of so many items. */
+/** Times `work` on a number of items. */
 export async function measured(
   workers: Workers,
   items: number,
@@ -49,7 +49,7 @@ async function cpuTimes({ servicePid, serverMicros }: Workers): Promise<CpuTimes
   };
 }
 
-/** Median speed and median CPU per item over rounds of the same work, with those of each. */
+/** Median speed and median CPU per item over rounds of the same work, with the values of each round. */
 export function summary(rounds: readonly Measured[]): Required<Speed> & { rounds: readonly Speed[] } {
   return { ...medians(rounds), rounds: rounds.map((round) => medians([round])) };
 }

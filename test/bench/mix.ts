@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { Random } from '../support/random.js';
 
-/** How many of the URLs of the real list were in it before: the made-up mix repeats as many. */
+/** The share of URLs in the real list that occurred before. The made-up mix repeats as many. */
 export const REAL_DUPLICATES = 0.39;
 
-/** What a crawler meets: URLs in the order of their coming, and each of them once. */
+/** The URLs that a crawler meets: all in order of arrival, and each distinct one once. */
 export interface Mix {
   readonly stream: readonly string[];
-  /** In the order of first coming. */
+  /** In the order of first arrival. */
   readonly distinct: readonly string[];
 }
 
@@ -15,18 +15,18 @@ export function mixOf(stream: readonly string[]): Mix {
   return { stream, distinct: [...new Set(stream)] };
 }
 
-/** Share of a mix that was in it before. */
+/** Share of a mix's URLs that occurred before in it. */
 export function duplicateShare({ stream, distinct }: Mix): number {
   return stream.length === 0 ? 0 : 1 - distinct.length / stream.length;
 }
 
-/** Samples that are looked at to find one with the share of duplicates of the whole. */
+/** Number of samples that are compared to find one with the whole list's share of duplicates. */
 const CANDIDATES = 8;
 
 /**
- * About `count` of the URLs, in their order. A URL is taken with all its repeats or not at all: the beginning of a list
- * sorted by name, or every tenth line, would not keep the share of duplicates. As some URLs have thousands of repeats,
- * the best of a few such samples is taken.
+ * About `count` of the URLs, in their order. A URL is taken with all its repeats or not at all, because the beginning
+ * of a sorted list, or every tenth line, would not keep the share of duplicates. Some URLs have thousands of repeats,
+ * so the best of several such samples is taken.
  */
 export function sampleOf(urls: readonly string[], count: number): string[] {
   const candidates = Math.min(CANDIDATES, Math.floor(urls.length / count));
@@ -39,7 +39,7 @@ export function sampleOf(urls: readonly string[], count: number): string[] {
   return samples.reduce((best, sample) => (off(sample) < off(best) ? sample : best));
 }
 
-/** `count` made-up URLs, of which a share REAL_DUPLICATES came before, any of the earlier ones as likely. */
+/** `count` made-up URLs. A share REAL_DUPLICATES of them repeats an earlier one, each with the same probability. */
 export function madeUpMix(count: number, urlAt: (i: number) => string): string[] {
   const random = new Random(39);
   const chosen: number[] = [];

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { BenchOptions } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The URLs to canonicalise, where no others are given. */
+/** The URLs to canonicalise if no others are given. */
 export const SAMPLE = 'test/data/debian-homepages-sample.txt';
 
 export const USAGE = `npm run bench -- [options]
@@ -43,7 +43,7 @@ export interface Options extends BenchOptions {
   readonly update: string | undefined;
 }
 
-/** Throws an error whose message says what is wrong. */
+/** Reads the command line. Throws an error whose message says what is wrong. */
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],

@@ -8,7 +8,7 @@ import { median, quantile } from './statistics.js';
 import { warmUp } from './warm-up.js';
 import { jsonBody } from './workload.js';
 
-/** What clients ask for, over and over, of one filter. */
+/** What clients ask of one filter over and over. */
 interface Workload {
   readonly name: string;
   readonly verb: Verb;
@@ -22,15 +22,15 @@ const WORKLOADS: readonly Workload[] = [
 ];
 
 const CONNECTIONS = 256;
-/** As many as the service takes at a time, less some. */
+/** Somewhat fewer than the requests that the service takes at a time. */
 const BEST_WIDTH = 48;
-/** Best and overload in turn: the machine is not equally fast all the time. */
+/** Best load and overload alternate, because the speed of the machine varies. */
 const ROUNDS = 3;
 const OVERLOAD = 2;
 const BEST_SHARE = 80;
 const REFUSAL_MS = 20;
 
-/** Twice the load that the service carries, offered whatever becomes of it. */
+/** Offers twice the load that the service can carry, however requests are answered. */
 export const overloadGroup: Group = {
   name: 'overload',
   async measure(options) {
@@ -79,7 +79,7 @@ async function row(store: string, port: number, workload: Workload, options: Ben
   const seconds = options.seconds / 2;
   const rounds: Round[] = [];
   try {
-    // Refusing, too.
+    // The warm-up includes refusals.
     await warmUp(options, async () => {
       const best = acceptedRate(await client.closedLoop(BEST_WIDTH, seconds));
       await client.openLoop(OVERLOAD * best, seconds);
@@ -95,7 +95,7 @@ async function row(store: string, port: number, workload: Workload, options: Ben
 }
 
 interface Round {
-  /** Requests a second, as many in flight as the service takes. */
+  /** Requests per second, with as many in flight as the service takes. */
   readonly best: number;
   readonly over: Load;
 }
@@ -108,7 +108,7 @@ function figuresOf(rounds: readonly Round[], batch: number): Omit<Row, 'name'> {
   const refused = outcomes.filter(isRefused).map(({ ms }) => ms);
   const seconds = rounds.reduce((sum, { over }) => sum + over.seconds, 0);
   const share = 100 * median(rounds.map(({ best, over }) => acceptedRate(over) / best));
-  // Nothing was refused: then nothing was refused slowly.
+  // Without refusals there are no slow ones.
   const p99Refusal = refused.length === 0 ? 0 : quantile(refused, 0.99);
   return {
     itemsPerSecond: (accepted.length / seconds) * batch,

@@ -1,13 +1,15 @@
 import { barChart, type Bar } from './chart.js';
 import { totalCpu, type CpuPerItem, type Row } from './row.js';
 
-/** Also what stands for the picture where it cannot be seen. */
+/** Also the picture's alternative text. */
 export const CHART_TITLE = 'CPU an item on the real mix: client, service and Redis together';
 
 const WORKLOAD = 'mix/';
 const PARTS = { client: 'client', service: 'service', server: 'Redis' } as const;
 
-/** CPU of all on the real mix, the least first, as an SVG picture; undefined if the run has not measured it. */
+/**
+ * CPU of all contenders on the real mix, the least first, as an SVG picture; undefined if the run has not measured it.
+ */
 export function peerChart(rows: readonly Row[]): string | undefined {
   const bars = rows
     .filter(({ name, cpu }) => name.startsWith(WORKLOAD) && cpu !== undefined)

@@ -24,15 +24,15 @@ import { withService } from './service.js';
 import { latencyOf } from './statistics.js';
 import { warmUp } from './warm-up.js';
 
-/** Of the stream, for the fastest. */
+/** Items of the stream for the fastest contender. */
 const ITEMS = 200_000;
 const QUICK_ITEMS = 20_000;
-/** For the slowest. */
+/** Items for the slowest contender. */
 const LEAST_ITEMS = 4_000;
 const ROUNDS = 3;
 const REQUESTS_IN_FLIGHT = 4;
 
-/** Unseen and what is used today, side by side on the same real stream. */
+/** Unseen and the alternatives that are used today, side by side on the same real stream. */
 export const peerGroup: Group = {
   name: 'peers',
   async measure(options) {
@@ -77,7 +77,7 @@ function withEmbedded(work: (contenders: readonly Contender[]) => Promise<Row[]>
   });
 }
 
-/** That of the server which the environment names. */
+/** The filter of the server that the environment names. */
 async function moduleFilter(): Promise<ModuleFilter | undefined> {
   const url = process.env['REDISBLOOM_URL'];
   const filter = url === undefined ? undefined : await ModuleFilter.at(url);
@@ -88,7 +88,7 @@ async function moduleFilter(): Promise<ModuleFilter | undefined> {
   return filter;
 }
 
-/** What one contender works on and what came of it. */
+/** What one contender works on, and its results. */
 interface Entry {
   readonly contender: Contender;
   readonly mix: Mix;
@@ -111,7 +111,7 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
     for (const { contender, mix } of entries) {
       await warmUp(options, () => runRound(contender, mix, noPasses()));
     }
-    // All in turn, so that a slow spell of the machine falls on all alike, and none always comes after the same.
+    // All run in turn, so that a slow phase of the machine affects all alike and none always follows the same one.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
       const turn = round % 2 === 0 ? entries : entries.toReversed();
       for (const { contender, mix, passes } of turn) await runRound(contender, mix, passes);

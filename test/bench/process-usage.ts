@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Of whole processes Linux tells times in hundredths of a second, whatever its own clock. */
+/** Linux gives the times of whole processes in hundredths of a second, whatever its own clock rate. */
 const TICK_US = 10_000;
 const KIB = 1024;
 /** State of a socket in /proc/net/tcp. */
@@ -9,14 +9,14 @@ const LISTENING = '0A';
 const SCHEDULER_TELLS = existsSync('/proc/self/schedstat');
 
 /**
- * CPU time that a process has used, user and system, all threads, in µs. Exact, but without the threads that have ended,
- * where the kernel shows what its scheduler counts (nearly everywhere); else in steps of 10 ms.
+ * The CPU time that a process has used, user and system, all threads, in µs. Where the kernel shows its scheduler's
+ * counts (nearly everywhere), it is exact but lacks the threads that have ended. Elsewhere it has steps of 10 ms.
  */
 export function cpuMicros(pid: number): number {
   return SCHEDULER_TELLS ? threadMicros(pid) : tickMicros(pid);
 }
 
-/** A service ends no threads while it is measured: those of Node's and LMDB's pools stay. */
+/** No threads of a service end while it is measured: the pools of Node and LMDB keep theirs. */
 function threadMicros(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanos = threads.map((id) =>
@@ -27,7 +27,7 @@ function threadMicros(pid: number): number {
 
 function tickMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The command's name, in brackets, may hold anything; the third field follows it.
+  // The command's name, in brackets, may contain anything. The third field follows it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
@@ -38,7 +38,7 @@ export function ownCpuMicros(): number {
   return user + system;
 }
 
-/** Whether a process listens on a TCP port of IPv4. */
+/** Whether a process listens on a TCP port over IPv4. */
 export function listensOn(pid: number, port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes = readFileSync('/proc/net/tcp', 'utf8')
@@ -63,7 +63,7 @@ export interface ResidentMemory {
   readonly anonymous: number;
   /** The program and its libraries. */
   readonly program: number;
-  /** The map of the database's file: the kernel's cache of it, which it takes back when memory is short. */
+  /** The memory map of the database's file: the kernel's cache of it, which it frees when memory is short. */
   readonly database: number;
 }
 
@@ -79,7 +79,7 @@ export function residentMemory(pid: number): ResidentMemory {
   };
 }
 
-/** Resident bytes of all maps of LMDB files. */
+/** Resident bytes of all memory maps of LMDB files. */
 function databaseMap(pid: number): number {
   const maps = readFileSync(`/proc/${pid}/smaps`, 'utf8').split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/);
   return maps

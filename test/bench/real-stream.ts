@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { madeUpMix, mixOf, sampleOf, type Mix } from './mix.js';
 import { BATCH, flat, linesOf, urlAt } from './workload.js';
 
-/** A list of what every npm package calls its repository: 2.76 million URLs, many of them of several packages. */
+/** A list of the repository URLs of every npm package: 2.76 million URLs, many of them in several packages. */
 const PACKAGE = 'all-the-package-repos@2.0.3148';
 const CACHE = join('node_modules', '.cache', 'unseen-bench');
 const FETCH_MS = 300_000;
 
-/** URLs as they come. */
+/** URLs in the order of the list. */
 export interface RealStream {
   readonly source: 'real URLs' | 'made-up URLs';
   readonly urls: readonly string[];
 }
 
-/** The real URLs, fetched once and kept outside the repository's files; made-up ones if they cannot be had. */
+/** The real URLs, fetched once and stored outside the repository's files. Made-up ones if they cannot be had. */
 export function realStream(): RealStream {
   const list = join(CACHE, `${PACKAGE}.txt`);
   try {
@@ -28,13 +28,13 @@ export function realStream(): RealStream {
   }
 }
 
-/** About `count` of them: whole batches, and the share of duplicates that the stream has. */
+/** About `count` of the URLs: whole batches with the stream's share of duplicates. */
 export function mixFrom({ urls }: RealStream, count: number): Mix {
   const sample = sampleOf(urls, count);
   return mixOf(flat(sample.slice(0, Math.floor(sample.length / BATCH) * BATCH)));
 }
 
-/** Writes the URLs of the package, one a line. */
+/** Writes the URLs of the package, one per line. */
 function fetchList(list: string): void {
   mkdirSync(CACHE, { recursive: true });
   const dir = mkdtempSync(join(CACHE, 'fetch-'));
@@ -51,7 +51,10 @@ function fetchList(list: string): void {
   }
 }
 
-/** The values of an object of strings and nulls that has a member a line: it is too large to be parsed whole quickly. */
+/**
+ * The values of an object of strings and nulls that has one member per line. The object is too large to be parsed whole
+ * quickly.
+ */
 export function repositoryUrls(json: string): string[] {
   const urls: string[] = [];
   for (const [, value = ''] of json.matchAll(/": (".*"),?$/gm)) {

@@ -2,20 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
-/** Scripts that hold Redis for longer are counted. */
+/** Scripts that hold Redis for longer than this are counted. */
 export const SLOW_MICROS = 1_000;
 
-/** Wall times of scripts, as Redis keeps them: on a busy machine they include the time that others ran. */
+/** Wall times of scripts, as Redis records them. On a busy machine they include the time when other processes ran. */
 export interface ScriptTimes {
   readonly calls: number;
   readonly micros: number;
   /** Scripts above SLOW_MICROS. */
   readonly slow: number;
-  /** The longest of those. */
+  /** The longest of the slow scripts. */
   readonly worstMicros: number;
 }
 
-/** A redis-server of the bench's own, keeping nothing on disk, and a connection to ask it about itself. */
+/** A redis-server of the bench's own that stores nothing on disk, and a connection for asking it about itself. */
 export class RedisInstance {
   private constructor(
     private readonly server: RedisServer,
@@ -36,7 +36,7 @@ export class RedisInstance {
     return this.server.pid;
   }
 
-  /** CPU time it has used, user and system, in µs. */
+  /** CPU time that it has used, user and system, in µs. */
   cpuMicros(): Promise<number> {
     return redisCpuMicros(this.client);
   }
@@ -62,7 +62,7 @@ export class RedisInstance {
     await this.client.config('RESETSTAT');
   }
 
-  /** Of the scripts since the last reset. */
+  /** Times of the scripts since the last reset. */
   async scriptTimes(): Promise<ScriptTimes> {
     const stats = await this.client.info('commandstats');
     const [, calls, micros] = /^cmdstat_evalsha:calls=(\d+),usec=(\d+)/m.exec(stats) ?? [];
@@ -89,7 +89,7 @@ export async function redisCpuMicros(client: Redis): Promise<number> {
   return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
 }
 
-/** What the Redis server here is, or undefined if there is none that is recent enough. */
+/** Name and version of the Redis server, or undefined if there is none that is recent enough. */
 export function redisVersion(): string | undefined {
   try {
     const program = execFileSync(process.execPath, ['scripts/redis-ensure.mjs', '--path'], {

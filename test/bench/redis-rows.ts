@@ -13,11 +13,11 @@ import { BATCH, jsonBodies } from './workload.js';
 
 const ROUNDS = 3;
 const ROUND_ITEMS = 100_000;
-/** Redis is the bottleneck: two keep it busy, more only wait. */
+/** Redis is the bottleneck. Two requests keep it busy, and more would only wait. */
 const REQUESTS_IN_FLIGHT = 2;
-/** So that the service has done its thousands of batches sooner. */
+/** More requests, so that the service reaches its thousands of batches sooner. */
 const WARM_UP_IN_FLIGHT = 8;
-/** Redis' CPU an item against that of the reference's command, in the largest filter. */
+/** Limits on Redis' CPU per item against that of the reference's command, in the largest filter. */
 const RATIO_TARGETS: Readonly<Record<Case, number>> = {
   'add-new': 1.8,
   'add-present': 1.1,
@@ -25,7 +25,7 @@ const RATIO_TARGETS: Readonly<Record<Case, number>> = {
   remove: 2,
 };
 
-/** The Redis store over HTTP, and beside it, round by round, a set of 10^7 SHA-1 fingerprints. */
+/** The Redis store over HTTP, and in each round beside it a set of 10^7 SHA-1 fingerprints. */
 export const redisGroup: Group = {
   name: 'redis',
   async measure(options) {
@@ -93,7 +93,7 @@ class RedisBench {
     return { items: this.setSize, bytes: (await this.redis.usedMemory()) - before };
   }
 
-  /** All in turn, so that a slow spell of the machine falls on all alike. */
+  /** All run in turn, so that a slow phase of the machine affects all alike. */
   private async runRounds(set: FingerprintSet, filters: readonly FilledFilter[]): Promise<void> {
     const setItems = this.options.quick ? ROUND_ITEMS / 2 : ROUND_ITEMS;
     const all = jsonBodies(0, setItems);
@@ -110,7 +110,7 @@ class RedisBench {
     }
   }
 
-  /** The row with its ratio to the reference's CPU of Redis, which must not be above a limit in the largest filter. */
+  /** The row with its ratio to the reference's CPU of Redis. In the largest filter the ratio has a limit. */
   private againstSet({ size }: FilledFilter, row: Row, name: Case): Row {
     const value = (row.cpu?.server ?? NaN) / (summary(this.references[name]).cpu.server ?? NaN);
     const target = atMost(`Redis CPU against ${SET_COMMAND[name]} of SHA-1`, value, RATIO_TARGETS[name], '×');

@@ -4,18 +4,21 @@ import { median } from './statistics.js';
 
 const ROUND_ITEMS = 100_000;
 
-/** µs an item, of this process. */
+/** µs per item, of this process. */
 export interface Cost {
   readonly wall: number;
   readonly cpu: number;
 }
 
-/** What `pass` costs, which tells how many it did: the median over rounds of enough passes to be timed well. */
+/**
+ * The cost of `pass`, which returns how many items it processed: the median over rounds of enough passes to be timed
+ * well.
+ */
 export function repeat(options: BenchOptions, pass: () => number): Cost {
   const walls: number[] = [];
   const cpus: number[] = [];
   const end = performance.now() + options.seconds * 1_000;
-  // The first round is the compiler's.
+  // The first round is for the compiler.
   for (let round = 0; round < 4 || performance.now() < end; round++) {
     const from = performance.now();
     const cpuFrom = ownCpuMicros();

@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { redisVersion } from './redis-instance.js';
 import { totalCpu, type Figure, type Row, type Target } from './row.js';
 
-/** What a run leaves behind, as JSON: enough to compare it with another one row by row. */
+/** The results of a run as JSON: enough to compare it with another run row by row. */
 export interface Report {
   readonly date: string;
   readonly quick: boolean;
@@ -28,7 +28,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** Two Markdown tables, rows and targets, under a line that says where they come from. */
+/** Two Markdown tables, of rows and of targets, below a line about their origin. */
 export function markdown(report: Report): string {
   const { cores, cpu, node, redis } = report.machine;
   const rows = report.rows.map(({ cpu: used, latency, bytesPerItem, errorRate, ratio, ...row }) => [
@@ -69,7 +69,7 @@ function withUnit(value: number, unit: string): string {
   return `${number(value)} ${unit}`.trimEnd();
 }
 
-/** Three significant digits, or all of a larger whole part; of undefined nothing. */
+/** Three significant digits, or all digits of a larger integer part. Empty for undefined. */
 export function number(value: number | undefined): string {
   if (value === undefined) return '';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
@@ -87,7 +87,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 const BEGIN = '<!-- bench:begin -->';
 const END = '<!-- bench:end -->';
 
-/** Puts `text` between the marks of a Markdown file. Throws if they are not there. */
+/** Puts `text` between the marks of a Markdown file. Throws if the marks are missing. */
 export function updateMarkdown(file: string, text: string): void {
   const old = readFileSync(file, 'utf8');
   const from = old.indexOf(BEGIN);

@@ -1,22 +1,25 @@
-/** What one row of the bench measured. Rows are compared between runs by their names, which are stable. */
+/** The measurements of one row of the bench. Runs are compared by the names of rows, which are stable. */
 export interface Row extends Speed {
   readonly name: string;
-  /** What the medians were taken of, where it was measured in rounds. */
+  /** The values of each round, if it was measured in rounds. The row has their medians. */
   readonly rounds?: readonly Speed[];
-  /** Of one call, as its caller sees it. */
+  /** Latency of one call, as its caller sees it. */
   readonly latency?: Latency;
-  /** Memory of the whole structure against the items that it holds, or is made for. */
+  /** Memory of the whole structure per item that it holds or is made for. */
   readonly bytesPerItem?: number;
-  /** Share of items never added that are answered present, as counted. */
+  /** Measured share of items that were never added but are answered present. */
   readonly errorRate?: number;
-  /** CPU of the compared part against the same part of another row of this run, which holds better than absolutes. */
+  /**
+   * CPU of the compared part against the same part of another row of this run. A ratio is steadier than absolute
+   * values.
+   */
   readonly ratio?: { readonly value: number; readonly against: string };
-  /** Everything else. */
+  /** All other figures. */
   readonly figures?: readonly Figure[];
   readonly targets?: readonly Target[];
 }
 
-/** What items cost. */
+/** The cost of items. */
 export interface Speed {
   readonly itemsPerSecond?: number;
   readonly cpu?: CpuPerItem;
@@ -26,11 +29,11 @@ export interface Speed {
 export interface CpuPerItem {
   readonly client?: number;
   readonly service?: number;
-  /** Redis. */
+  /** CPU of Redis. */
   readonly server?: number;
 }
 
-/** The sum of what is known. */
+/** The sum of the known parts. */
 export function totalCpu({ client = 0, service = 0, server = 0 }: CpuPerItem): number {
   return client + service + server;
 }
@@ -64,28 +67,28 @@ export function atLeast(what: string, measured: number, limit: number, unit: str
   return { what, measured, unit, bound: 'at least', limit, met: measured >= limit };
 }
 
-/** Rows that are measured together, chosen by name with --rows. */
+/** Rows that are measured together. --rows selects them by name. */
 export interface Group {
   readonly name: string;
   measure(options: BenchOptions): Promise<Row[]>;
 }
 
 export interface BenchOptions {
-  /** A fraction of the work, one round each: shows that everything runs, not how fast. */
+  /** Does a fraction of the work in one round. That shows that everything runs, not how fast. */
   readonly quick: boolean;
-  /** How long what is measured works before that. */
+  /** How long the measured processes work before the measurement. */
   readonly warmUpSeconds: number;
-  /** Least time of measurement per row, where rows repeat until it is over. */
+  /** Least time of measurement per row, for rows that repeat. */
   readonly seconds: number;
-  /** Items of the largest filters, if not those of every run: see sizes.ts. */
+  /** Items of the largest filters, if not the default sizes: see sizes.ts. */
   readonly size?: number | undefined;
-  /** URLs to canonicalise, one a line. */
+  /** File with the URLs to canonicalise, one per line. */
   readonly file: string;
-  /** Folder for CPU profiles of the service, if wanted. */
+  /** Folder for CPU profiles of the service, if they are wanted. */
   readonly profileDir: string | undefined;
 }
 
-/** The set-up of a row does not hold, so its figures would mean nothing. */
+/** Throws if the set-up of a row is not as it must be: then its figures would mean nothing. */
 export function assertSetUp(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(`the set-up does not hold: ${what}`);
 }

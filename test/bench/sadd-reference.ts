@@ -7,7 +7,9 @@ import type { RedisInstance } from './redis-instance.js';
 import { assertSetUp } from './row.js';
 import { batchesOf, flat, urls } from './workload.js';
 
-/** What crawlers do today for each case of a filter's work: a set of SHA-1 fingerprints (scrapy-redis). */
+/**
+ * The command that crawlers use today for each case of a filter's work, on a set of SHA-1 fingerprints (scrapy-redis).
+ */
 export const SET_COMMAND: Record<Case, (typeof COMMAND)[Verb]> = {
   'add-new': COMMAND.add,
   'add-present': COMMAND.add,
@@ -15,7 +17,7 @@ export const SET_COMMAND: Record<Case, (typeof COMMAND)[Verb]> = {
   remove: COMMAND.remove,
 };
 
-/** One round of all cases with a set of their own: single commands through ioredis in pipelines of 1,000. */
+/** One round of all cases with a new set: single commands through ioredis, in pipelines of 1,000. */
 export async function referenceRound(redis: RedisInstance, items: number, rounds: Rounds): Promise<void> {
   const reference = new FingerprintSet(redis, 'pipelined');
   try {
@@ -25,7 +27,7 @@ export async function referenceRound(redis: RedisInstance, items: number, rounds
   }
 }
 
-/** One round of all cases, which leaves the set as it was. */
+/** One round of all cases, after which the set is as before. */
 export async function setRound(set: FingerprintSet, items: number, rounds = noRounds()): Promise<void> {
   const batches = batchesOf(flat(urls(0, items)));
   for (const name of CASES) {

@@ -9,13 +9,16 @@ import { freePort } from '../support/redis-server.js';
 import { HttpClient } from './http-client.js';
 import { listensOn } from './process-usage.js';
 
-/** Names the program of another version to measure. */
+/** Environment variable with the program of another version to measure. */
 export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
 
-/** Names the folder of heap-sampler.ts; not imported from there, since that file starts to sample when it is loaded. */
+/**
+ * Environment variable with the folder of heap-sampler.ts. It is not imported from there, because that file starts to
+ * sample when it is loaded.
+ */
 const HEAP_DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 
-/** The service of this build. */
+/** The program of this build's service. */
 export const OWN_PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 const HEAP_SAMPLER = new URL('heap-sampler.js', import.meta.url).href;
@@ -24,15 +27,15 @@ const START_MS = 60_000;
 const STOP_MS = 60_000;
 
 export interface ServiceOptions {
-  /** Settings of the service; it gets no other environment. */
+  /** Settings of the service, which gets no other environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where it keeps its data; else in a folder that is made for it and removed with it. */
+  /** The data directory. Without it a directory is made, and removed at the end. */
   readonly dataDir?: string;
-  /** Folder to which it writes profiles of its CPU time and of its allocations when it stops. */
+  /** Folder for profiles of CPU time and allocations, which the service writes when it stops. */
   readonly profileDir?: string | undefined;
 }
 
-/** One service process, as `npm start` runs it, on a free port. */
+/** One service process on a free port, as `npm start` runs it. */
 export class Service {
   private constructor(
     readonly port: number,
@@ -67,7 +70,7 @@ export class Service {
     return this.child.pid as number;
   }
 
-  /** Ends the process: SIGTERM shuts it down gracefully. Removes its folder unless that was given. */
+  /** Ends the process; SIGTERM shuts it down gracefully. Removes the data directory if the bench made it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       const exited = once(this.child, 'exit');
@@ -88,7 +91,7 @@ async function profilingIn(dir: string): Promise<{ flags: string[]; env: Record<
   };
 }
 
-/** Starts one for as long as `work` takes. */
+/** Runs `work` with a service, and stops the service afterwards. */
 export async function withService<T>(
   options: ServiceOptions,
   work: (service: Service) => Promise<T>,
@@ -101,7 +104,7 @@ export async function withService<T>(
   }
 }
 
-/** A new folder under the system's one for temporary files. */
+/** Makes a new folder below the system's folder for temporary files. */
 export function makeDataDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'unseen-bench-'));
 }
@@ -124,7 +127,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
         (reply) => reply.status,
         () => 0,
       );
-      // Another process may have taken the port since it was found free, and answer in its place.
+      // Another process may have taken the port since it was found free, and answer instead.
       if (status === 200 && listensOn(child.pid as number, port)) return;
       await sleep(5);
     }

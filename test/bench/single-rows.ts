@@ -12,12 +12,12 @@ const CAPACITY = 10_000_000;
 const ERROR_RATE = 1e-2;
 const CALLS = 5_000;
 
-/** One item a call: one at a time for the latency, eight for the throughput, and at half of what is possible. */
+/** One item per call: one call at a time for the latency, eight for the throughput, and half of the possible load. */
 export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
     withService({ profileDir: options.profileDir }, async (service) => {
-      // These first: they warm the service up for the others.
+      // These run first, because they warm the service up for the others.
       const halfLoad = [
         await halfLoadRow('embedded', service, options, 'add'),
         await halfLoadRow('embedded', service, options, 'check'),
@@ -34,7 +34,7 @@ export const singleGroup: Group = {
     }),
 };
 
-/** The same of the Redis store, at half of what is possible. */
+/** The Redis store with one item per call, at half of the possible load. */
 export const redisSingleGroup: Group = {
   name: 'redis-single',
   async measure(options) {
@@ -79,7 +79,7 @@ const REQUESTS = 20_000;
 const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
-/** First as many calls as the service takes, then half as many a second, whatever becomes of them; in turn. */
+/** First as many calls as the service takes, then half as many per second however they are answered; both in turn. */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
@@ -110,7 +110,8 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
     name: `${store}/single-${verb}-half-load`,
     itemsPerSecond: times.length / (rounds * each),
     latency,
-    // Calls due while every connection waited: the slowest of all, but in no latency.
+    // Calls that were due while every connection waited. They would have been the slowest of all, but are in no
+    // latency.
     figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };

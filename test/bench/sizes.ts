@@ -1,16 +1,16 @@
 import type { BenchOptions } from './row.js';
 
-/** Costs of others are compared with those at this size. */
+/** Costs of larger filters are compared with those at this size. */
 export const BASE_SIZE = 1_000_000;
 export const LARGE_SIZE = 10_000_000;
 
-/** How many items the filters of a run are for, ascending. */
+/** The item counts of a run's filters, ascending. */
 export function sizesOf({ quick, size }: BenchOptions): number[] {
   if (size !== undefined) return [...new Set([BASE_SIZE, size])].sort((a, b) => a - b);
   return quick ? [BASE_SIZE / 10, BASE_SIZE] : [BASE_SIZE / 10, BASE_SIZE, LARGE_SIZE];
 }
 
-/** As it stands in the names of rows: 1e7. */
+/** A size as it is written in the names of rows: 1e7. */
 export function sizeName(size: number): string {
   return size.toExponential().replace('+', '');
 }

@@ -11,13 +11,13 @@ export interface Version {
   readonly program: string;
 }
 
-/** This build, whatever is changed in it. */
+/** This build, including local changes. */
 export const OWN_VERSION: Version = { name: 'this build', program: OWN_PROGRAM };
 
 /**
- * Checks a commit out into a working tree of its own and builds it there. The tree is removed when this process ends.
- * It takes its dependencies from here where package-lock.json is the same, and else installs them.
- * Throws if there is no such commit, or it cannot be built.
+ * Checks a commit out into its own working tree and builds it there. The tree is removed when this process ends. It
+ * takes its dependencies from here if package-lock.json is the same, and installs them otherwise. Throws if the commit
+ * does not exist or cannot be built.
  */
 export function buildVersion(commit: string): Version {
   const hash = run(
@@ -41,14 +41,14 @@ export function buildVersion(commit: string): Version {
   return { name, program: join(tree, 'dist/src/main.js') };
 }
 
-/** Also a tree that was not made whole: git forgets it once its folder is gone. */
+/** Also removes a tree that was not completed: git forgets it once its folder is gone. */
 function removeTree(folder: string, tree: string): void {
   rmSync(tree, { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });
   run('.', 'git', ['worktree', 'prune']);
 }
 
-/** Returns what the program prints. Throws an error with its last words. */
+/** Returns the output of a program. Throws an error with the end of its output. */
 function run(
   cwd: string,
   program: string,

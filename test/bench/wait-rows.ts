@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const ROUNDS = 5;
 const CAPACITY = 1_000_000;
 
-/** How calls come: so many at a time, each of so many new items. */
+/** The patterns of calls: how many at a time, and how many new items in each. */
 const CASES = [
   { name: 'add-1', items: 1, atOnce: 1, calls: 500 },
   { name: 'add-1-of-64', items: 1, atOnce: 64, calls: 6_400 },
@@ -21,7 +21,7 @@ const CASES = [
 
 type Case = (typeof CASES)[number];
 
-/** What waiting for a replica costs: the store alone, on a master with a replica on this machine. */
+/** The cost of waiting for a replica: the store alone, on a master with one replica on this machine. */
 export const waitGroup: Group = {
   name: 'wait',
   async measure({ quick }) {
@@ -46,7 +46,7 @@ export const waitGroup: Group = {
   },
 };
 
-/** Rounds of both stores in turn, so that a slow spell of the machine falls on both alike. */
+/** Runs rounds of both stores in turn, so that a slow phase of the machine affects both alike. */
 async function compare(stores: readonly RedisStore[], quick: boolean): Promise<Row[]> {
   const rows: Row[] = [];
   for (const each of CASES) {
@@ -54,7 +54,7 @@ async function compare(stores: readonly RedisStore[], quick: boolean): Promise<R
     for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
       for (const [waiting, store] of stores.entries()) {
         const taken = await timeOf(store, each, quick);
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round > 0) micros[waiting]?.push(taken);
       }
     }
@@ -71,7 +71,7 @@ async function compare(stores: readonly RedisStore[], quick: boolean): Promise<R
   return rows;
 }
 
-/** µs a call, as one of `atOnce` callers sees it. */
+/** µs per call, as one of `atOnce` callers sees it. */
 async function timeOf(store: RedisStore, { items, atOnce, calls }: Case, quick: boolean): Promise<number> {
   const filter = await makeFilter(store);
   const each = Math.ceil((quick ? calls / 5 : calls) / atOnce);

@@ -1,9 +1,9 @@
 import type { BenchOptions } from './row.js';
 
 /**
- * Does `work`, whose figures are not wanted, until the processes that do it are warm; once at least. V8 compiles what is
- * hot, throws that away where it had guessed wrong, and compiles anew: over the first 4,000 batches of a service their
- * CPU time falls to a half or less.
+ * Does `work`, at least once, until the processes that do it are warm. V8 compiles hot code, discards it where it had
+ * guessed wrong, and compiles it again. Over the first 4,000 batches of a service the CPU time per batch falls to a
+ * half or less.
  */
 export async function warmUp(
   { warmUpSeconds }: Pick<BenchOptions, 'warmUpSeconds'>,

@@ -1,39 +1,42 @@
 import { readFileSync } from 'node:fs';
 
-/** Items a batch, where a row does not say otherwise. */
+/** Items per batch, unless a row says otherwise. */
 export const BATCH = 1_000;
 
-/** The i-th of the made-up URLs: all distinct, 77 bytes, like those of a news archive. */
+/** The i-th made-up URL. All are distinct and have 77 bytes, like those of a news archive. */
 export function urlAt(i: number): string {
   const site = String(i % 997).padStart(3, '0');
   return `https://www.news-${site}.example.org/archive/2026/11/21/story-${String(i).padStart(14, '0')}.html`;
 }
 
-/** `count` URLs from the `first` on. */
+/** `count` URLs from number `first` on. */
 export function urls(first: number, count: number): string[] {
   return Array.from({ length: count }, (_, i) => urlAt(first + i));
 }
 
-/** The same strings as a JSON parser makes them: joined or cut ones would be copied when they are first hashed. */
+/**
+ * The same strings as a JSON parser makes them. Concatenated or sliced strings would be copied when they are first
+ * hashed.
+ */
 export function flat(strings: readonly string[]): string[] {
   return JSON.parse(JSON.stringify(strings)) as string[];
 }
 
-/** `items` in batches, the last one shorter. */
+/** `items` in batches. The last one may be shorter. */
 export function batchesOf(items: readonly string[], batch = BATCH): string[][] {
   return Array.from({ length: Math.ceil(items.length / batch) }, (_, b) =>
     items.slice(b * batch, (b + 1) * batch),
   );
 }
 
-/** Lines of a file that are not empty. */
+/** The lines of a file that are not empty. */
 export function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8')
     .split(/\r?\n/)
     .filter((line) => line !== '');
 }
 
-/** JSON bodies of `items` in batches, made before any clock starts. */
+/** JSON bodies of `count` items in batches, made before any clock starts. */
 export function jsonBodies(first: number, count: number, batch = BATCH): Buffer[] {
   return Array.from({ length: count / batch }, (_, b) => jsonBody(first + b * batch, batch));
 }
@@ -42,7 +45,7 @@ export function jsonBody(first: number, count: number): Buffer {
   return Buffer.from(JSON.stringify({ items: urls(first, count) }));
 }
 
-/** One body with an item a line. */
+/** One body with one item per line. */
 export function lineBody(format: 'ndjson' | 'text', first: number, count: number): Buffer {
   const lines = urls(first, count).map((url) => (format === 'ndjson' ? JSON.stringify(url) : url));
   return Buffer.from(`${lines.join('\n')}\n`);

@@ -5,10 +5,10 @@ import { linesOf, urls } from './workload.js';
 
 const ITEMS = 100_000;
 
-/** Work of which each item's CPU is a unit to measure others by. Returns how many items it did. */
+/** Work whose CPU per item is the unit for others. Returns how many items it did. */
 export type Yardstick = () => number;
 
-/** What crawlers compute of each URL today. */
+/** What crawlers compute for each URL today. */
 export function fingerprintPass(): Yardstick {
   const all = urls(0, ITEMS);
   return () => {
@@ -33,7 +33,7 @@ export function parsePass(file: string): Yardstick {
   };
 }
 
-/** CPU of this process, in µs an item. */
+/** CPU of this process, in µs per item. */
 export function microsPerItem(pass: Yardstick): number {
   const from = ownCpuMicros();
   const items = pass();

@@ -11,7 +11,7 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 const TIMEOUT_MS = 2_000;
 const { username, password, args } = limitedUser();
 
-/** The whole contract is tested with this user in test/contract/redis-cluster.spec.ts. */
+/** test/contract/redis-cluster.spec.ts runs the whole contract with this user. */
 describe('the user that the documentation gives the service', () => {
   let server: RedisServer;
   let client: Redis;

@@ -47,7 +47,7 @@ class Failover {
     return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs: TIMEOUT_MS, waitReplicas });
   }
 
-  /** Starts a master again that was replaced: it becomes a replica of its successor. */
+  /** Starts a replaced master again. It becomes a replica of its successor. */
   async rejoin(at: number): Promise<void> {
     await this.master(at).restart();
     await withClient(this.master(at), (client) =>
@@ -58,7 +58,7 @@ class Failover {
   }
 }
 
-/** The master, as the cluster was formed, that has a key's slot. */
+/** The number of the master that serves a key's slot in the cluster as it was formed. */
 const masterOf = (key: string) => Math.floor((calculateSlot(key) * 3) / SLOTS);
 
 const told = (attempts: readonly Attempt[]) =>
@@ -137,7 +137,7 @@ describe('a master of a cluster is killed under load', () => {
     stores.push(reader);
     const keys = answered.map(({ item }) => item);
     expect(await count(reader, filter, keys)).toEqual(keys.map(() => 1));
-    // Changes of its segments are answered again once it has a replica.
+    // Changes in its segments are answered again once it has a replica.
     await failover.rejoin(1);
     await recovered(store, filter);
     await expectEachOnce(store, filter, attempts.flat());
@@ -191,7 +191,7 @@ describe('a replica takes over that knows nothing of what came last', () => {
   });
 });
 
-/** What a caller is told of an item, who opens the filter again when it has changed. */
+/** The answer for an item, for a caller who opens the filter again when it has changed. */
 async function outcome(
   store: RedisStore,
   name: string,
@@ -210,7 +210,7 @@ async function outcome(
   return 'STORE_DATA_LOST';
 }
 
-/** Waits until calls on every segment are answered again. */
+/** Waits until calls on every segment succeed again. */
 async function recovered(store: RedisStore, filter: Filter): Promise<void> {
   await until('every segment answers', RECOVERY_MS, () =>
     add(store, filter, items(60, 'probe'), keyed()).then(
@@ -221,8 +221,8 @@ async function recovered(store: RedisStore, filter: Filter): Promise<void> {
 }
 
 /**
- * On the segments of the master that was killed, what a writer had been answered by then is there up to some point, and
- * from there on it is not; everything else that was answered is there. Answers how many answered items are lost.
+ * In the segments of the killed master, the items answered to a writer are there up to some point, and missing from
+ * there on. All other answered items are there. Answers how many answered items are lost.
  */
 async function expectSuffixLost(
   store: RedisStore,

@@ -4,14 +4,14 @@ import { positionsOf } from '#bloom';
 import { StoreError, type Filter, type Operation, type Store } from '#store';
 import { add, count, keyed } from '../contract/calls.js';
 
-/** An item that was added, or that someone tried to add. */
+/** An item that was added, or that a writer tried to add. */
 export interface Attempt {
   readonly item: string;
   readonly operation: Operation;
   readonly segment: number;
-  /** Whether it was answered. It is stored at most once, whatever else. */
+  /** Whether it was answered. It is stored at most once in either case. */
   readonly acknowledged: boolean;
-  /** When it was answered or given up, ms. */
+  /** When it was answered or given up, in ms. */
   readonly endedAt: number;
 }
 
@@ -23,9 +23,9 @@ const PATIENCE_MS = 30_000;
 let loads = 0;
 
 /**
- * Adds new items, by some writers side by side, each under a key of its own, until `during` is over. The only error
- * there may be is STORE_UNAVAILABLE, and no call may take longer than a few times its deadline. Answers what each writer
- * did, in order.
+ * Adds new items until `during` is over, by several writers side by side, each under keys of its own. The only allowed
+ * error is STORE_UNAVAILABLE, and no call may take longer than a few times its deadline. Answers what each writer did,
+ * in order.
  */
 export async function addWhile(
   store: Store,
@@ -69,7 +69,7 @@ async function attempt(store: Store, filter: Filter, item: string, deadlineMs: n
   }
 }
 
-/** Repeats every attempt under its own key: each is answered as the first time, and stored once in the end. */
+/** Repeats every attempt under its own key. Each gets its first answer, and each item is stored once in the end. */
 export async function expectEachOnce(
   store: Store,
   filter: Filter,

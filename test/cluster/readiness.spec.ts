@@ -90,14 +90,14 @@ describe('a store that is closed', () => {
   it('leaves no timer behind, also if Redis was never there', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     let before = timers();
-    // Those of the tests before may still be running out.
+    // Timers of earlier tests may still be running.
     for (let n = 0; n < 50; n++) {
       await sleep(50);
       before = Math.min(before, timers());
     }
     const store = await RedisStore.open({ url: `redis://127.0.0.1:${await freePort()}`, timeoutMs: 300 });
     expect(await store.readiness()).toMatchObject({ ready: false, reason: 'Redis cannot be reached' });
-    // It is between two tries to connect by now.
+    // By now it is between two attempts to connect.
     await sleep(150);
     await store.close();
     await until('its timers are gone', 1_000, async () => timers() <= before);

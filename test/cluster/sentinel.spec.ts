@@ -10,8 +10,8 @@ import { until } from '../support/until.js';
 const SENTINEL_PASSWORD = 'of-the-sentinels';
 const RECOVERY_MS = 30_000;
 /**
- * After a failover ioredis closes its connections to Sentinels a second time; that sets timers of 2 s, which nothing
- * clears, and which would keep a test process from ending.
+ * After a failover ioredis closes its connections to Sentinels a second time. That sets timers of 2 s, which nothing
+ * clears and which would keep a test process from ending.
  */
 const SENTINEL_TIMERS_MS = 2_100;
 

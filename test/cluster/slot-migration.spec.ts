@@ -9,7 +9,10 @@ import { openMove, type OpenMove } from '../support/redis-slots.js';
 const SEGMENTED = { maxSegmentBytes: 4096, minSegments: 6, minSegmentBytes: 1 };
 const VISITED = { kind: 'visited-set', semantics: 'set', segmentation: SEGMENTED } as const;
 
-/** With the slots of a master on their way, whatever touches it meets ASK, and TRYAGAIN while its keys are on both sides. */
+/**
+ * While the slots of a master are being moved, each call on them meets ASK, and TRYAGAIN while its keys are on both
+ * sides.
+ */
 describe.each([0, 1])(
   'while the slots of a master are on their way to another, waiting for %d replicas',
   (waitReplicas) => {
@@ -25,7 +28,7 @@ describe.each([0, 1])(
         clusterNodes: cluster.nodes,
         timeoutMs: 5_000,
         waitReplicas,
-        // Records of two or three operations: every few calls the window is full.
+        // Bytes for the records of two or three operations, so that every few calls the window is full.
         maxRecordBytes: 1_000,
       });
     });
@@ -72,7 +75,7 @@ describe.each([0, 1])(
       expect(await check(store, before, items(50))).toEqual(items(50).map(() => 1));
     });
 
-    /** All slots of a master but one: without any it would become a replica. */
+    /** All slots of a master except one. Without any slot it would become a replica. */
     function slotsOf(master: number): number[] {
       const first = Math.round((master * SLOTS) / 3) + 1;
       const end = Math.round(((master + 1) * SLOTS) / 3);
@@ -81,7 +84,7 @@ describe.each([0, 1])(
   },
 );
 
-/** So many calls that the records' window of every segment is full several times; each is repeated at once. */
+/** Makes enough calls to fill the record window of every segment several times. Each call is repeated at once. */
 async function useUp(store: Store, filter: Filter, prefix: string): Promise<void> {
   for (let round = 0; round < 12; round++) {
     const keys = items(20, `${prefix} ${round}`);

@@ -53,7 +53,7 @@ describe('a change is answered when a replica has it', () => {
   let store: RedisStore;
 
   beforeAll(async () => {
-    // No heartbeat, so that nothing but our own writes is replicated.
+    // Without heartbeats, nothing but our own writes is replicated.
     const args = ['--repl-ping-replica-period', '3600', '--repl-diskless-sync-delay', '0'];
     master = await startRedis({ args });
     replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port), ...args] });
@@ -91,7 +91,7 @@ describe('a change is answered when a replica has it', () => {
   it('not before: it waits for a replica that is held up, and goes on with it', async () => {
     const patient = await open(1, 20_000);
     const filter = await makeFilter(patient);
-    // The script is known to the server then.
+    // After this the server knows the script.
     await add(patient, filter, ['first']);
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;
@@ -114,7 +114,7 @@ describe('a change is answered when a replica has it', () => {
       const operation = keyed();
       process.kill(replica.pid, 'SIGSTOP');
       await expectRefusal(call(ready, operation), 'STORE_UNAVAILABLE');
-      // The change is on the master by now, and its record with it; another connection has written nothing yet.
+      // By now the master has the change and its record. Another connection has written nothing yet.
       const other = { ...ready, store: await open() };
       await other.store.open(ready.filter.name, ready.filter.kind).catch(() => undefined);
       const again = { ...other, filter: await reopened(other) };
@@ -130,7 +130,7 @@ describe('a change is answered when a replica has it', () => {
     const operation = keyed();
     await add(store, filter, items(10), operation);
     await client.config('SET', 'maxmemory', 1);
-    // WAIT writes too, a question for replicas: this store does not.
+    // WAIT itself writes a request to the replicas. This store does not use it.
     const unwaiting = await open(0);
     const before = await replicated();
     expect(await add(unwaiting, filter, items(10), operation)).toEqual(items(10).map(() => 1));
@@ -206,18 +206,18 @@ describe('a change is answered when a replica has it', () => {
     await expectRefusal(demanding.create(filterSpec(), keyed()), 'STORE_UNAVAILABLE');
   });
 
-  /** Bytes that have gone to replicas. */
+  /** Bytes sent to replicas so far. */
   async function replicated(): Promise<number> {
     return Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
   }
 });
 
-/** The filter as another store sees it; the one given if it is gone. */
+/** The filter as another store sees it, or the given one if it is gone. */
 async function reopened({ store, filter }: Ready): Promise<Filter> {
   return store.open(filter.name, filter.kind, { fresh: true }).catch(() => filter);
 }
 
-/** A call until it is answered: replication takes a moment to go on. */
+/** Repeats a call until it is answered, because replication takes a moment to resume. */
 async function repeated<T>(call: () => Promise<T>): Promise<T> {
   const end = deadline();
   for (;;) {
@@ -229,7 +229,7 @@ async function repeated<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Leases have ids of their own, names are random. */
+/** An answer without what differs each time: the ids of leases, and random names. */
 function comparable(answer: unknown): unknown {
   if (typeof answer === 'string') return 'a name';
   return Array.isArray(answer)

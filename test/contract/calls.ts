@@ -4,11 +4,11 @@ import { planGeometry, positionsOf, SEED_BYTES, type Segmentation } from '#bloom
 import type { Filter, FilterSpec, Operation, Store, StoreErrorCode } from '#store';
 import { Random } from '../support/random.js';
 
-/** Cuts even small filters into several segments. */
+/** Splits even small filters into several segments. */
 export const SEGMENTED: Segmentation = { maxSegmentBytes: 4096, minSegments: 4, minSegmentBytes: 1 };
 const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1 };
 
-/** What a filter describes of its operation records while none of them had to be forgotten. */
+/** The record windows that a filter describes while no record had to be forgotten. */
 export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
 
 const PATIENCE_MS = 20_000;
@@ -18,7 +18,7 @@ export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry'>> {
   readonly segmentation?: Segmentation;
 }
 
-/** A counting filter for 1,000 items at 1e-3 in one segment, under a name of its own, unless told otherwise. */
+/** A counting filter for 1,000 items at 1e-3 in one segment, under a new name, unless the options say otherwise. */
 export function filterSpec(options: FilterOptions = {}): FilterSpec {
   const { segmentation = WHOLE, ...given } = options;
   const sizing = { capacity: given.capacity ?? 1_000, errorRate: given.errorRate ?? 1e-3 };
@@ -39,12 +39,12 @@ export async function makeFilter(store: Store, options: FilterOptions = {}): Pro
   return (await store.create(filterSpec(options), made())).filter;
 }
 
-/** The seed of tests whose random numbers must come again with SEED. */
+/** A filter's seed, for tests that SEED must be able to repeat. */
 export function seedOf(random: Random): Uint8Array {
   return random.bytes(SEED_BYTES);
 }
 
-/** An operation whose id the service makes: nobody repeats it. */
+/** An operation whose id the service makes. Nobody repeats it. */
 export function made(): Operation {
   const madeAt = Date.now();
   return {
@@ -57,7 +57,7 @@ export function made(): Operation {
   };
 }
 
-/** An operation with an Idempotency-Key of the caller's own: it may come again. */
+/** An operation with an Idempotency-Key of the caller's own. It may be repeated. */
 export function keyed(id: string = randomUUID()): Operation {
   return {
     id,
@@ -87,7 +87,7 @@ export async function add(
   return [...(await store.counters.add(filter, positions(filter, keys), operation))];
 }
 
-/** Adds to a visited set with the keys themselves as payloads. */
+/** Adds to a visited set, with the keys themselves as payloads. */
 export async function discover(
   store: Store,
   filter: Filter,
@@ -116,7 +116,7 @@ export async function count(store: Store, filter: Filter, keys: readonly string[
 
 type Call = (store: Store, filter: Filter, keys: readonly string[]) => Promise<number[]>;
 
-/** Makes a call over any number of keys, in batches, one after the other. */
+/** Makes calls over any number of keys, in batches, one after the other. */
 export async function inBatches(
   call: Call,
   store: Store,
@@ -130,7 +130,7 @@ export async function inBatches(
   return answers;
 }
 
-/** How many of the answers are `answer`. */
+/** How many of the answers equal `answer`. */
 export function tally(answers: readonly number[], answer: number): number {
   return answers.filter((one) => one === answer).length;
 }

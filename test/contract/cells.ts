@@ -10,7 +10,7 @@ const KINDS = [
   { type: 'standard', semantics: 'set' },
 ] as const;
 
-/** Page shapes: bytes of one page fit one byte of offset, or take two. */
+/** Rates for both page shapes: offsets inside a page take one byte, or two. */
 const RATES = [0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9];
 
 export function cellsContract(subject: Subject): void {
@@ -74,7 +74,7 @@ export function cellsContract(subject: Subject): void {
       }
       expect(await store.describe(filter)).toEqual({
         ...model.stats(),
-        // A bit says no more than that it is set.
+        // A bit tells only that it is set.
         ...(kind.type === 'standard' ? bitStats(model) : {}),
         recordWindowSeconds: FULL_WINDOW_SECONDS,
       });
@@ -110,7 +110,7 @@ function bitStats(model: CounterModel) {
   return { saturatedCells: 0, nonZeroCells: model.stats()['nonZeroCells'] };
 }
 
-/** The segments hold exactly what the model holds. */
+/** Expects that the segments hold exactly what the model holds. */
 export async function expectCells(subject: Subject, filter: Filter, model: CounterModel): Promise<void> {
   for (let segment = 0; segment < filter.geometry.segments; segment++) {
     const bytes = await subject.harness.segmentBytes(filter, segment);

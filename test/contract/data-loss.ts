@@ -127,7 +127,7 @@ export function dataLossContract(subject: Subject): void {
   });
 }
 
-/** Adds the keys to whatever generation there is, and notes to which. */
+/** Adds the keys to the current generation, and notes which one that is. */
 async function write(store: Store, name: string, keys: string[], acknowledged: Map<string, string[]>) {
   await tolerant(async () => {
     const filter = await store.open(name, 'filter');
@@ -142,7 +142,7 @@ async function write(store: Store, name: string, keys: string[], acknowledged: M
   });
 }
 
-/** What may happen to a caller whose filter is cleared or dropped under it; anything else is thrown. */
+/** Ignores what may happen to a caller whose filter is cleared or dropped under it. Other errors are thrown. */
 async function tolerant(act: () => Promise<void>): Promise<string> {
   try {
     await act();

@@ -43,10 +43,10 @@ export function honestRemovalContract(subject: Subject): void {
     });
 
     /**
-     * A removal of an absent item passes the guard with probability p, and takes one from k counters that are not
-     * zero. Such a counter is at 1, so that its owner loses it, with probability s = P(c = 1 | c > 0) of
-     * c ~ Poisson(μ = kn/m). So p·k·s items are lost a removal; with dependence between the k, a deviation of at
-     * most k times the square root is a generous bound.
+     * A removal of an absent item passes the guard with probability p, and takes one from k counters that are not zero.
+     * Such a counter is at 1, so that its owner loses it, with probability s = P(c = 1 | c > 0) of c ~ Poisson(μ =
+     * kn/m). So p·k·s items are lost per removal. As the k counters depend on each other, the deviation is at most k
+     * times the square root, which is a generous bound.
      */
     it(`${ABSENT} removals of absent items lose no more than the predicted handful`, async () => {
       const { store } = subject;

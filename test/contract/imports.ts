@@ -30,7 +30,7 @@ const ROUNDS = 60;
 const KINDS: readonly FilterOptions[] = [{}, { semantics: 'multiset' }, { type: 'standard' }];
 
 export function importsContract(subject: Subject): void {
-  /** A small visited set, as a file has it, under a name of its own. */
+  /** A small visited set as a file has it, under a new name. */
   const exported = async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });

@@ -118,7 +118,7 @@ export function lifeCycleContract(subject: Subject): void {
         }
         expect(names).toEqual([...own].sort());
       }
-      // A cursor from elsewhere begins at the prefix, or after all of it.
+      // A cursor outside the prefix begins at the prefix, or after all of it.
       const names = async (after: string): Promise<string[]> =>
         (await store.list('filter', 100, after, prefix)).filters.map(({ name }) => name);
       expect(await names(`${run}.a`)).toEqual([...own].sort());
@@ -216,13 +216,13 @@ export function lifeCycleContract(subject: Subject): void {
   });
 }
 
-/** The filter as a store that was opened later finds it. */
+/** The filter as a store that is opened later finds it. */
 async function foundLater(subject: Subject, spec: FilterSpec): Promise<Filter> {
   subject.store = await subject.harness.reopen();
   return subject.store.open(spec.name, spec.kind);
 }
 
-/** Names with a prefix, found page by page. */
+/** Names with a prefix, read page by page. */
 async function pages(store: Store, kind: FilterKind, prefix: string, limit: number): Promise<string[]> {
   const names: string[] = [];
   for (let after: string | undefined = prefix; after?.startsWith(prefix);) {

@@ -46,8 +46,9 @@ export function limitsContract(subject: Subject): void {
 
   describe('the count of items', () => {
     /**
-     * A removal that empties a counter takes one from the count. An item that was added brings in k counters; with saturated
-     * ones beside them, which do not move, k items that were never added empty them one by one: k off for one on.
+     * A removal that empties a counter takes one from the count. An added item brings k counters. If saturated
+     * counters, which never move, stand beside them, then k items that were never added can empty them one by one. That
+     * takes k from the count for one item added.
      */
     it(`is never below zero, whatever is removed that was not added (SEED=${SEED})`, async () => {
       const { store } = subject;
@@ -55,7 +56,7 @@ export function limitsContract(subject: Subject): void {
       const saturating = Array.from({ length: 15 }, () => items(3, 'saturating')).flat();
       const absent = items(4_000, 'absent');
       let lowest = 0;
-      // Not each seed has a filter whose count would fall below zero among its first.
+      // Not every seed finds a filter whose count would fall below zero in its first rounds.
       for (let round = 0; round < 16 || (lowest === 0 && round < 200); round++) {
         const options = {
           semantics: 'multiset',
@@ -73,7 +74,7 @@ export function limitsContract(subject: Subject): void {
         expect((await store.describe(filter)).items).toBe(Math.max(0, model.tally.items));
         lowest = Math.min(lowest, model.tally.items);
       }
-      // The model does not stop at zero: there was something to stop.
+      // The model does not stop at zero. It shows that there was something to stop.
       expect(lowest).toBeLessThan(0);
     });
   });
@@ -90,7 +91,7 @@ export function limitsContract(subject: Subject): void {
         await expectRefusal(add(store, filter, items(51, 'more')), 'FILTER_FULL');
         await expectCells(subject, filter, model);
         expect(await store.describe(filter)).toMatchObject(model.stats());
-        // Items that are there already take no room.
+        // Items that are present already take no room.
         const rest = [...items(150), ...items(50, 'more')];
         expect(await add(store, filter, rest)).toEqual(model.add(rest));
         await expectRefusal(add(store, filter, ['one more']), 'FILTER_FULL');
@@ -129,11 +130,11 @@ export function limitsContract(subject: Subject): void {
  *   r(x) = (1 - e^(-μ(1-x))) / (1 - e^(-μ)): a covered counter is still covered once a share x is removed
  *   s(x) = P(it is at 1, given that it is not zero), at mean μ(1-x)
  *
- * Of the U(1-f) that were never stored but kept, those are lost that do not test positive any more:
- * U(1-f)(1 - r(f)^k). A removal of one of the U·f passes the guard with probability r(x)^k at its turn x, and then
- * takes away the last of k·s(x) counters, whose owners are lost if kept: (1-f)/(1-x) of them. The losses of one
- * such removal come together: they deviate as a sum of clusters of k·s. False positives live in crowded pages, where
- * counters are larger than the mean: 30 % is allowed for that.
+ * Of the U(1-f) items that were never stored but kept, those that no longer test positive are lost: U(1-f)(1 - r(f)^k).
+ * A removal of one of the U·f passes the guard with probability r(x)^k at its turn x. It then empties k·s(x) counters,
+ * whose owners are lost if kept: (1-f)/(1-x) of them. The losses of one such removal come together, so they deviate as
+ * a sum of clusters of k·s. False positives are in crowded pages, where counters are larger than the mean; 30 % is
+ * allowed for that.
  */
 function predictedLoss({ geometry }: Filter): { lost: number; deviation: number } {
   const { hashes: k, pageCells, pagesPerSegment, segments } = geometry;

@@ -36,7 +36,7 @@ export function noFalseNegativesContract(subject: Subject): void {
           if (chance < 35) {
             const answers = await add(store, filter, keys);
             expect(answers).toEqual(model.add(keys));
-            // A set knows nothing of an item that a false positive kept out.
+            // A set does not store an item that tested positive when it was added.
             keys.forEach((key, i) => {
               const more = semantics === 'multiset' || answers[i] === 1 ? 1 : 0;
               exact.set(key, Math.min(more + (exact.get(key) ?? 0), semantics === 'set' ? 1 : Infinity));
@@ -84,8 +84,8 @@ export function noFalseNegativesContract(subject: Subject): void {
 
     it('many writers at once, through two stores: all that was added and not removed is there', async () => {
       const stores = [subject.store, await subject.harness.open()];
-      // Roomy, and few writers: no counter comes to 15, so that the order of calls leaves no trace. For a tenth of this
-      // capacity one seed in 170 brought three shared items, six times each, to one cell.
+      // The filter is large and has few writers, so no counter reaches 15 and the order of calls leaves no trace. At a
+      // tenth of this capacity, one seed in 170 brought three shared items, six times each, to one cell.
       const { name } = await makeFilter(subject.store, {
         ...{ semantics: 'multiset', capacity: 50_000, errorRate: 1e-6, segmentation: SEGMENTED },
       });
@@ -116,7 +116,7 @@ export function noFalseNegativesContract(subject: Subject): void {
   });
 }
 
-/** Of the keys, those that an exact multiset can give back; it gives them back. */
+/** Takes from the exact multiset the keys that it holds, and answers them. */
 function takeable(keys: readonly string[], exact: Map<string, number>): string[] {
   return keys.filter((key) => {
     const copies = exact.get(key) ?? 0;

@@ -14,9 +14,9 @@ import {
 } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** Of one filter and kind of key: two windows of some twenty records each. */
+/** Limit for one filter and kind of key: two windows of about twenty records each. */
 const FEW_BYTES = 8_192;
-/** More than two windows hold. */
+/** More records than two windows hold. */
 const MANY = 200;
 
 export function recordWindowContract(subject: Subject): void {
@@ -52,7 +52,7 @@ export function recordWindowContract(subject: Subject): void {
         expect(records).toBeGreaterThan(10);
         expect(await windowOf(filter)).toEqual({ caller: expect.any(Number), made: FULL.made });
         expect((await windowOf(filter)).caller).toBeLessThan(3_600);
-        // Forgotten, and so executed.
+        // The record was forgotten, so the call was executed again.
         expect(await add(subject.store, filter, ['first'], first)).toEqual([0]);
       } finally {
         subject.store = await subject.harness.reopen();

@@ -8,7 +8,7 @@ import { add, expectRefusal, filterSpec, items, keyed, makeFilter, SEGMENTED } f
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** So long that a record has few other bytes. */
+/** Long enough that a record has few other bytes. */
 const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
@@ -17,7 +17,7 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
   const opened = async (options = {}) => (clocked = await open(options));
   afterEach(() => clocked?.close());
 
-  /** A made id as it is sent again, made so long ago by the store's clock. */
+  /** A repeated operation with a made id, which was made `agoMs` ago by the store's clock. */
   const repeatOf = (id: string, agoMs: number, now: number): Operation => ({
     ...{ id, origin: 'made', fingerprint: 'request', repeat: true },
     ...{ madeAt: now - agoMs, deadline: Date.now() + 20_000 },
@@ -61,7 +61,7 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
     await jump(59 * SECOND_MS);
     expect(await add(store, filter, ['a'], repeatOf(id, 59 * SECOND_MS, now()))).toEqual([1]);
     await jump(2 * SECOND_MS);
-    // Begins a window.
+    // This begins a window.
     await add(store, filter, ['other'], repeatOf(randomUUID(), 0, now()));
     expect(await add(store, filter, ['a'], repeatOf(id, 61 * SECOND_MS, now()))).toEqual([1]);
     expect(await add(store, filter, ['b'], repeatOf(randomUUID(), 50 * SECOND_MS, now()))).toEqual([1]);
@@ -77,7 +77,7 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
     const { store, jump } = await opened({ maxRecordBytes: RECORDS_IN_BOUND * FINGERPRINT.length });
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operations = items(60).map((id) => ({ ...keyed(id), fingerprint: FINGERPRINT }));
-    /** 1 from its record, 0 if it was executed again. */
+    /** Answers 1 from its record, or 0 if it was executed again. */
     const again = async (n: number) => (await add(store, filter, [`item ${n}`], operations[n]))[0];
     for (const n of operations.keys()) {
       expect([n, await again(n)]).toEqual([n, 1]);

@@ -4,12 +4,12 @@ import type { RedisHarness } from '../support/stores.js';
 import { add, expectRefusal, items, keyed, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** How the calls of the Redis store are made, where a caller can tell only by looking at the servers. */
+/** How the Redis store makes its calls, where only the servers can show it. */
 export function redisCalls(subject: Subject<RedisHarness>): void {
   it('G5 a call that fails in one segment has done all it will do in the others', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { capacity: 50_000, segmentation: SEGMENTED });
-    // Its count of items is known for a while, so that it is not asked for first.
+    // The store now knows the filter's item count for a while, and does not ask for it first.
     await add(store, filter, ['known']);
     const metas = await harness.find(`unseen:{${filter.generation}.*}:meta`);
     const [broken, ...whole] = metas.sort((a, b) => a.key.localeCompare(b.key));

@@ -48,7 +48,7 @@ storeContract(redisCluster, (subject) => {
     const { options } = subject.harness.clients[0]!;
     const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 2_000 });
     try {
-      // Names are in one slot, filters in others: some of these calls meet a slot of another node.
+      // Names are in one slot and filters in others. Some of these calls meet a slot of another node.
       const attempts = Array.from({ length: 12 }, () => makeFilter(store, { segmentation: SEGMENTED }));
       const failed = (await Promise.allSettled(attempts)).filter((outcome) => outcome.status === 'rejected');
       expect(failed.length).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ storeContract(redisCluster, (subject) => {
   });
 });
 
-/** Three shares, none of them off by more than a tenth. */
+/** Expects three shares, none of them off by more than a tenth. */
 function expectEven(shares: readonly number[]): void {
   const fair = shares.reduce((sum, share) => sum + share, 0) / 3;
   expect(shares).toHaveLength(3);

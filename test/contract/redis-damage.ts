@@ -4,7 +4,7 @@ import { exportFile } from '../support/export-files.js';
 import type { RedisHarness } from '../support/stores.js';
 import type { Subject } from './subject.js';
 
-/** What another program, or a partial restore, can have done to the keys of a segment. */
+/** What another program, or a partial restore, can do to the keys of a segment. */
 export function redisDamage(subject: Subject<RedisHarness>): void {
   describe('G6 a count that is gone from a segment’s meta', () => {
     it.each(['items', 'leases'])('is STORE_DATA_LOST for what needs it: %s', async (field) => {

@@ -26,7 +26,7 @@ import type { Subject } from './subject.js';
 
 const TRIES = 5;
 
-/** What holds for Redis, single or as a cluster: its keys can be read, its connections cut. */
+/** What holds for Redis, single or as a cluster: its keys can be read and its connections cut. */
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
@@ -51,7 +51,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
     await expectCells(subject, filter, model);
     expect(await subject.store.describe(filter)).toMatchObject(model.stats());
-    // The cuts fall where they fall, but not all of them beside the calls.
+    // The moments of the cuts are random, but some must fall into calls.
     expect(failures).toBeGreaterThan(0);
   });
 
@@ -63,7 +63,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       const filter = await makeFilter(store, { capacity, errorRate: 1e-6, segmentation: SEGMENTED });
       const keys = items(2 * capacity - 20);
       const { segment } = positionsOf(keys, filter.seed, filter.geometry);
-      // A caller's key is claimed in the first segment: that one works. The batch's first item is in one that does not.
+      // A caller's key is claimed in the first segment, which works. The batch's first item is in one that does not.
       const broken = segment.find((one) => one !== 0)!;
       const batch = keys
         .map((key, i) => ({ key, breaks: segment[i] === broken }))
@@ -120,7 +120,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     for (const call of calls) {
       await expectRefusal(call(), 'STORE_DATA_LOST');
       const then = await scriptsRun(harness);
-      // What had been sent before the error would be done by now.
+      // Commands sent before the error are finished by now.
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect([String(call), await scriptsRun(harness)]).toEqual([String(call), then]);
     }
@@ -260,7 +260,7 @@ async function keysOf({ harness }: Subject<RedisHarness>, { generation }: Filter
   return (await harness.find(`*${generation}*`)).map(({ key }) => key);
 }
 
-/** Changes a catalogue entry behind the store's back, as if an instance had died on the way; undefined deletes it. */
+/** Changes a catalogue entry behind the store's back, as if an instance had died half way. Undefined deletes it. */
 async function rewriteEntry(
   { harness }: Subject<RedisHarness>,
   name: string,
@@ -274,7 +274,7 @@ async function rewriteEntry(
   return entry;
 }
 
-/** How many scripts all servers have run. */
+/** How many scripts all servers together have run. */
 async function scriptsRun({ clients }: RedisHarness): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
   return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0);
@@ -288,7 +288,7 @@ async function whileKilled(
 ): Promise<{ answers: number[]; failed: number }> {
   const operation = keyed();
   for (let failed = 0; failed < TRIES; failed++) {
-    // Only the first try waits long enough to see the connection come back by itself.
+    // Only the later tries wait long enough for the connection to return.
     const deadline = Date.now() + (failed === 0 ? 5 : 20_000);
     const call = attempt({ ...operation, deadline });
     const cuts = failed === 0 ? cutAfter(subject.harness, 1 + round) : Promise.resolve();

@@ -8,13 +8,13 @@ import type { Subject } from './subject.js';
 
 const DAY_MS = 86_400_000;
 
-/** Of the store; `TypeError` for what no caller may ask. */
+/** Code of the store's error; `TypeError` for a call that no caller may make. */
 type Kind = StoreErrorCode | 'TypeError';
 
 interface Refusal {
   readonly when: string;
   readonly kind: Kind;
-  /** Makes the call. `filter`: a full one for 10 items at 1e-6; `operation` has been used in it. */
+  /** Makes the call. `filter` is a full one for 10 items at 1e-6, and `operation` has been used in it. */
   readonly call: (store: Store, filter: Filter, operation: Operation) => Promise<unknown>;
   readonly text: (name: string, id: string) => string;
 }
@@ -98,7 +98,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Texts are for callers, who do not know which store there is. */
+/** Callers do not know which store they use, so the texts must be the same. */
 export function refusalsContract(subject: Subject): void {
   describe('refusals read the same whatever the store', () => {
     it.each(REFUSALS)('$kind: $when', async ({ kind, call, text }) => {

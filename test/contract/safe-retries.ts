@@ -16,7 +16,7 @@ import {
 } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** A mutation of a visited set; `prepare` says what the calls with one operation id have in common. */
+/** A mutation of a visited set. `prepare` gives what the calls with one operation id have in common. */
 interface Mutation {
   readonly name: string;
   prepare?(store: Store, filter: Filter): Promise<string[]>;
@@ -26,7 +26,7 @@ interface Mutation {
 const leaseSome = async (store: Store, filter: Filter) =>
   (await store.queue.lease(filter, 50, 60_000, made())).map(({ id }) => id);
 
-/** Half of what they name is in the filter. */
+/** Half of these items are in the filter. */
 const HALF_KNOWN = [...items(100), ...items(100, 'unknown')];
 
 const MUTATIONS: readonly Mutation[] = [
@@ -120,7 +120,7 @@ export function safeRetriesContract(subject: Subject): void {
         const filter = await visitedSet();
         const ids = (await store.queue.lease(filter, 200, 60_000, made())).map(({ id }) => id);
         const operation = keyed();
-        // Of another segment than the first, where the store has segments.
+        // The last id is of another segment than the first, where the store has several.
         const [first, last] = [ids.slice(0, 1), ids.slice(-1)];
         expect([...(await store.queue[verb](filter, first, operation))]).toEqual([Settled.Done]);
         const before = await snapshot(subject, filter.name);
@@ -246,7 +246,7 @@ export function safeRetriesContract(subject: Subject): void {
   });
 }
 
-/** All that a mutation can change: cells, counts, queue. */
+/** Everything that a mutation can change: cells, counts, queue. */
 async function snapshot(subject: Subject, name: string): Promise<unknown> {
   const filter = await subject.store.open(name, 'visited-set', { fresh: true });
   const { recordWindowSeconds: _, ...stats } = await subject.store.describe(filter);

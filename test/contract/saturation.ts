@@ -31,7 +31,7 @@ export function saturationContract(subject: Subject): void {
 
     it('a counter at 15 stays while others of the item move', async () => {
       const { store } = subject;
-      // One small page: everything shares counters with everything.
+      // One small page, so that all items share counters.
       const filter = await makeFilter(store, { semantics: 'multiset', capacity: 10, errorRate: 0.01 });
       const model = new CounterModel(filter);
       expect(await add(store, filter, copies(20))).toEqual(model.add(copies(20)));
@@ -72,7 +72,7 @@ export function saturationContract(subject: Subject): void {
   });
 }
 
-/** Some of the key's counters are at 15, but not all. */
+/** Whether some, but not all, of the key's counters are at 15. */
 function sharesCells(
   filter: ConstructorParameters<typeof CounterModel>[0],
   model: CounterModel,

@@ -26,8 +26,8 @@ import { transferContract } from './transfer.js';
 import { Subject } from './subject.js';
 
 /**
- * What every store must do: the port's specification, with the guarantees G1 to G8 by name. It runs unchanged on
- * all stores; `facts` adds what holds for one of them only.
+ * What every store must do: the specification of the port, with the guarantees G1 to G8 by name. It runs unchanged on
+ * all stores. `facts` adds what holds for only one of them.
  */
 export function storeContract<H extends StoreHarness>(
   fixture: StoreFixture<H>,

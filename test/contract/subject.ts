@@ -1,7 +1,7 @@
 import type { Store } from '#store';
 import type { StoreFixture, StoreHarness } from '../support/stores.js';
 
-/** The store under test: shared by the tests of a file, which keep apart by the names of their filters. */
+/** The store under test. The tests of a file share it, and use different names for their filters. */
 export class Subject<H extends StoreHarness = StoreHarness> {
   private current: { readonly harness: H; store: Store } | undefined;
 
@@ -15,7 +15,7 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.set.store;
   }
 
-  /** After `reopen` and `damage` of the harness. */
+  /** To be set after `reopen` and `damage` of the harness. */
   set store(store: Store) {
     this.set.store = store;
   }

@@ -197,7 +197,7 @@ describe('from store to store', () => {
       const parts: Part[] = [];
       for await (const part of store.transfer.export(filter)) {
         parts.push(part);
-        // Between any two parts, as crawlers would.
+        // This happens between any two parts, as with real crawlers.
         await discover(store, filter, items(20, `meanwhile ${at++},`));
         const leased = await store.queue.lease(filter, 40, 60_000, made());
         const done = leased.slice(0, 20);

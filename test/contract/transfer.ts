@@ -29,7 +29,7 @@ const KINDS: readonly FilterOptions[] = [
 
 const URLS = [...items(400), 'https://ü.example/日本?x=😀', 'c\n\0d'];
 
-/** A filter with something of everything in it. */
+/** A filter that contains every kind of data. */
 export async function filled(store: Store, options: FilterOptions): Promise<Filter> {
   const filter = await makeFilter(store, { segmentation: SEGMENTED, ...options });
   const keys = options.kind === 'visited-set' ? URLS : items(600);
@@ -57,7 +57,7 @@ export async function contents(store: Store, segmentBytes: SegmentBytes, filter:
 
 type SegmentBytes = (filter: Filter, segment: number) => Promise<Uint8Array>;
 
-/** Everything in the queue, leased: `attempt payload`, sorted. */
+/** Leases everything in the queue. Answers `attempt payload` of each entry, sorted. */
 export async function leaseAll(store: Store, filter: Filter): Promise<string[]> {
   const found: string[] = [];
   for (let turn = 0; turn < 100; turn++) {
@@ -86,7 +86,7 @@ export function transferContract(subject: Subject): void {
       subject.store = await subject.harness.reopen();
       const reopened = await subject.store.open(copied.name, copied.kind);
       expect(await contents(subject.store, bytesOf, reopened)).toEqual(before);
-      // It is a filter like any other.
+      // The imported filter works like any other.
       expect(await add(subject.store, reopened, ['one more'])).toEqual([1]);
       expect(await check(subject.store, reopened, ['one more'])).toEqual([1]);
     });
@@ -173,7 +173,7 @@ export function transferContract(subject: Subject): void {
       const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
         answer ? [written[i]!] : [],
       );
-      // Nothing is left when what is in it has been taken out: not one counter of an item that is not.
+      // When its items have been removed nothing is left, not one counter of an item that it does not hold.
       const removed = await remove(store, copied, [...before, ...inIt]);
       expect(removed.every((answer) => answer === 1)).toBe(true);
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
@@ -187,7 +187,7 @@ export function transferContract(subject: Subject): void {
       const parts: Part[] = [];
       for await (const part of store.transfer.export(filter)) {
         if (parts.length === 0) {
-          // The cells have been read; of the queue, the first page.
+          // By now the cells have been read, and the first page of the queue.
           await remove(store, filter, urls.slice(0, 1_500));
           await discover(store, filter, ['queued meanwhile', ...urls.slice(0, 10)]);
         }
@@ -309,7 +309,7 @@ export function transferContract(subject: Subject): void {
         const found = await store.open(name, 'filter', { fresh: true });
         for (const outcome of outcomes) {
           if (outcome.status === 'fulfilled') expect(outcome.value.generation).toBe(found.generation);
-          // The other may have been taken over by this one while it was at work.
+          // This one may have taken over from the other.
           else expect(outcome.reason).toMatchObject({ code: 'FILTER_BUSY' });
         }
       }
@@ -322,12 +322,12 @@ async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part,
   if (end) throw end;
 }
 
-/** Of the acknowledged URLs, those that had been removed before, and so were not in the queue. */
+/** How many acknowledged URLs had been removed before, and so were not in the queue. */
 function lostAmong(acked: ReadonlySet<string>): number {
   return items(20).filter((url) => acked.has(url)).length;
 }
 
-/** Parts with the entries of a queue sorted: their order is that of a scan. */
+/** Parts with the entries of each queue sorted, because a scan gives them in any order. */
 function inOrder(parts: readonly Part[]): unknown[] {
   const entries = parts
     .flatMap((part) => (part.type === 'queue' ? part.entries : []))

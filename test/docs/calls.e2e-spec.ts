@@ -8,7 +8,10 @@ import { documentedCalls, promised } from '../support/documented-calls.js';
 
 const run = promisify(execFile);
 
-/** What is run here: not the calls of backups, which need two services (test/e2e/transfer.e2e-spec.ts). */
+/**
+ * Whether a command is run here. Calls of backups are not, because they need two services
+ * (test/e2e/transfer.e2e-spec.ts).
+ */
 function isRun(command: string): boolean {
   return command.includes('curl') && !/\/(?:export|import)$/m.test(command);
 }
@@ -26,14 +29,14 @@ it('README.md: the calls of a crawler, from making its set to checking a list', 
 
 describe.each(PAGES)('$file: the calls', ({ calls }) => {
   let app: TestApp;
-  /** The id in the last answer that had one, as a reader puts it into the variable. */
+  /** The id in the last answer that had one. A reader would put it into the variable. */
   let id = '';
   beforeAll(async () => {
     app = await startApp();
   });
   afterAll(() => app.close());
 
-  // In the order of the page, because each one builds on those before it.
+  // The calls run in the order of the page, because each builds on those before it.
   it.each(calls)('work as pasted: $command', async ({ command, answer = '' }) => {
     const here = command.replaceAll('http://127.0.0.1:3000', app.url);
     const env = { ...process.env, ID: id };

@@ -10,7 +10,7 @@ const FILES = ['libs', 'scripts', 'src', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
 );
 const SOURCES = FILES.filter((file) => /\.(?:ts|mjs)$/.test(file));
-/** Configuration, which stands at the top. */
+/** Configuration files in the top folder. */
 const TOP = readdirSync('.');
 
 /** Targets of the page's links to other pages, files and headings: [file, heading]. */
@@ -37,14 +37,14 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** Names of source files in a text, with as much of their path as is given. */
+/** Names of source files in a text, with whatever part of their path is given. */
 function filesNamedIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w./*{}$-])((?:[\w-]+\/)*[\w-][\w.-]*\.(?:ts|mjs))\b(?![\w(])/g)].map(
     ([, name = '']) => name,
   );
 }
 
-/** Whether the name, or the end of a path that it is, is that of a file. */
+/** Whether there is a file with this name or with a path that ends in it. */
 function exists(name: string): boolean {
   return TOP.includes(name) || SOURCES.some((file) => file === name || file.endsWith(`/${name}`));
 }
@@ -70,7 +70,7 @@ describe.each(PAGES)('%s', (page) => {
   it('names source files and folders that there are', () => {
     const text = readFileSync(page, 'utf8');
     expect(filesNamedIn(text).filter((name) => !exists(name))).toEqual([]);
-    // Commands of tests take the beginning of a path.
+    // Commands for tests may give the beginning of a path.
     const paths = [...text.matchAll(/`((?:libs|scripts|src|test)\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(paths.filter((path) => !FILES.some((file) => file.startsWith(path)))).toEqual([]);
   });

@@ -42,7 +42,7 @@ describe('docs/reliability.md', () => {
   });
 });
 
-/** What a test file gives to describe and it, `each` or not, and what those of the suites that it runs give. */
+/** Titles that a test file gives to describe and it, `each` or not, and those of the suites that it runs. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')

@@ -14,7 +14,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Sends bytes as they are, which fetch would not, and reads the head of the answer. */
+/** Sends bytes unchanged, which fetch would not do, and reads the head of the answer. */
 async function exchange(app: TestApp, text: string): Promise<{ status: number; headers: Headers }> {
   const socket = connect(app.port, '127.0.0.1');
   let answer = '';
@@ -26,7 +26,7 @@ async function exchange(app: TestApp, text: string): Promise<{ status: number; h
   return { status: Number(first.split(' ')[1]), headers: new Headers(headers) };
 }
 
-/** A request with any headers, on a connection of its own. */
+/** Sends a request with any headers on its own connection. */
 const send = (app: TestApp, method: string, path: string, headers: Record<string, string> = {}) => {
   const all = { host: `127.0.0.1:${app.port}`, connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
@@ -87,7 +87,7 @@ describe('security headers', () => {
       'img-src': "'self' data:",
       'frame-ancestors': "'none'",
     });
-    // Scripts fall under default-src: files of this service, neither inline nor made from text.
+    // default-src covers scripts: they must be files of this service, neither inline nor made from text.
     expect(policy).not.toHaveProperty('script-src');
     const html = await (await fetch(`${app.url}/docs`)).text();
     expect(html.match(/<script/g)).toHaveLength(2);
@@ -110,7 +110,7 @@ describe('CORS_ORIGINS unset', () => {
     try {
       const { headers: credentials } = await makeKey(app, 'read');
       const foreign = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site', host: 'evil.example' };
-      // Without the key a page learns nothing; who has the key is let in, wherever it comes from.
+      // Without the key a page learns nothing. A caller with the key is let in, whatever its origin.
       expect((await send(app, 'GET', '/v1/filters', foreign)).status).toBe(401);
       const answer = await send(app, 'GET', '/v1/filters', { ...foreign, ...credentials });
       expect(answer.status).toBe(200);

@@ -34,7 +34,7 @@ interface Sent {
   requestId: string;
 }
 
-/** A JSON request with any headers, on a connection of its own. */
+/** Sends a JSON request with any headers on its own connection. */
 async function send(
   url: string,
   method: string,
@@ -59,7 +59,7 @@ async function send(
   };
 }
 
-/** The audit lines of a program's output, without what a logger adds. */
+/** The audit lines of a program's output, without what the logger adds. */
 function audited(output: string): Record<string, unknown>[] {
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
   return lines
@@ -420,7 +420,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         (text) => (JSON.parse(text) as { sha256: string }).sha256,
       );
       expect(digests).toHaveLength(2);
-      // Redis forbids, forgets the user, and dies: each is another way to fail.
+      // Redis forbids, forgets the user, and dies. Each is another way to fail.
       await client.acl('SETUSER', 'unseen', '-@all');
       await send(url, 'POST', '/v1/visited-sets/crawl/urls/discover', bearer(tokens[0]!), {
         urls: [userinfo],
@@ -438,7 +438,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
       service.child.kill('SIGTERM');
       expect(await service.exit()).toBe(0);
       const output = service.stdout() + service.stderr() + made.stderr;
-      // It has been logged at all, and at the finest level.
+      // Something was logged, and at the finest level.
       expect(output).toMatch(/"level":(10|20),/);
       expect(output).toContain('STORE_UNAVAILABLE');
       const secrets = {
@@ -460,7 +460,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
       const found = Object.entries(secrets).filter(([, secret]) => output.includes(secret));
       expect(found).toEqual([]);
     } finally {
-      // It waits for two seconds for the end of a connection that has ended.
+      // ioredis would wait two seconds for a connection that has already ended.
       if (client.status !== 'end') client.disconnect();
       await issuer.stop();
       await redis.stop();

@@ -28,7 +28,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
 
   const as = (key: TestKey, method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
     call(app, method, path, body, { ...key.headers, ...headers });
-  /** A key over REST, as an administrator makes it. */
+  /** Makes a key over REST, as an administrator would. */
   const limited = async (prefix: string, limits: object): Promise<TestKey> => {
     const body = { name: prefix, scopes: ['admin'], prefix, ...limits };
     const made = await as(ops, 'POST', '/v1/keys', body);
@@ -69,7 +69,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       maxFilters: 3,
       usage: { filters: 3, bytes: 3 * bytes },
     });
-    // What needs no room goes on, and what has been deleted leaves room.
+    // Requests that need no room still work, and deletions free room.
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-a', ...FILTER })).toMatchObject({
       status: 200,
     });
@@ -78,7 +78,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-b', ...FILTER })).toMatchObject({
       status: 201,
     });
-    // Others are not bound by it.
+    // The quota does not bind other callers.
     expect(await as(ops, 'POST', '/v1/filters', { name: 'acme-c', ...FILTER })).toMatchObject({
       status: 201,
     });
@@ -117,7 +117,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     const refused = await create('again-b', 'k2');
     expect(refused.status).toBe(403);
     expect(await create('again-a', 'k1')).toMatchObject({ status: 201, body: first.body });
-    // A refusal is no outcome that is kept: with room the same request is executed.
+    // A refusal is not recorded as an outcome. With room the same request is executed.
     await as(key, 'DELETE', '/v1/filters/again-a');
     expect(await create('again-b', 'k2')).toMatchObject({ status: 201 });
   });

@@ -7,7 +7,7 @@ import { STORES } from './stores.js';
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 const VISITED = { capacity: 1_000 };
 
-/** Every route with a name in its path, and a body that is valid for it. */
+/** Every route with a name in its path, with a body that is valid for it. */
 const NAMED: readonly (readonly [
   kind: 'filters' | 'visited-sets',
   method: string,
@@ -33,7 +33,7 @@ const NAMED: readonly (readonly [
   ['visited-sets', 'POST', '/queue/release', { ids: ['x'] }],
 ];
 
-/** An answer without what differs between any two requests; made operation ids are random, too. */
+/** An answer without what differs between any two requests, such as made operation ids. */
 function seen({ status, headers, body }: Answer, name: string): unknown {
   const rest = { ...(body as Record<string, unknown> | undefined) };
   delete rest.requestId;
@@ -160,7 +160,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const own = await as(beta, method, `/v1/filters/beta-k${path}`, undefined, key);
       expect(own.status).toBe(mine.status);
     }
-    // An id that the service made for one tenant's creation opens nothing for another.
+    // An id that the service made for one tenant's creation gives another tenant no access.
     const made = await as(acme, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER });
     const replay = { 'idempotency-key': made.headers.get('idempotency-key') ?? '' };
     expect(await as(beta, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER }, replay)).toMatchObject({

@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 const UNAUTHENTICATED = { status: 401, body: { code: 'UNAUTHENTICATED' } };
 const UNKNOWN_NOW = { status: 503, body: { code: 'OVERLOADED' } };
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
-/** Beyond the pauses that the service makes between two fetches of keys (1 s and 5 s). */
+/** Longer than the pauses between two fetches of keys (1 s and 5 s). */
 const PATIENCE_MS = 30_000;
 
 const seconds = (offset: number): number => Math.floor(Date.now() / 1_000) + offset;
@@ -158,7 +158,7 @@ describe('tokens of an issuer', () => {
     try {
       expect(await list(await issuer.token())).toMatchObject({ status: 200 });
       expect(await list(await issuer.token({ aud: 'others' }))).toMatchObject(UNAUTHENTICATED);
-      // Whether it is a new key of the issuer's nobody can say.
+      // Nobody can say whether this is a new key of the issuer.
       const unknown = await issuer.token({}, { kid: 'third' });
       await until(
         'the keys are old enough to be asked for',

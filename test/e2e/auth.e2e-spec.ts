@@ -18,7 +18,7 @@ const UNAUTHENTICATED = { status: 401, body: { code: 'UNAUTHENTICATED' } };
 const FORBIDDEN = { status: 403, body: { code: 'FORBIDDEN' } };
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 
-/** Who may use each route of the API. One that is not in here fails the test below. */
+/** Who may use each route of the API. A route that is missing here fails the test below. */
 const ACCESS: Readonly<Record<string, Access>> = {
   'get /healthz': 'public',
   'get /readyz': 'public',
@@ -290,7 +290,7 @@ describe('a key revoked by another instance', () => {
       await call(here, 'DELETE', `/v1/keys/${key.id}`, undefined, admin.headers);
       expect(await status(here, key)).toBe(401);
       await until('it is refused there', patience, async () => (await status(there, key)) === 401);
-      // What is known of keys is too old by now: without Redis nobody can say more.
+      // What the service knows of the keys is too old by now, and without Redis it cannot check them.
       await redis.kill('SIGKILL');
       await until('keys cannot be checked', patience, async () => (await status(there, admin)) === 503);
       expect(await call(there, 'GET', '/healthz')).toMatchObject({ status: 200 });
@@ -380,7 +380,7 @@ describe('AUTH=none', () => {
   });
 });
 
-/** With any Authorization header, also one that a client library would not send. */
+/** Sends any Authorization header, even one that a client library would not send. */
 function raw(app: TestApp, authorization: string | undefined, path = '/v1/keys'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -400,7 +400,7 @@ function raw(app: TestApp, authorization: string | undefined, path = '/v1/keys')
   });
 }
 
-/** Status of the answer to a body that never ends. */
+/** The status of the answer to a body that never ends. */
 function unfinished(app: TestApp, path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, 'content-type': 'text/plain', 'content-length': '1000000' };

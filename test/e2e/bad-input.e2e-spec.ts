@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Every refusal has the whole shape of a problem. */
+/** Expects that a refusal has the complete shape of a problem. */
 async function refused(
   method: string,
   path: string,
@@ -327,7 +327,7 @@ describe('requests', () => {
       );
     }
     const charset = type('application/json; charset=utf-8');
-    // Names of encodings have no case.
+    // Names of encodings are case-insensitive.
     const plain = { ...type('application/json; charset=UTF-8'), 'content-encoding': 'Identity' };
     for (const headers of [charset, plain]) {
       expect(
@@ -370,7 +370,7 @@ describe('requests', () => {
   });
 });
 
-/** Everything the service sends in answer to these bytes, until it is silent or closes. */
+/** Everything that the service answers to these bytes, until it is silent or closes. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(app.port, '127.0.0.1', () => socket.write(text));

@@ -10,7 +10,7 @@ const KIB = 1024;
 const BODY_BYTES = 2 * KIB * KIB;
 const PART = 'x'.repeat(64 * KIB);
 
-/** A client that ends its side of the connection when it is told to, not when the service ends the other. */
+/** A client that ends its side of the connection only when it is told to, not when the service ends the other side. */
 class HalfOpen {
   received = '';
   ended = false;
@@ -27,7 +27,7 @@ class HalfOpen {
     this.socket.on('error', ({ message }) => this.errors.push(message));
   }
 
-  /** Resolves once the service has ended its side, or the connection is broken. */
+  /** Resolves when the service has ended its side, or the connection is broken. */
   async end(): Promise<void> {
     await until('the end of what the service sends', GONE_MS, async () => this.ended || this.closed);
   }

@@ -117,7 +117,7 @@ describe('defects', () => {
   });
 });
 
-/** Redis's answer to one command, as it comes over the wire. */
+/** Redis' answer to one command, as it comes over the wire. */
 async function command(port: number, ...words: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);

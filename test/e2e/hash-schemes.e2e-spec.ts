@@ -7,7 +7,7 @@ import { collidingKeys } from '../support/murmur3-collisions.js';
 import { STORES } from './stores.js';
 
 const SIZING = { type: 'counting', capacity: 10_000, errorRate: 0.001 } as const;
-/** 1,024 different items that are one to murmur3. */
+/** 1,024 different items that murmur3 cannot tell apart. */
 const COLLIDING = collidingKeys('', 10);
 
 describe.each(STORES)('hash schemes, $name store', ({ start }) => {
@@ -17,7 +17,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  /** A filter as version 0.1 made them: under hash scheme 1. */
+  /** Makes a filter under hash scheme 1. */
   async function makeOldFilter(): Promise<string> {
     const store = app.app.get<Store>(Store);
     const name = freshName('old');
@@ -39,7 +39,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
     expect(await call(app, 'POST', '/v1/filters', { name: filter, ...SIZING })).toMatchObject(scheme2);
     expect(await call(app, 'POST', '/v1/visited-sets', { name: set, capacity: 10 })).toMatchObject(scheme2);
     const { results } = (await add(filter, COLLIDING)) as { results: boolean[] };
-    // One in 1,000 may test positive by chance once the filter is full, which it is to a tenth.
+    // One in 1,000 may test positive by chance in a full filter. This one holds a tenth of its capacity.
     expect(results.filter(Boolean).length).toBeGreaterThan(1_020);
   });
 

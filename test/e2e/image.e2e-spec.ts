@@ -71,7 +71,7 @@ function substituted(env: Readonly<Record<string, string>>): string {
   return COMPOSE.replace(/\$\{(\w+):-(\w*)\}/g, (_, name: string, fallback: string) => env[name] ?? fallback);
 }
 
-/** Packages of which the service has loaded a script by the time it has ended. */
+/** The packages from which the service has loaded a script by the time it ends. */
 async function packagesLoaded(use: (url: string) => Promise<void>): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'unseen-loaded-'));
   const service = await startProcess({ NODE_V8_COVERAGE: folder }, { packages: 'external' });

@@ -3,10 +3,10 @@ import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
-/** Long enough for whatever has to happen. */
+/** Long enough for anything that has to happen. */
 export const GONE_MS = 20_000;
 
-/** Path of the items of a new filter. */
+/** Makes a filter, and answers the path of its items. */
 export async function createFilter(app: TestApp): Promise<string> {
   const body = { name: freshName(), type: 'counting', capacity: 100_000, errorRate: 0.001 };
   expect(await call(app, 'POST', '/v1/filters', body)).toMatchObject({ status: 201 });
@@ -22,7 +22,7 @@ export function inFlight(app: TestApp): Record<string, number> {
 
 export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 0 };
 
-/** Waits for everything to have been given back. */
+/** Waits until nothing is in flight. */
 export async function untilIdle(app: TestApp): Promise<void> {
   const idle = async () => Object.values(inFlight(app)).every((count) => count === 0);
   await until(`nothing in flight, but ${JSON.stringify(inFlight(app))}`, GONE_MS, idle);

@@ -3,7 +3,7 @@ import { call, freshName, type Answer, type TestApp } from '../support/app.js';
 import { STORES } from './stores.js';
 
 const LONGEST = `http://a.example/${'x'.repeat(8_192 - 17)}`;
-/** Too long by a byte, as characters of several bytes, and for any line. */
+/** Too long by one byte, by characters of several bytes, and for any line. */
 const TOO_LONG = [`${LONGEST}x`, `http://a.example/${'é'.repeat(4_090)}`, `${LONGEST}${'x'.repeat(200_000)}`];
 const BATCH = ['http://a.example/1', TOO_LONG[0]!, LONGEST, TOO_LONG[1]!, TOO_LONG[2]!, 'http://a.example/2'];
 const ANSWER = {

@@ -11,7 +11,7 @@ import { cellsPattern } from '../support/stores.js';
 
 type Known = Pick<Filter, 'name' | 'generation'>;
 
-/** A service, and a way to take a filter's cells away behind its back. */
+/** A service, and a way to delete a filter's cells behind its back. */
 interface Subject {
   app: TestApp;
   lose(filter: Known): Promise<void>;

@@ -97,7 +97,7 @@ describe('the API description', () => {
   });
   afterAll(() => app.close());
 
-  // To bring it up to date: UPDATE_OPENAPI=1 npm test -- test/e2e/operation
+  // To update it: UPDATE_OPENAPI=1 npm test -- test/e2e/operation
   it('is the one in docs/openapi.json', async () => {
     const file = join('docs', 'openapi.json');
     const served = `${await (await fetch(`${app.url}/openapi.json`)).text()}\n`;
@@ -169,7 +169,7 @@ describe('without Redis', () => {
     const app = await startApp({
       REDIS_URL: `redis://user:secret@127.0.0.1:${port}`,
       REDIS_TIMEOUT_MS: '500',
-      // Whether there are keys, only Redis could tell.
+      // Only Redis could tell whether there are keys.
       AUTH: 'none',
     });
     try {

@@ -7,7 +7,7 @@ interface Answer {
   code?: string;
 }
 
-/** With any headers: fetch sets Host and refuses Origin. */
+/** Sends any headers. (fetch sets Host and refuses Origin.) */
 function get(app: TestApp, headers: Record<string, string>, path = '/healthz'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request({ port: app.port, host: '127.0.0.1', path, headers }, (response) => {

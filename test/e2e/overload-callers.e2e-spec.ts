@@ -7,9 +7,9 @@ import { createFilter, untilIdle } from './in-flight.js';
 
 const KIB = 1024;
 const MAX_BODY_BYTES = 128 * KIB;
-/** Many times what the bounds below take. */
+/** Many times what the limits below admit. */
 const CONNECTIONS = 60;
-/** Requests of the second caller, and how many of them have to be served. */
+/** Requests of the second caller, and how many of them must be served. */
 const MODEST = 40;
 const SERVED = 36;
 const PACE_MS = 25;
@@ -35,7 +35,7 @@ async function open(reads = true): Promise<RawClient> {
 const get = (path: string, headers: Readonly<Record<string, string>>) =>
   postHead(path, headers).replace('POST', 'GET');
 
-/** Statuses of the second caller's calls, on connections of its own, one after another. */
+/** Statuses of the second caller's calls, one after another on its own connections. */
 async function modestly(path: string, body: unknown, headers = {}): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   for (let i = 0; i < MODEST; i++) {
@@ -59,7 +59,7 @@ async function expectServed(calls: () => Promise<Map<number, number>>): Promise<
   });
 }
 
-/** Opens connections that each begin with `begin`, and send `more` at every turn until `calls` are through. */
+/** Opens connections that each start with `begin`, and send `more` in every turn until `calls` are done. */
 async function besides(
   calls: () => Promise<Map<number, number>>,
   begin: (client: RawClient) => void,

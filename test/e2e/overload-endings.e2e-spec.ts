@@ -50,7 +50,7 @@ const batch = (random: Random) => ({
 });
 const statusOf = async (client: RawClient) => (await client.answer()).status;
 
-/** The ways in which a request ends; some are answered, others leave. */
+/** The ways in which a request can end. Some are answered; in others the client leaves. */
 const ENDINGS: readonly Ending[] = [
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/add`, batch(random)))),
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/check`, batch(random)))),
@@ -59,7 +59,7 @@ const ENDINGS: readonly Ending[] = [
   (client, items) =>
     statusOf(client.send(postHead(`${items}/add`, { 'content-type': 'a/b', 'content-length': 2 }), '{}')),
   (client) => statusOf(client.send('BROKEN\r\n\r\n')),
-  // Gone before the head is whole, in mid-body, before the answer, or amid an answer.
+  // The client leaves before the head is whole, in mid-body, before the answer, or during the answer.
   async (client, items) => void client.send(postHead(`${items}/add`, JSON_TYPE).slice(0, 40)),
   async (client, items) =>
     void client.send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 99 }), '{"it'),
@@ -68,7 +68,7 @@ const ENDINGS: readonly Ending[] = [
     await sleep(random.below(5));
     return undefined;
   },
-  // Several on one connection, which breaks.
+  // Several requests are on one connection, which breaks.
   async (client, items, random) => {
     for (let i = 0; i < 5; i++) client.send(jsonPost(`${items}/add`, batch(random)));
     await sleep(random.below(5));
@@ -79,7 +79,7 @@ const ENDINGS: readonly Ending[] = [
     for (let i = 0; i < 2; i++) await client.answer();
     return statusOf(client);
   },
-  // Streams: whole, broken off, paused for too long, with a bad line.
+  // Streams that are whole, broken off, paused for too long, or have a bad line.
   (client, items) =>
     statusOf(client.send(postHead(`${items}/add?results=none`, TEXT_TYPE), '3\r\na\nb\r\n0\r\n\r\n')),
   async (client, items, random) => {

@@ -12,11 +12,11 @@ import { STORES } from './stores.js';
 
 const LIMIT = 3;
 const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
-/** A second of counting begins with its first request: within this time of the one before, it is not over. */
+/** A counting second starts with its first request. Within this time of the request before, it is not over. */
 const SURELY_MS = 900;
 const TRIES = 20;
 
-/** What a list of calls in one second of counting is answered; tried again while the machine is too slow for that. */
+/** The answers to a list of calls in one counting second. Tries again while the machine is too slow for that. */
 async function withinASecond(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     await sleep(1_100);
@@ -64,14 +64,14 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const text = { ...one.headers, 'content-type': 'text/plain' };
     const body = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n');
     const stream = () => call(app, 'POST', `${items}/add?results=none`, body, text);
-    // Another item a try: where the machine was too slow, it was taken.
+    // Each try takes another item, because an item was added if the machine was too slow.
     let tries = 0;
     const add = () => call(app, 'POST', `${items}/add`, { items: [`refused ${++tries}`] }, one.headers);
     const answers = await withinASecond([...times(LIMIT, stream), add]);
     expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429]);
     const check = await call(app, 'POST', `${items}/check`, { items: [`refused ${tries}`] }, other.headers);
     expect(check).toMatchObject({ status: 200, body: { results: [false] } });
-    // The id of what was refused is that of its repeats, and of no other request once it has been executed.
+    // The id of a refused request belongs to its repeats, and once it has been executed to no other request.
     const id = { ...one.headers, 'idempotency-key': answers[LIMIT]?.headers.get('idempotency-key') ?? '' };
     await sleep(1_100);
     const repeat = () => call(app, 'POST', `${items}/add`, { items: ['refused'] }, id);
@@ -171,7 +171,7 @@ describe('a request that is being counted when its client leaves', () => {
     try {
       await list(app)();
       process.kill(redis.pid, 'SIGSTOP');
-      // Planning asks the store for nothing: it is the count that is waited for.
+      // Planning asks the store for nothing, so the request waits only for the count.
       const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
       const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
       await until('it is in flight', GONE_MS, async () => inFlight(app)['requests'] === 1);

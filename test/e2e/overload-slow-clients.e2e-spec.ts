@@ -102,13 +102,13 @@ describe('a slow or endless client is cut off', () => {
   });
 
   it('that reads no answer, of a page or of calls', async () => {
-    // Far more than the buffers of both sockets hold.
+    // Much more than the buffers of both sockets hold.
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
     const call = jsonPost(`${items}/check`, { items: Array.from({ length: 10_000 }, (_, i) => `${i}`) });
     for (const request of [page, call]) {
       const deaf = await client(false);
       for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
-      // Who does not read does not see the end either: it is the service that has to be without the connection.
+      // A client that does not read does not see the end either. The service must be rid of the connection.
       await until('the connection to be cut', GONE_MS, async () => {
         return (await connections(app)) === 0;
       });
@@ -143,7 +143,7 @@ describe('a slow or endless client is cut off', () => {
         postHead(`${items}/check`, { ...JSON_TYPE, 'content-length': body.length }),
     );
     expect(await pipelined.answer()).toMatchObject({ status: 200 });
-    // Longer than an answer may wait to be read, shorter than a body to be sent.
+    // Longer than an answer may wait to be read, and shorter than a body may take to be sent.
     await sleep(550);
     expect(await pipelined.send(body).answer()).toMatchObject({ status: 200 });
   });

@@ -40,7 +40,7 @@ describe('a service with all it may take in flight', () => {
     return made;
   }
 
-  /** Takes places as requests do that are worked on, with no bytes or so many. */
+  /** Takes places as requests in work do, with `bytes` bytes each. */
   function occupy(count: number, bytes = 0): RequestPermit[] {
     const taken: RequestPermit[] = [];
     for (let i = 0; i < count; i++) {
@@ -53,7 +53,7 @@ describe('a service with all it may take in flight', () => {
     return taken;
   }
 
-  /** Begins requests and leaves their bodies out. */
+  /** Starts requests without sending their bodies. */
   async function hold(count: number, headers: Record<string, string | number>): Promise<RawClient[]> {
     const before = app.app.get(InFlight);
     const was = before.count('requests') + before.count('streams');
@@ -65,7 +65,7 @@ describe('a service with all it may take in flight', () => {
     return held;
   }
 
-  /** Waits for requests to have given their places back, since their bodies do not come. */
+  /** Waits until requests whose bodies do not arrive have given their places back. */
   async function untilParked(): Promise<void> {
     await until('places to be given back', GONE_MS, async () => inFlight(app)['requests'] === 0);
   }
@@ -90,7 +90,8 @@ describe('a service with all it may take in flight', () => {
     expect(answer.head).toContain(`x-request-id: ${problem['requestId']?.toLowerCase()}`);
 
     held?.over();
-    // The refused body comes late; then the same connection has a request that is taken, and finds nothing was done.
+    // The refused body comes late. Then the same connection has a request that is admitted, and it finds that nothing
+    // was done.
     refused.send(body, jsonPost(`${items}/check`, { items: ['refused'] }));
     expect(await refused.answer()).toMatchObject({ status: 200, body: '{"results":[false]}' });
   });
@@ -172,7 +173,7 @@ describe('a service with all it may take in flight', () => {
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
     stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
-    // 1,000 lines are through; 500 wait for more, 10 characters each.
+    // 1,000 lines are done. 500 lines of 10 characters each wait for more.
     await until('the rest of the lines to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 5_000);
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
   });

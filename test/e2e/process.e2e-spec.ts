@@ -83,7 +83,7 @@ describe('starting', () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         return /^unseen_in_flight_requests\{[^}]*streams[^}]*\} 20$/m.test(text);
       });
-      // A warning is written in a turn of its own: an answer comes after it.
+      // A warning is written in its own turn, so an answer comes after it.
       await fetch(`${url}/healthz`);
       expect(service.stderr()).toBe('');
     } finally {
@@ -145,7 +145,7 @@ describe('ending', () => {
     const service = await start();
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
-    // Two connections with a request in flight, to be followed by others.
+    // Two connections with a request in flight, which others will follow.
     const streams = [await openStream(url), await openStream(url)] as const;
     service.child.kill('SIGTERM');
     await until('no new connection is taken', 2_000, () =>
@@ -216,13 +216,13 @@ describe('ending', () => {
 });
 
 interface OpenStream {
-  /** Ends the stream, sends `next` on the same connection, and gives all that came until it was closed. */
+  /** Ends the stream, sends `next` on the same connection, and gives everything received until it was closed. */
   finish(next: string): Promise<string>;
-  /** All that came until the service closed the connection. */
+  /** Everything received until the service closed the connection. */
   readonly ended: Promise<string>;
 }
 
-/** A stream whose first 1,000 lines have been answered. */
+/** Opens a stream whose first 1,000 lines have been answered. */
 async function openStream(url: string): Promise<OpenStream> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let answer = '';

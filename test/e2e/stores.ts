@@ -7,7 +7,7 @@ export interface Fixture {
   start(env?: Readonly<Record<string, string>>): Promise<TestApp>;
 }
 
-/** For `describe.each`: what is true over HTTP is true on both. */
+/** For `describe.each`: what is true over HTTP must be true on both stores. */
 export const STORES: readonly Fixture[] = [
   { name: 'embedded', start: (env) => startApp(env) },
   {

@@ -190,7 +190,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     const first = await send(app, `${path}/add`, 'text', body, key);
     expect(first.key).toBe(key['idempotency-key']);
     expect(await send(app, `${path}/add`, 'text', body, key)).toEqual(first);
-    // The lines count, not how they are sent.
+    // Only the lines count, not how they are sent.
     expect(
       (
         await send(
@@ -424,7 +424,8 @@ describe('a stream of a million lines', () => {
         const { counts } = answer.lines.at(-1) as { counts: { new: number; duplicate: number } };
         expect(counts.new + counts.duplicate).toBe(1_000_000);
         expect(counts.new).toBeGreaterThan(990_000);
-        // Client and service are one process here; the body alone would be 12 MB, its strings ten times as much.
+        // Client and service share one process here. The body alone would take 12 MB, and its strings ten times as
+        // much.
         expect(peak - before).toBeLessThan(200 * 1024 * 1024);
       } finally {
         await app.close();

@@ -45,7 +45,7 @@ async function smallFilter(app: TestApp, name = freshName()): Promise<string> {
   return name;
 }
 
-/** The file with members of its header changed, and all checksums right. */
+/** The file with changed members in its header, and valid checksums. */
 async function forged(file: Buffer, changes: Partial<ExportHeader>): Promise<Buffer> {
   const { header, parts } = await readFile(file);
   return collect(encodeExportFile({ ...header, ...changes }, given(parts)));
@@ -119,7 +119,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
       body: { code: 'VALIDATION_FAILED', detail: expect.stringContaining(why) },
     });
     expect((await get(`/v1/visited-sets/${name}.copy`)).status).toBe(404);
-    // As it was it is taken.
+    // The unchanged file is accepted.
     const whole = await collect(encodeExportFile(header, given(parts)));
     expect((await upload(app, `/v1/visited-sets/import?name=${name}.copy`, whole)).status).toBe(201);
   });
@@ -460,7 +460,7 @@ function open(
 ): ClientRequest {
   const type = method === 'POST' ? { 'content-type': TYPE } : {};
   const opened = request(`${app.url}${path}`, { method, headers: { ...type, ...headers } });
-  // What a broken connection says is not asked for here.
+  // Errors of a broken connection do not matter here.
   opened.on('error', () => undefined);
   if (method === 'GET') opened.end();
   return opened;

@@ -25,7 +25,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** What LMDB goes by is gone. */
+/** Destroys the first meta page, which LMDB relies on. */
 async function damage(): Promise<void> {
   const file = await open(join(dataDir, 'data.mdb'), 'r+');
   try {

@@ -79,7 +79,7 @@ describe.each(CLOCKED_STORES)('$name: a clock that jumps', ({ open }) => {
         expect(await add(clocked.store, filter, items(10), adding)).toEqual(items(10).map(() => 1));
         const twin = await clocked.store.create(spec, creating);
         expect([twin.created, twin.filter.generation]).toEqual([true, created.generation]);
-        // Others in between, that may begin a new window.
+        // Other operations in between may begin a new window.
         await add(clocked.store, filter, items(1, 'other'), keyed());
       }
       expect(await count(clocked.store, filter, items(10))).toEqual(items(10).map(() => 1));
@@ -102,7 +102,7 @@ describe.each(CLOCKED_STORES)('$name: a clock that jumps', ({ open }) => {
         await add(clocked.store, filter, items(1, 'other'), madeNow());
       }
       expect(await count(clocked.store, filter, items(10))).toEqual(items(10).map(() => 1));
-      // What is sent now is taken as ever.
+      // An operation that is sent now is executed as usual.
       expect(await add(clocked.store, filter, items(1, 'new'), madeNow())).toEqual([1]);
       await clocked.jump(-ms);
     },

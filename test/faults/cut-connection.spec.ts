@@ -18,19 +18,19 @@ import { TcpProxy, type Direction } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 /**
- * The connection to Redis is cut after every byte of a mutation's requests and replies; or it is lost for the client
- * alone, and what had been sent arrives when everything is long done. Lanes do that side by side, each
- * with a store, a proxy and a filter of its own, since a client waits a while before it connects again.
+ * The connection to Redis is cut after every byte of a mutation's requests and replies. Or only the client loses it,
+ * and the commands it had sent arrive long after everything is done. Lanes do this side by side, each with a store, a
+ * proxy and a filter of its own, because a client waits a while before it connects again.
  */
 const LANES = 24;
 const TIMEOUT_MS = 10_000;
-/** Time for a call that is to fail and not to wait for the connection to come back. */
+/** Time for a call that must fail instead of waiting for the connection to return. */
 const SHORT_MS = 15;
 const WAIT_MS = 60_000;
 const TRIES = 20;
 
 let server: RedisServer;
-/** Connected without a proxy, to look at what became of it. */
+/** Connected without a proxy, to look at the results. */
 let direct: RedisStore;
 const lanes: Lane[] = [];
 
@@ -55,27 +55,29 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A mutation that is cut again and again in one lane, on something of that lane's own. */
+/** A mutation that is cut again and again in one lane, on data of that lane's own. */
 interface Subject<T> {
-  /** Undisturbed, before each cut. */
+  /** Runs undisturbed before each cut. */
   prepare?(round: number): Promise<void>;
-  /** On the store whose connection is cut. */
+  /** Runs on the store whose connection is cut. */
   run(store: Store, operation: Operation, round: number): Promise<T>;
-  /** What an undisturbed twin answers. */
+  /** The answer of an undisturbed twin. */
   expected(round: number): T;
-  /** Nothing was lost or done twice. */
+  /** Expects that nothing was lost or done twice. */
   verify(round: number): Promise<void>;
-  /** All is as `verify` left it. */
+  /** Expects that everything is as `verify` left it. */
   verifyAgain(round: number): Promise<void>;
 }
 
 interface Figures {
   cuts: number;
-  /** Calls that failed, to be repeated by their caller; the others were saved by the store's own retries. */
+  /** Calls that failed and that their caller repeated. The store's own retries saved the others. */
   failed: number;
 }
 
-/** Calls until it is answered, each time with the same operation; every second round has no time to try by itself. */
+/**
+ * Repeats the call with the same operation until it is answered. Every second round has no time for retries of its own.
+ */
 async function answered<T>(
   { store }: Lane,
   subject: Subject<T>,
@@ -100,7 +102,7 @@ async function connected({ store }: Lane): Promise<void> {
   await until('the store is connected', WAIT_MS, async () => (await store.readiness()).ready);
 }
 
-/** Every `step`th byte in both directions; the last bytes of each too. */
+/** Every `step`th byte in both directions, and the last bytes of each. */
 function cutsOf(passed: Readonly<Record<Direction, number>>, step: number): [Direction, number][] {
   return (['request', 'reply'] as const).flatMap((direction) => {
     const total = passed[direction];
@@ -109,7 +111,7 @@ function cutsOf(passed: Readonly<Record<Direction, number>>, step: number): [Dir
   });
 }
 
-/** Does the fault in a lane; answers how to undo it, which tells whether it has happened. */
+/** Causes the fault in a lane. Answers a function that undoes it and tells whether it has happened. */
 type Fault = (lane: Lane, direction: Direction, bytes: number) => () => Promise<boolean>;
 
 const cut: Fault = ({ proxy }, direction, bytes) => {
@@ -139,7 +141,7 @@ async function everywhere<T>(
     await subject.verifyAgain(round);
     return passed;
   };
-  // The first time a script is sent whole.
+  // The first call sends the whole script.
   await undisturbed();
   const cuts = cutsOf(await undisturbed(), step).filter(([direction]) => directions.includes(direction));
   await Promise.all(
@@ -170,7 +172,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
   expect(await direct.describe(filter)).toMatchObject(model.stats());
 }
 
-/** Adds to or removes from a multiset filter, two items at a time; a model does the same. */
+/** Adds to or removes from a multiset filter, two items at a time. A model does the same. */
 async function cells(act: 'add' | 'remove'): Promise<Subject<number[]>> {
   const filter = await makeFilter(direct, { semantics: 'multiset', capacity: 1_000, errorRate: 0.2 });
   const model = new CounterModel(filter);
@@ -231,12 +233,12 @@ async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknow
   };
 }
 
-/** Enough for most bytes of the cells not to be zero. */
+/** Enough items that most bytes of the cells are not zero. */
 const ITEMS = items(100);
 
 const IMPORTED = items(20, 'imported');
 
-/** Making, importing, clearing and dropping a filter of two segments. */
+/** Creates, imports, clears and drops a filter of two segments. */
 async function lifeCycle(
   verb: 'create' | 'import' | 'clear' | 'drop',
   { proxy }: Lane,
@@ -287,7 +289,7 @@ async function lifeCycle(
   };
 }
 
-/** A filter that holds IMPORTED, and what an export of it has. */
+/** A filter that holds IMPORTED, and the parts of its export. */
 async function exportOf(options: FilterOptions): Promise<{ filter: Filter; parts: readonly Part[] }> {
   const filter = await makeFilter(direct, options);
   await add(direct, filter, IMPORTED);

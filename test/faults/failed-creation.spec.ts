@@ -12,9 +12,9 @@ import { TcpProxy, type Direction } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const TIMEOUT_MS = 10_000;
-/** Time for a creation that is to fail and not to wait for the connection to come back. */
+/** Time for a creation that must fail instead of waiting for the connection to return. */
 const SHORT_MS = 15;
-/** Less than it takes until what has not been given up is taken for dead. */
+/** Less than the time after which an operation that was not given up is taken for dead. */
 const WAIT_MS = 20_000;
 const CUTS = 24;
 
@@ -38,7 +38,7 @@ const tenant = (): string => `t${randomUUID()}-`;
 const of = (prefix: string, name: string) => filterSpec({ kind: 'visited-set', name: prefix + name });
 const BYTES = filterBytes(of('', '').geometry);
 
-/** A store behind a proxy that has made a filter already, and what passes when it makes another. */
+/** A store behind a proxy that has made one filter, and the bytes that pass when it makes another. */
 async function behindProxy(): Promise<{
   proxy: TcpProxy;
   store: RedisStore;
@@ -73,7 +73,7 @@ async function entries(prefix = ''): Promise<CatalogueEntry[]> {
     .map(([, raw]) => JSON.parse(raw) as CatalogueEntry);
 }
 
-/** All cells there are belong to the catalogue, and the usage is the sum over it. */
+/** Expects that all cells belong to the catalogue, and that the usage is the sum over it. */
 async function expectNothingAstray(): Promise<void> {
   const all = await entries();
   expect(await cellsKept()).toBe(all.reduce((sum, { tags }) => sum + tags.length, 0));

@@ -17,19 +17,19 @@ afterEach(async () => {
   for (const service of running.splice(0)) await service.clean();
 });
 
-/** 2 MiB: room for a start and some hundred batches. */
+/** 2 MiB: room for a start and a few hundred batches. */
 const FILE_BLOCKS = 4_096;
 const MOST_BATCHES = 20_000;
 const TURNS = 30;
 const PATIENCE_MS = 60_000;
-/** Where there is `prlimit`. */
+/** These tests need `prlimit`. */
 const inLinux = process.platform === 'linux' ? it : it.skip;
 
 const items = (batch: number) => Array.from({ length: 200 }, (_, i) => `item ${batch} ${i}`);
 const add = (batch: number) => post('/v1/filters/f/items/add', { items: items(batch) }, `add-${batch}`);
 const codeOf = (reply: Reply | undefined) => (reply?.body as { code?: string } | undefined)?.code;
 
-/** Adds batches until one is refused; answers the number of that. */
+/** Adds batches until one is refused, and answers the number of that batch. */
 async function fill(url: string): Promise<{ refused: number; reply: Reply | undefined }> {
   for (let batch = 0; batch < MOST_BATCHES; batch++) {
     const reply = await send(url, add(batch));
@@ -121,7 +121,7 @@ describe('a data directory', () => {
         /^Unseen cannot start: DATA_DIR "[^"\n]+" cannot be used: .* in use by another/,
       );
     }
-    // What looks like a stale lock and is deleted was none.
+    // Someone takes the lock file for a stale one and deletes it.
     await rm(join(first.dataDir, 'lock'));
     const later = await start({ DATA_DIR: first.dataDir });
     expect(await later.exit()).toBe(1);
@@ -129,7 +129,7 @@ describe('a data directory', () => {
     expect((await fetch(`${await first.url()}/readyz`)).ok).toBe(true);
     first.child.kill('SIGKILL');
     await first.exit();
-    // Of those that start at once, one gets it.
+    // Of several that start at once, one gets the directory.
     const heirs = await Promise.all([1, 2, 3].map(() => start({ DATA_DIR: first.dataDir })));
     const started = await Promise.allSettled(heirs.map((heir) => heir.url()));
     expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

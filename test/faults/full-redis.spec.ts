@@ -33,7 +33,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** From now on Redis has `room` bytes more than it uses; negative: fewer. */
+/** Limits Redis to `room` bytes more than it uses now; fewer if negative. */
 async function leave(room: number): Promise<void> {
   const used = Number(/used_memory:(\d+)/.exec(await own.info('memory'))?.[1]);
   await own.config('SET', 'maxmemory', String(used + room));
@@ -88,7 +88,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     expect(queue).toEqual({ waiting: stored, leased: 0 });
     await unlimited();
     const answers = await discover(store, filter, urls, operation);
-    // A false positive may call an item seen that was never stored; then it is not queued either.
+    // A false positive may make an item look seen that was never stored. Then it is not queued either.
     const fresh = answers.filter((answer) => answer === 1).length;
     expect(fresh).toBeGreaterThan(urls.length * 0.99);
     expect(await store.describe(filter)).toMatchObject({
@@ -147,7 +147,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     const clearing = keyed();
     await expectRefusal(store.clear(first.name, 'filter', clearing), 'STORE_FULL');
     await expectRefusal(store.clear(second.name, 'filter', made()), 'STORE_FULL');
-    // No answer is made up meanwhile.
+    // No answer is invented meanwhile.
     for (const filter of filters) {
       await expect(check(store, filter, items(10))).rejects.toMatchObject({ name: 'StaleFilterError' });
     }

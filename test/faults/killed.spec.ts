@@ -36,7 +36,7 @@ describe('the service on the embedded store, killed under load', () => {
       loads.push(load);
       await load.underWay();
       await sleep(random.below(400));
-      // Every other time in the middle of an orderly end, which checkpoints.
+      // Every second kill comes in the middle of an orderly end, which checkpoints.
       if (round % 2 === 1) {
         service.child.kill('SIGTERM');
         await sleep(random.below(60));
@@ -68,7 +68,7 @@ describe('the service on the embedded store, killed under load', () => {
 describe('Redis, killed under load and started again', () => {
   it.each([
     { fsync: 'always', rounds: 3, loses: 'nothing that was acknowledged' },
-    // Killed is only the process: what it had written but not flushed the kernel still has.
+    // Only the process is killed. The kernel still has what it had written but not flushed.
     { fsync: 'everysec', rounds: 1, loses: 'at most what a repeat under its key brings back' },
   ])('with appendfsync $fsync loses $loses, and the service goes on', async ({ fsync, rounds }) => {
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
@@ -85,7 +85,7 @@ describe('Redis, killed under load and started again', () => {
         await load.underWay();
         await sleep(random.below(400));
         await redis.kill('SIGKILL');
-        // Longer than the service tries by itself.
+        // Longer than the service retries by itself.
         await sleep(1_000);
         await redis.restart();
         await until('the service has found Redis', 20_000, async () => (await fetch(`${url}/readyz`)).ok);

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
-/** A request that may be repeated: it has an Idempotency-Key. */
+/** A request with an Idempotency-Key, which may be repeated. */
 export interface Request {
   readonly method: string;
   readonly path: string;
@@ -12,20 +12,20 @@ export interface Request {
   readonly key: string;
 }
 
-/** What came back: the status, and the body of a success. */
+/** The answer: its status, and the body if it succeeded. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
 }
 
 const FAILURES = [503, 507];
-/** Longer than any fault of the tests lasts. */
+/** Longer than any fault in the tests. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 20;
 const BATCH = 20;
 const SIDE_BY_SIDE = 16;
 
-/** Undefined if the connection was lost. A failure has to be one that tells the caller to try again. */
+/** Undefined if the connection was lost. A failure must be one that tells the caller to try again. */
 export async function send(url: string, { method, path, body, key }: Request): Promise<Reply | undefined> {
   const answer = await fetch(url + path, {
     method,
@@ -62,7 +62,7 @@ export const post = (path: string, body?: unknown, key: string = randomUUID()): 
   ...(body === undefined ? {} : { body }),
 });
 
-/** What happened to one batch: `first` is the answer the caller got, if it got one. */
+/** What happened to one batch. `first` is the answer that the caller got, if any. */
 interface Batch {
   readonly request: Request;
   readonly items: readonly string[];
@@ -76,10 +76,10 @@ async function verifyBatch(url: string, { request, items, first }: Batch): Promi
   if (first !== undefined) expect([request.key, first]).toEqual([request.key, body]);
 }
 
-/** Writers that add batches to a filter of `multiset` semantics, each item once, whatever becomes of the answers. */
+/** Writers that add batches to a filter of `multiset` semantics, each item once, whatever is answered. */
 export class Load {
   readonly batches: Batch[] = [];
-  /** How long each answer took, ms, failures included. */
+  /** Time of each answer in ms, failures included. */
   readonly latencies: number[] = [];
   failed = 0;
   private running = true;
@@ -94,13 +94,13 @@ export class Load {
     this.writers = Array.from({ length: writers }, () => this.write());
   }
 
-  /** The filter for the load; its error rate is so low that a false positive would be news. */
+  /** Makes the filter for the load. Its error rate is so low that no false positive is expected. */
   static async makeFilter(url: string, name: string, capacity = 200_000): Promise<void> {
     const body = { name, type: 'counting', semantics: 'multiset', capacity, errorRate: 1e-6 };
     expect((await insist(url, post('/v1/filters', body))).status).toBe(201);
   }
 
-  /** `prefix` tells the items of one load from those of others. */
+  /** `prefix` distinguishes the items of this load from those of others. */
   static start(url: () => string, filter: string, writers: number, prefix: string): Load {
     return new Load(url, filter, writers, prefix);
   }
@@ -120,8 +120,8 @@ export class Load {
   }
 
   /**
-   * Sends every batch again under its key. All of its items were new, once: so says every answer, the first or the
-   * repeated one, and so do the counters.
+   * Repeats every batch under its key. All of its items were new once: every answer, first or repeated, and the
+   * counters must say so.
    */
   async verify(): Promise<void> {
     const url = this.url();
@@ -136,7 +136,7 @@ export class Load {
     }
   }
 
-  /** Acknowledged items that are missing now. */
+  /** How many acknowledged items are missing now. */
   async missing(): Promise<number> {
     const items = this.batches.flatMap(({ items, first }) => (first === undefined ? [] : items));
     let missing = 0;
@@ -170,7 +170,7 @@ export class Load {
   }
 }
 
-/** One client that makes, fills, clears and drops filters, in turn, and goes on after a fault where it was. */
+/** One client that creates, fills, clears and drops filters in turn. After a fault it continues where it was. */
 export class LifeCycles {
   readonly dropped: string[] = [];
   private name = 0;
@@ -188,21 +188,21 @@ export class LifeCycles {
     await this.cycle;
   }
 
-  /** Stops, once a filter more has been dropped. */
+  /** Stops after another filter has been dropped. */
   async turned(): Promise<void> {
     const { length } = this.dropped;
     await until('a filter is dropped', PATIENCE_MS, () => Promise.resolve(this.dropped.length > length));
     await this.stop();
   }
 
-  /** Dropped filters are gone. */
+  /** Expects that dropped filters are gone. */
   async verify(url: string): Promise<void> {
     for (const name of this.dropped.slice(-20)) {
       expect([name, await statusOf(`${url}/v1/filters/${name}`)]).toEqual([name, 404]);
     }
   }
 
-  /** A call whose answer was lost is made again under its key: it has to succeed as if it had been the first. */
+  /** If an answer was lost, repeats the call under its key. It must succeed as if it were the first. */
   private async turn(url: () => string): Promise<void> {
     while (this.running) {
       const name = `cycle-${this.name}`;

@@ -40,7 +40,9 @@ const KNOWN = items(50);
 const REMOVED = KNOWN[0]!;
 const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, 60_000, operation);
 
-/** Every verb on a visited set of KNOWN, one of which is leased: what it needs, and what it answers if it has that. */
+/**
+ * Every verb on a visited set of KNOWN, one of which is leased: the keys it needs, and its answer if they are there.
+ */
 const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ['check', ['cells', 'meta'], (filter) => check(store, filter, ['x', REMOVED]), [0, 1]],
   ['count', ['cells', 'meta'], (filter) => count(store, filter, ['x', REMOVED]), [0, 1]],
@@ -134,7 +136,7 @@ async function visitedSet(name?: string): Promise<{ filter: Filter; leased: stri
   return { filter, leased: first!.id };
 }
 
-/** An answer, or the code of an error of the port's. */
+/** The answer, or the code of a store error. */
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => {
     if (error instanceof StoreError) return error.code;
@@ -262,7 +264,7 @@ describe('the catalogue, lost', () => {
       store.list('visited-set', 10),
     ];
     expect(await Promise.all(calls.map(outcome))).toEqual(calls.map(() => 'STORE_DATA_LOST'));
-    // Whoever has it open is right still.
+    // A caller that has the filter open still gets correct answers.
     expect(await check(store, filter, KNOWN)).toEqual(KNOWN.map(() => 1));
     await own.restore(CATALOGUE.filters, 0, dump);
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));

@@ -10,10 +10,10 @@ import { Load } from './load.js';
 const PAUSE_MS = 10_000;
 const TIMEOUT_MS = 400;
 const WRITERS = 16;
-/** A call or two for a request; far below the pause, however slow the machine. */
+/** Time for one or two calls per request. It is far below the pause, however slow the machine. */
 const LONGEST_MS = PAUSE_MS / 2;
 const MIB = 2 ** 20;
-/** A request that piles up keeps kilobytes, and thousands are sent in the pause. */
+/** A request that piles up holds kilobytes, and thousands are sent during the pause. */
 const GROWTH_BYTES = 100 * MIB;
 
 /** Resident memory in bytes. */
@@ -47,7 +47,7 @@ describe('Redis, paused for ten seconds under load', () => {
       expect(Math.max(...paused.latencies)).toBeLessThan(LONGEST_MS);
       expect(after.acknowledged).toBeGreaterThan(0);
       expect(Math.max(peak, resident(pid)) - memoryBefore).toBeLessThan(GROWTH_BYTES);
-      // Connections that were given up are closed, once Redis can see it.
+      // Abandoned connections are closed once Redis can notice.
       let clients = 0;
       await until('the connections given up are closed', 20_000, async () => {
         clients = String(await own.call('CLIENT', 'LIST', 'TYPE', 'normal'))
@@ -70,7 +70,7 @@ describe('Redis, paused for ten seconds under load', () => {
   });
 });
 
-/** A load of `ms`, under keys that begin with `prefix`. */
+/** Runs a load for `ms` under keys that begin with `prefix`. */
 async function under(url: string, prefix: string, ms: number): Promise<Load> {
   const load = Load.start(() => url, 'load', WRITERS, prefix);
   await sleep(ms);

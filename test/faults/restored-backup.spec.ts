@@ -21,7 +21,7 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 let server: RedisServer;
-/** Runs through it all, like an instance of the service. */
+/** Stays open throughout, like an instance of the service. */
 let store: RedisStore;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** What `since` does is undone on Redis by a restart with an older RDB file. */
+/** Undoes on Redis what `since` does, by a restart with an older RDB file. */
 async function undone<T>(since: () => Promise<T>): Promise<T> {
   const own = new Redis(server.port, '127.0.0.1');
   await own.save();

@@ -25,7 +25,7 @@ export interface ApiDocument {
   readonly components: { readonly schemas: Schemas };
 }
 
-/** One method of one path, as the document has it. */
+/** One method of one path of the API document. */
 export interface Operation extends DocumentedOperation {
   readonly method: string;
   readonly path: string;
@@ -37,12 +37,12 @@ export function operationsOf(document: ApiDocument): Operation[] {
   );
 }
 
-/** Codes of what may be said of a request whose path is not the operation's after all. */
+/** Codes that are also valid if the path turns out not to be the operation's. */
 const ELSEWHERE: readonly ErrorCode[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
 
 /**
- * What is wrong with an answer, by the document: a status or code that it does not declare for the operation, an error
- * that is no problem of the catalogue, a body that is not of the declared shape. Empty if nothing is.
+ * What is wrong with an answer by the document: a status or code that it does not declare for the operation, an error
+ * that is no problem of the catalogue, or a body of another shape. Empty if nothing is wrong.
  */
 export function judge(operation: Operation, answer: WireAnswer, { components }: ApiDocument): string[] {
   const { status, headers } = answer;
@@ -66,7 +66,7 @@ export function judge(operation: Operation, answer: WireAnswer, { components }: 
   return faultsOf(JSON.parse(answer.body), content.schema ?? {}, components.schemas);
 }
 
-/** What is wrong with an error answer as a problem, whatever it answers. */
+/** What is wrong with an error answer as a problem document. */
 export function problemFaults(
   { status, headers, body }: WireAnswer,
   schemas: Schemas,
@@ -81,7 +81,7 @@ export function problemFaults(
   return { code: problem.code, faults };
 }
 
-/** A stream's answer: JSON a line, the last one the only one that says how it ended. */
+/** The answer to a stream: one JSON document per line. Only the last line says how the stream ended. */
 function lineFaults(body: string, schemas: Schemas): string[] {
   const lines = body
     .trimEnd()

@@ -5,7 +5,7 @@ import { NAMES } from './names.js';
 import { often } from './often.js';
 import { resolve, type Schema, type Schemas } from './schema.js';
 
-/** A body and the type it says it has. */
+/** A body and its declared type. */
 export interface FuzzBody {
   readonly type: string;
   readonly bytes: Buffer;
@@ -20,7 +20,7 @@ const ODD_TYPES = [
   'a/b/c',
 ];
 
-/** Bodies of the types that the operation takes: good ones, nearly good ones and garbage; or none. */
+/** Bodies of the types that the operation takes: valid ones, almost valid ones, garbage, or none. */
 export function bodies({ requestBody }: Operation, schemas: Schemas): Arbitrary<FuzzBody | undefined> {
   const anything = fc.oneof(
     oddJson.map((text) => Buffer.from(text)),
@@ -53,7 +53,9 @@ function lines(type: string): Arbitrary<string> {
     .map(([texts, end]) => texts.map((one) => one + end).join(''));
 }
 
-/** JSON text of a value that the schema takes, or nearly: members are left out, doubled, added, or have odd values. */
+/**
+ * JSON text of a value that the schema accepts, or almost: members are left out, doubled, added, or have odd values.
+ */
 function json(written: Schema, schemas: Schemas): Arbitrary<string> {
   const schema = resolve(written, schemas);
   if (schema.oneOf) return fc.oneof(...schema.oneOf.map((one) => json(one, schemas)));

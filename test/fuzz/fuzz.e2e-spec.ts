@@ -8,7 +8,10 @@ import { NAMES } from './names.js';
 import { encode, requests, type FuzzRequest } from './request.js';
 import { Wire } from './wire.js';
 
-/** Requests to the embedded store; a fifth of them to Redis. More by hand: FUZZ_RUNS=100000, the same ones: SEED=… */
+/**
+ * Requests to the embedded store; Redis gets a fifth as many. FUZZ_RUNS=100000 makes more, SEED=… repeats the same
+ * ones.
+ */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 4_000);
 const MS_PER_RUN = 100;
 const MIB = 2 ** 20;
@@ -34,7 +37,7 @@ async function start(
   return { service, url: await service.url() };
 }
 
-/** Makes again what requests have dropped: under every name but one there is something. */
+/** Makes again what requests have dropped. Something exists under every name except one. */
 async function makeAll(url: string): Promise<void> {
   const sizing = { capacity: 10_000, errorRate: 0.001 };
   for (const name of NAMES.filter((one) => one !== 'absent')) {
@@ -97,8 +100,8 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
         expect([kind, await metric(url, `unseen_in_flight_requests{kind="${kind}"}`)]).toEqual([kind, 0]);
       }
       expect(await metric(url, 'unseen_in_flight_bytes')).toBe(0);
-      // Otherwise nothing was tried: most requests were refused, and for one reason. Only what chance makes dozens of
-      // is asked for, so that no seed fails here: 201 and 422 are one in a thousand.
+      // Otherwise nothing was tried: most requests were refused, for one reason. The test asks only for statuses that
+      // come dozens of times, so that no seed fails here. 201 and 422 come once in a thousand.
       expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([204, 400, 404, 409, 415]));
       expect(service.child.exitCode).toBeNull();

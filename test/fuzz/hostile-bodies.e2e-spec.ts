@@ -181,7 +181,7 @@ describe('bodies that explode', () => {
   });
 
   it.each(TYPES)('compressed %s is refused by its head, however much of it comes', async (type) => {
-    // 100 MB of nothing in 100 kB.
+    // 100 MB of zeros in 100 kB.
     const bomb = gzipSync(Buffer.alloc(100 * 2 ** 20));
     for (const encoding of [
       'gzip',

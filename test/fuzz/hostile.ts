@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 const words = (text: string): string[] => text.split(/[ \n]+/).filter((word) => word !== '');
 
-/** Names that routers, file systems, stores and object literals take for something else. Raw, as in a request line. */
+/** Names that routers, file systems, stores and object literals may misread. Raw, as in a request line. */
 const ODD_SEGMENTS = words(`
   . .. %2e%2e ..%2f..%2fetc%2fpasswd a%2fb a%5cb %00 a%00b %0d%0aX:1 % %zz %c3%28 %25%32%66 a;b=c // http://127.0.0.1/
   __proto__ constructor prototype toString hasOwnProperty __lookupGetter__ null undefined catalogue %7Bcatalogue%7D
@@ -17,7 +17,7 @@ export const oddSegment = fc.oneof(
     .map((text) => text.replace(/[\s?#/]/g, '+')),
 );
 
-/** JSON values as text, since no value of this language becomes `1e400` or a member that occurs twice. */
+/** JSON values as text, since no JavaScript value is written as `1e400` or as a member that occurs twice. */
 const ODD_JSON = words(`
   null true 0 -0 -1 1e400 -1e400 1E-400 1.0 10e2 9007199254740993 0.1e-8 5e-324
   01 1. .5 +1 NaN Infinity 0x10 1_000 /**/1 1// "a 'a' ["a",,] ["a",]
@@ -45,7 +45,7 @@ const ODD_ITEMS = words(`
   __proto__ constructor https://example.org/
 `);
 
-/** Items that something might take for one another, or for nothing. */
+/** Items that a program might confuse with one another, or with nothing. */
 export const item = fc.oneof(
   fc.constantFrom(...ODD_ITEMS, ' a', 'a ', '', 'x'.repeat(8_192), 'x'.repeat(8_193), '€'.repeat(2_731)),
   fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed()),
@@ -66,5 +66,5 @@ const LONG_URLS = [
   `http://${'a.'.repeat(200)}b/`,
 ];
 
-/** URLs that parsers disagree about, and what is none. */
+/** URLs that parsers disagree about, and texts that are not URLs. */
 export const url = fc.oneof(item, fc.constantFrom(...ODD_URLS, ...LONG_URLS, 'http://a/\n', 'http://a/ '));

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A filter that errs too rarely for any test to see it. */
+/** Makes a filter whose false positives are too rare for any test to meet. */
 async function makeFilter(): Promise<string> {
   const name = freshName();
   await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 10_000, errorRate: 1e-9 });
@@ -38,10 +38,10 @@ async function sendLines(path: string, type: string, text: string): Promise<bool
 
 const sendNdjson: Send = (path, items) =>
   sendLines(path, 'application/x-ndjson', items.map((one) => `${JSON.stringify(one)}\n`).join(''));
-/** The first line is a blank one, so that no item's own U+FEFF is taken for the mark of the text. */
+/** The first line is blank, so that U+FEFF in an item is not taken for the byte order mark of the text. */
 const sendText: Send = (path, items) => sendLines(path, 'text/plain', ['', ...items].join('\n'));
 
-/** What someone might take for the same string. */
+/** Strings that someone might take for the same one. */
 function lookAlikes(text: string): string[] {
   return [
     ...(['NFC', 'NFD', 'NFKC', 'NFKD'] as const).map((form) => text.normalize(form)),
@@ -78,7 +78,7 @@ describe(`what is accepted is found under the identical string and no other (SEE
       const others = [...new Set(items.flatMap(lookAlikes))].filter(
         (one) => fits(one) && !items.includes(one),
       );
-      // By another way than they came in, since all ways lead to the same items.
+      // Items come and go by different routes, since all routes must lead to the same items.
       expect(await send(`${filter}/add`, items)).toEqual(items.map(() => true));
       expect(await sendJson(`${filter}/check`, items)).toEqual(items.map(() => true));
       expect(await sendNdjson(`${filter}/check`, others)).toEqual(others.map(() => false));

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** What these bytes, one character a byte, are answered on a connection of their own. */
+/** The answers to these bytes, one character per byte, on their own connection. */
 async function send(text: string, expected = 1): Promise<Exchange> {
   const wire = new Wire(app.port);
   try {
@@ -28,7 +28,7 @@ async function send(text: string, expected = 1): Promise<Exchange> {
   }
 }
 
-/** Everything that comes back when `text` is sent and, once `sign` has come, `more`, until the service closes. */
+/** Sends `text` and, after `sign` has come, `more`. Answers everything received until the service closes. */
 async function conversation(text: string, sign: string, more: string): Promise<string> {
   const socket = connect(app.port, '127.0.0.1', () => socket.write(text));
   let all = '';
@@ -48,7 +48,7 @@ const get = (headers: string, target = '/healthz'): string => `GET ${target} HTT
 const check = (headers: string, body: string): string =>
   `POST ${path}/check HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${headers}\r\n${body}`;
 
-/** Bytes that are refused, each with the status it gets; what follows them on the connection is never read. */
+/** Bytes that are refused, each with the status of the answer. What follows them on the connection is never read. */
 const REFUSED: readonly (readonly [string, () => string])[] = [
   // Request smuggling: two readers of one connection must not disagree about where a body ends.
   ['Transfer-Encoding and Content-Length', () => check(`Transfer-Encoding: chunked\r\n${LENGTH}`, CHUNKED)],
@@ -72,7 +72,7 @@ const REFUSED: readonly (readonly [string, () => string])[] = [
     () => check('Transfer-Encoding: chunked\r\n', `f;a="${'b'.repeat(30_000)}"\r\n${BODY}\r\n0\r\n\r\n`),
   ],
   ['chunks ended by LF alone', () => check('Transfer-Encoding: chunked\r\n', `f\n${BODY}\n0\n\n`)],
-  // What is no HTTP/1.
+  // Bytes that are not HTTP/1.
   ['lines ended by LF alone', () => 'GET /healthz HTTP/1.1\nHost: localhost\n\n'],
   ['a folded header', () => get(`${HOST}X: a\r\n b\r\n`)],
   ['NUL in a header', () => get(`${HOST}X: a\0b\r\n`)],
@@ -119,7 +119,8 @@ describe('requests that are odd', () => {
     expect(await answersOf(get(''))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(get(`${HOST}hOST: evil.example\r\n`))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(`GET /healthz HTTP/1.0\r\n${HOST}\r\n`)).toEqual([{ status: 200 }]);
-    // Without API keys only known names are served, and no name is none of them; but load balancers ask in HTTP/1.0.
+    // Without API keys only known host names are served, and a missing name is not known. But load balancers probe in
+    // HTTP/1.0.
     for (const probe of ['/healthz', '/readyz', '/metrics']) {
       expect(await answersOf(`GET ${probe} HTTP/1.0\r\n\r\n`)).toEqual([{ status: 200 }]);
       expect(await answersOf(`GET ${probe} HTTP/1.0\r\nHost:\r\n\r\n`)).toEqual(refused(403, 'FORBIDDEN'));
@@ -186,7 +187,7 @@ describe('requests that are odd', () => {
     expect(await answersOf(get(HOST + many))).toEqual([{ status: 200 }]);
   });
 
-  // Found by generated requests: the connection was closed without a word, and the next request on it was lost.
+  // Found by generated requests: the connection was closed silently, and the next request on it was lost.
   it('say so when their connection is closed, on errors too', async () => {
     for (const bytes of [
       check(`Expect: 100-continue\r\n${LENGTH}`, 'no JSON at all!'),
@@ -198,7 +199,7 @@ describe('requests that are odd', () => {
     }
   });
 
-  // An error would say of the first request what was meant for the second: it was executed.
+  // The first request was executed. An error about the second would be read as its answer.
   it('are not answered with the fault of what follows them', async () => {
     for (const garbage of ['NONSENSE\r\n\r\n', '\0'.repeat(100)]) {
       const add = check(LENGTH, BODY).replace('/check', '/add');
@@ -209,7 +210,7 @@ describe('requests that are odd', () => {
       });
     }
     expect(await answersOf(check(LENGTH, BODY))).toEqual([{ status: 200 }]);
-    // Several before it, the first one long, and the fault in the body of one whose head is good.
+    // Several requests come before it, the first one long. The fault is in the body of a request with a good head.
     const many = JSON.stringify({ items: Array.from({ length: 10_000 }, (_, i) => `pipelined ${i}`) });
     const long = check(`Content-Length: ${many.length}\r\n`, many).replace('/check', '/add');
     const bad = check('Transfer-Encoding: chunked\r\n', 'ZZZ\r\n');
@@ -234,7 +235,7 @@ describe('requests that are odd', () => {
         405,
         'GET, HEAD, POST',
       ]);
-      // Refused earlier, for want of a body.
+      // It is refused earlier, for lack of a body.
       if (method === 'QUERY') continue;
       expect([method, ...(await answersOf(`${method} /nowhere HTTP/1.1\r\n${HOST}\r\n`))]).toEqual([
         method,

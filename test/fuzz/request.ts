@@ -6,7 +6,7 @@ import { NAMES } from './names.js';
 import { often } from './often.js';
 import type { Schemas } from './schema.js';
 
-/** One request to an operation, all of it still to be seen by a reader of a failure. */
+/** One request to an operation. A reader of a failure can see all its parts. */
 export interface FuzzRequest {
   readonly operation: Operation;
   readonly target: string;
@@ -15,7 +15,7 @@ export interface FuzzRequest {
   readonly chunked: boolean;
 }
 
-/** Requests to every operation of the document, alike often: good ones, nearly good ones and garbage. */
+/** Requests to every operation of the document, with equal frequency: valid ones, almost valid ones and garbage. */
 export function requests(operations: readonly Operation[], schemas: Schemas): Arbitrary<FuzzRequest> {
   return fc
     .constantFrom(...operations)
@@ -34,7 +34,7 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     });
 }
 
-/** The bytes on the wire. Ends with the body, so that requests can be sent one after another. */
+/** The bytes on the wire. They end with the body, so that requests can be sent one after another. */
 export function encode({ operation, target, headers, body, chunked }: FuzzRequest): Buffer {
   const framing: [string, string][] = [];
   if (body)
@@ -55,7 +55,7 @@ export function encode({ operation, target, headers, body, chunked }: FuzzReques
   ]);
 }
 
-/** Names of what the path is about. */
+/** Names for the kind of filter in the path. */
 function namesOf(path: string): Arbitrary<string> {
   const visited = path.includes('visited-sets');
   return fc.constantFrom<string>(...NAMES.filter((name) => name.includes('visited') === visited));
@@ -107,7 +107,7 @@ function targets({ path, parameters = [] }: Operation): Arbitrary<string> {
     fc.array(pair, { maxLength: 4 }).map((pairs) => `?${pairs.join('&')}`),
     known.length > 0 ? 2 : 8,
   );
-  // A request line has no spaces and controls; what is done with those is tried over raw sockets.
+  // A request line has no spaces and control characters. Raw-socket tests try those.
   return fc
     .tuple(fc.tuple(...segments), query)
     .map(([parts, text]) =>
@@ -115,13 +115,13 @@ function targets({ path, parameters = [] }: Operation): Arbitrary<string> {
     );
 }
 
-/** Header values may have no controls on this way; neither may they be beyond Latin-1. */
+/** The client allows header values without control characters and within Latin-1. */
 const headerText = fc
   .string({ unit: 'binary-ascii', maxLength: 300 })
   .map((text) => text.replace(/[\u0000-\u001f\u007f]/g, '~').trim());
 
 function headersOf({ method }: Operation): Arbitrary<[string, string][]> {
-  // Of the few keys, most have been used before: for the same request now and then, mostly for another.
+  // There are few keys, so most have been used before: sometimes for the same request, mostly for another.
   const key = often(
     fc.oneof(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 3 })).map((n) => `key-${n}`),
     fc.oneof(

@@ -4,7 +4,7 @@ import type { Random } from '../support/random.js';
 export const TARGETS = ['urls', 'all-rules', 'items', 'create', 'plan', 'path', 'query', 'header'] as const;
 export const FORMATS = ['json', 'raw', 'ndjson', 'text'] as const;
 
-/** A body by its making: entries of `head`, as many times `fragment` as fit in, and `tail`. */
+/** The recipe of a body: each entry is `head`, as many copies of `fragment` as fit, and `tail`. */
 export interface Shape {
   readonly target: (typeof TARGETS)[number];
   readonly verb: number;
@@ -12,14 +12,14 @@ export interface Shape {
   readonly head: string;
   readonly fragment: string;
   readonly tail: string;
-  /** Characters of an entry, about. */
+  /** Approximate number of characters of an entry. */
   readonly length: number;
-  /** Bytes of the body, about. */
+  /** Approximate number of bytes of the body. */
   readonly bytes: number;
 }
 
 export const MAX_BODY_BYTES = 4 * 2 ** 20;
-/** A block of a stream is a thousand lines, so that more bytes only make more blocks. */
+/** A block of a stream is a thousand lines, so more bytes only make more blocks. */
 const MAX_STREAMED_BYTES = 8 * 2 ** 20;
 
 const LENGTHS = [1, 8, 60, 400, 1_000, 2_700, 8_100, 8_192, 40_000, 2 ** 22];
@@ -34,7 +34,7 @@ const HEADS = [
   'HTTP:\\\\',
 ];
 const TAILS = ['', '/', '\xff', '"', '\\', ']', '}', '#!', '\ufffd', '?a=1'];
-/** CJK, all different: what is converted to ASCII by a table and a sort. */
+/** Different CJK characters, which a table and a sort convert to ASCII. */
 const IDEOGRAPHS = Array.from({ length: 2_690 }, (_, i) => String.fromCharCode(0x4e00 + i)).join('');
 const FRAGMENTS = [
   ...[
@@ -133,7 +133,7 @@ export function randomShape(random: Random): Shape {
   });
 }
 
-/** The same with one thing changed. */
+/** The shape with one thing changed. */
 export function mutated(random: Random, from: Shape): Shape {
   const other = randomShape(random);
   switch (random.below(6)) {
@@ -152,16 +152,16 @@ export function mutated(random: Random, from: Shape): Shape {
   }
 }
 
-/** The bytes of a body; `run` makes its entries differ from those of another run. */
+/** The bytes of a body. `run` makes its entries differ from those of another run. */
 export function bodyOf({ format, head, fragment, tail, length, bytes, target }: Shape, run: number): Buffer {
-  // As bytes, so that a tail of one odd byte is no UTF-8.
+  // Bytes, because a tail of one odd byte must not be UTF-8.
   const raw = (text: string): Buffer => (text === '\xff' ? Buffer.of(0xff) : Buffer.from(text));
   const text = (number: number, room = length): string =>
     `${head}${fragment.repeat(Math.ceil(Math.max(1, room - head.length) / fragment.length))}`.slice(0, room) +
     `${run}-${number}`;
   if (format === 'raw') return Buffer.concat([Buffer.from(text(0, bytes)).subarray(0, bytes), raw(tail)]);
   const isJson = format === 'json';
-  // Escapes are meant as such where there are any.
+  // Text with escapes means them as JSON escapes.
   const quoted = (entry: string): string => (entry.includes('\\') ? `"${entry}"` : JSON.stringify(entry));
   const write = (entry: string): string => (format === 'text' ? entry : quoted(entry));
   const entries: string[] = [];

@@ -8,15 +8,15 @@ import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 import { bodyOf, KNOWN, mutated, randomShape, type Shape } from './shapes.js';
 
-/** Shapes that are tried; more by hand: TURN_RUNS=2000, the same ones: SEED=… */
+/** Number of shapes to try. TURN_RUNS=2000 tries more, SEED=… tries the same ones. */
 const RUNS = Number(process.env.TURN_RUNS ?? 30);
 const MS_PER_RUN = 10_000;
-/** The search changes one of the worst so far, as often as it tries something new. */
+/** The search changes one of the worst shapes so far as often as it tries a new one. */
 const KEPT = 5;
-/** What holds the process does so every time; what held it once was something else. */
+/** A shape that holds the process does so every time. If it happens once, something else did it. */
 const REPETITIONS = 3;
 const LONGEST_TURN_MS = 100;
-/** The search sends bodies of a quarter of the bytes: what is long in them is long in whole ones. */
+/** The search sends bodies of a quarter of the bytes: what takes long in them takes long in whole ones. */
 const SEARCH_SHARE = 1 / 4;
 
 const ALL_RULES = {
@@ -49,7 +49,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** Limits are the default ones; time is not what is tried. */
+/** Limits are the default ones. The time limit is longer, because it is not what is tested. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };
 
 /** A service whose turns are measured. */
@@ -70,19 +70,19 @@ class Watched {
     await watched.post('/v1/visited-sets', { name: 'urls', ...create });
     await watched.post('/v1/visited-sets', { name: 'all-rules', ...create, urlProfile: ALL_RULES });
     await watched.post('/v1/filters', { name: 'items', type: 'counting', ...create });
-    // Built once, for all.
+    // The service builds the document once.
     await fetch(`${watched.url}/openapi.json`);
     return watched;
   }
 
-  /** The longest turn while a body of the shape is answered, in ms of CPU time. */
+  /** The longest turn, in ms of CPU time, while a body of the shape is answered. */
   async hold(shape: Shape): Promise<number> {
     await this.longestTurn();
     await this.whileHealthy(() => this.send(shape));
     return this.longestTurn();
   }
 
-  /** The same, tried again while it is more than `most`; the least. */
+  /** The least of several tries, which go on while it is more than `most`. */
   async leastHold(shape: Shape, most: number): Promise<number> {
     let least = Infinity;
     for (let i = 0; i < REPETITIONS && least > most; i++) least = Math.min(least, await this.hold(shape));
@@ -108,7 +108,7 @@ class Watched {
     }
   }
 
-  /** The longest turn of each piece of work, in ms of CPU time: see `works`. */
+  /** The longest turn of each piece of work, in ms of CPU time. See `works`. */
   async holds(set: string): Promise<Record<string, number>> {
     const held: Record<string, number> = {};
     for (const [name, work] of Object.entries(this.works(set))) {
@@ -119,7 +119,7 @@ class Watched {
     return held;
   }
 
-  /** What goes on for long, or is many things at once; in the order in which it can be done. */
+  /** Work that takes long or consists of many things at once, in a possible order. */
   private works(name: string): Record<string, () => Promise<unknown>> {
     const sets = '/v1/visited-sets';
     const escapes = '\u0001'.repeat(8_000);
@@ -158,7 +158,7 @@ class Watched {
     };
   }
 
-  /** Does something while asking for /healthz all the while; each time it has to be answered. */
+  /** Does something while asking for /healthz all the time. Each request must be answered. */
   private async whileHealthy(act: () => Promise<unknown>): Promise<void> {
     let done = false;
     const asking = async (): Promise<void> => {
@@ -185,7 +185,7 @@ class Watched {
     };
     const response = await fetch(this.url + path, init);
     const text = await response.text();
-    // A search of hours fills the set.
+    // A search of several hours fills the set.
     if (response.status !== 507) expect([response.status < 500, text]).toEqual([true, text]);
     return text;
   }
@@ -208,7 +208,7 @@ interface Found {
   readonly ms: number;
 }
 
-/** Shapes that hold the process for long, the worst first. */
+/** The shapes that hold the process for long, the worst first. */
 async function search(watched: Watched, random: Random): Promise<Found[]> {
   let worst: Found[] = [];
   for (let run = 0; run < RUNS; run++) {
@@ -256,7 +256,7 @@ describe('work that goes on for long, or is many requests at once', () => {
       const redis = store === 'redis' ? await startRedis() : undefined;
       if (redis) cleanUps.push(() => redis.stop());
       const watched = await Watched.start(redis && { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '60000' });
-      // The least of some tries: a collection of garbage on a busy machine is no hold of the work's own.
+      // The least of several tries, because a garbage collection on a busy machine is not the work's own.
       const least = new Map<string, number>();
       const tooLong = () => [...least].filter(([, ms]) => ms > LONGEST_TURN_MS);
       for (const name of ['first', 'second', 'third']) {

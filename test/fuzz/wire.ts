@@ -1,26 +1,26 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it came over the wire. Names of headers are in lower case. */
+/** One answer as it came over the wire. Header names are in lower case. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** What a connection brought until it was silent, complete or closed. */
+/** What a connection received until it was silent, complete or closed. */
 export interface Exchange {
   readonly answers: readonly WireAnswer[];
   readonly closed: boolean;
-  /** Bytes that are no whole answer. */
+  /** Bytes that are not a whole answer. */
   readonly rest: string;
 }
 
-/** No answer takes this long, on however slow a machine: it hangs. */
+/** No answer takes this long, however slow the machine. Beyond it the service hangs. */
 const HUNG_MS = 20_000;
 
 /**
- * One connection that sends bytes as they are, since HTTP clients refuse to send what is to be tried here. It opens a
- * new one when the service has closed it.
+ * One connection that sends bytes unchanged, because HTTP clients refuse to send what the tests try. It opens a new one
+ * when the service has closed it.
  */
 export class Wire {
   private socket: Socket | undefined;
@@ -57,7 +57,7 @@ export class Wire {
         }
         if (answers.length >= expected) finish(false);
       });
-      // A reset is an end, too: what was read before it counts.
+      // A reset is an end, too. What was read before it counts.
       socket.on('error', () => undefined).on('close', () => finish(true));
       socket.write(bytes);
     });

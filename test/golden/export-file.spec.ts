@@ -9,8 +9,8 @@ import { deadline, made } from '../contract/calls.js';
 import { collect, exportFile, importFile, readFile } from '../support/export-files.js';
 
 /**
- * An export that version 1 of the format will look like for ever: a visited set with five URLs, the second of which has
- * been acknowledged, and the first and third leased once.
+ * An export in version 1 of the format, which must never change. It is a visited set with five URLs. The second has
+ * been acknowledged, and the first and third were leased once.
  */
 const GOLDEN = join('test', 'golden', 'export-v1.unseen');
 const URLS = Array.from({ length: 5 }, (_, i) => `https://example.org/${i + 1}`);

@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import { HASH_SCHEMES, positionsOf, type Geometry } from '#bloom';
 
 /**
- * Positions are kept for ever: a stored filter is lost if they change. These vectors pin them, for programs in
- * other languages too. They are written once, with `UPDATE_GOLDEN=1`, when a hash scheme is added; a scheme that
- * is there is never edited.
+ * Positions must never change, because a stored filter would be lost. These vectors pin them, also for programs in
+ * other languages. They are written once, with `UPDATE_GOLDEN=1`, when a hash scheme is added. An existing scheme is
+ * never edited.
  */
 interface Vector {
   readonly key: string;
@@ -42,7 +42,7 @@ const SHAPES: readonly Omit<Geometry, 'hashScheme'>[] = [
   { cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 30_236, segments: 6 },
   { cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
 ];
-/** By scheme, so that those of a new one come after all others. */
+/** Ordered by scheme, so that those of a new one come after all others. */
 const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) => SHAPES.map((shape) => ({ hashScheme, ...shape })));
 
 function vectorOf(key: string, seed: string, geometry: Geometry): Vector {

@@ -1,8 +1,11 @@
-/** Tells faults when a change has just been answered: what dies then has said more than it may have kept. */
+/**
+ * Tells faults when a change has just been answered. A process that dies then may have answered more than it has
+ * stored.
+ */
 export class Answers {
   private waiting: (() => void)[] = [];
 
-  /** A change has been answered. */
+  /** To be called when a change has been answered. */
   came(): void {
     for (const resolve of this.waiting.splice(0)) resolve();
   }

@@ -26,7 +26,7 @@ async function checked(defect?: Defect): Promise<Checked> {
 
 describe(`the checker (seed ${SEED})`, () => {
   const runs = new Map<Defect | undefined, Checked>();
-  // All at once: they mostly wait.
+  // All runs go at once, because they mostly wait.
   beforeAll(async () => {
     const all = [undefined, ...DEFECTS];
     await Promise.all(all.map(async (defect) => runs.set(defect, await checked(defect))));

@@ -4,26 +4,26 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 import { narrow } from './narrow.js';
 
-/** What a failover may lose: nothing, unless said here. */
+/** What a failover may lose: nothing by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
-/** Redis replicates after it has answered. By this time, in ms, a replica has surely had what was answered. */
+/** Redis replicates after it has answered. After this time, in ms, a replica surely has what was answered. */
 export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
 
-/** Changes wait for a replica, reads for nothing: only what no change was answered for may be lost. */
+/** Changes wait for a replica, but reads do not. So only changes that were not answered may be lost. */
 export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };
 
-/** What no correct service could have answered. */
+/** An answer that no correct service can give. */
 export interface Violation {
-  /** What of the service's guarantees is broken, as far as it shows. */
+  /** The broken guarantee, as far as it shows. */
   readonly what: string;
-  /** The item whose history it is, with the calls that are needed to see it. */
+  /** The item with this history, and the calls that are needed to see the violation. */
   readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
 }
 
 export interface Report {
   readonly itemsChecked: number;
-  /** Items whose histories were too long to search; they prove nothing. */
+  /** Items whose histories were too long to search. They prove nothing. */
   readonly undecided: number;
   readonly violations: readonly Violation[];
 }
@@ -32,8 +32,8 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 
 /**
  * Checks a run: every answer by itself, every item's calls for linearizability, and the filters' descriptions against
- * the items that were found at the end. Items are independent of each other, as their filters' error rates are so low
- * that no item ever tests positive because of others.
+ * the items found at the end. Items are independent of each other: their filters' error rates are so low that no item
+ * ever tests positive because of others.
  */
 export function checkHistory(history: History, losses?: Losses): Report {
   const violations: Violation[] = [...history.failures.map((what) => ({ what })), ...wrongAnswers(history)];
@@ -81,7 +81,7 @@ function guaranteeOf(calls: readonly Call[]): string {
   return seen ?? `G5: no order of the calls, each happening once, explains ${last.verb} ${last.answer}`;
 }
 
-/** The items a filter says it holds are those that the last checks found. */
+/** A filter must hold as many items, by its description, as the last checks found. */
 function wrongDescriptions({ attempts, descriptions }: History): Violation[] {
   return descriptions.flatMap(({ subject, items }) => {
     let present = 0;

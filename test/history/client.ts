@@ -6,30 +6,30 @@ import type { Http } from './http.js';
 import { judge } from './judge.js';
 import type { Planned } from './workload.js';
 
-/** Where requests can be sent; the URL may change when a process is started again. */
+/** Where requests can be sent. The URL may change when a process is started again. */
 export interface Instance {
   readonly url: string;
 }
 
-/** An operation that can be sent again: by whom does not matter, its key says which it is. */
+/** An operation that can be sent again. Any client may do so, because its key identifies it. */
 export interface Resendable {
   readonly operation: Operation;
   readonly key: string;
-  /** When to, and until when one may: an id that the service made is not known for ever. */
+  /** The time from and until which it may be sent again: an id that the service made is not known for ever. */
   readonly from: number;
   readonly until: number;
 }
 
-/** What all clients of a run have in common. */
+/** What all clients of a run share. */
 export interface Shared {
   readonly seed: number;
   readonly instances: readonly Instance[];
   readonly http: Http;
   readonly answers: Answers;
   readonly attempts: Attempt[];
-  /** To be sent again, answered or not. */
+  /** Operations to be sent again, answered or not. */
   readonly later: Resendable[];
-  /** Outcomes not known when the client gave up. */
+  /** Operations whose outcomes were not known when the client gave up. */
   readonly unresolved: Resendable[];
 }
 
@@ -37,7 +37,7 @@ export interface Shared {
 const MADE_ID_MS = 40_000;
 const MOST_LATER_MS = 5_000;
 
-/** One client: sends one operation after the other, each as its plan says, and records what it learns. */
+/** One client. It sends one operation after the other, each as its plan says, and records what it learns. */
 export class Client {
   constructor(
     private readonly number: number,
@@ -54,7 +54,7 @@ export class Client {
     let sent = await Promise.all(tries);
     for (let retry = 0; retry < plan.retries && !sent.some(isKnown); retry++) {
       key ??= sent.find((one) => one.key !== undefined)?.key;
-      // Without a key it can only be sent again if it surely was not sent before.
+      // Without a key it can be sent again only if it surely was not sent before.
       if (key === undefined && sent.some(({ attempt }) => attempt.outcome !== 'fail')) break;
       await sleep(this.random.below(200 * (retry + 1)));
       sent = [await this.send(operation, key)];
@@ -76,7 +76,7 @@ export class Client {
     if (due && due.until > now) await this.send(due.operation, due.key);
   }
 
-  /** Sends until it is answered, for at most `ms`; whether it was. */
+  /** Sends until it is answered, for at most `ms`. Answers whether it was. */
   async insist(operation: Operation, ms: number, key?: string): Promise<boolean> {
     const end = performance.now() + ms;
     while (performance.now() < end) {

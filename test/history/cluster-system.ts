@@ -10,14 +10,14 @@ import { between, type FaultSource, type System } from './system.js';
 import { storeCut, storePause } from './store-faults.js';
 import { servicesOn } from './systems.js';
 
-/** Below the cluster's node timeout: a paused master is not replaced. */
+/** Less than the cluster's node timeout, so that a paused master is not replaced. */
 const MOST_PAUSE_MS = 1_200;
-/** Replicas are held back for less than LAST_WRITES allows to be lost, and the node timeout. */
+/** Replicas are held back for less than the node timeout, and less than LAST_WRITES allows to be lost. */
 const MOST_LAG_MS = 500;
 const IN_STEP_MS = 60_000;
 const MOST_SLOTS_MOVED = 3;
 
-/** Two services that share a cluster of three masters, each with a replica. */
+/** Two services that share a cluster of three masters with one replica each. */
 export async function clusterSystem(waitReplicas: number): Promise<System> {
   const cluster = await startCluster({ replicas: 1 });
   const shards = cluster.servers.map((master, i) => new Shard(master, cluster.replicas[i] as RedisServer));
@@ -32,14 +32,14 @@ export async function clusterSystem(waitReplicas: number): Promise<System> {
   return servicesOn({ count: 2, env, faults: clusterFaults(shards), heal, release: cluster.stop });
 }
 
-/** A master and its replica, which may change places. */
+/** A master and its replica, which may swap roles. */
 class Shard {
   constructor(
     public master: RedisServer,
     private replica: RedisServer,
   ) {}
 
-  /** The master dies, and with it what its replica has not had for the last `lagMs`. Answers when it died. */
+  /** Kills the master, and loses what its replica has not received for the last `lagMs`. Answers when it died. */
   async fail(lagMs: number, answers: Answers): Promise<number> {
     const letRun = lagMs > 0 ? await holdBack(this.replica, this.master) : undefined;
     await sleep(lagMs);
@@ -60,7 +60,7 @@ class Shard {
     await this.inStep();
   }
 
-  /** Resolves when the replica holds what its master does. */
+  /** Resolves when the replica holds what its master holds. */
   async inStep(): Promise<void> {
     await until('the replica is in step', IN_STEP_MS, () =>
       withClient(this.replica, async (client) => {
@@ -106,7 +106,7 @@ function clusterFaults(shards: readonly Shard[]): FaultSource[] {
   ];
 }
 
-/** Moves slots that hold segments from one master to another, the keys of a segment in two steps. */
+/** Moves slots that hold segments from one master to another. The keys of a segment move in two steps. */
 async function moveSome(shards: readonly Shard[], random: Random): Promise<void> {
   const from = random.below(shards.length);
   const to = (from + 1 + random.below(shards.length - 1)) % shards.length;

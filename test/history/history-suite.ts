@@ -10,18 +10,21 @@ export interface Run {
   readonly store: string;
   readonly start: () => Promise<System>;
   readonly faults: readonly string[];
-  /** What a failover may lose; nothing unless said. */
+  /** What a failover may lose; nothing by default. */
   readonly losses?: Losses;
 }
 
-/** Clients work for so long, and until each kind of fault has struck and they have done so much, however slow the machine. */
+/**
+ * Clients work for this long, and until each kind of fault has struck and they have done this much, however slow the
+ * machine.
+ */
 const SECONDS = 8;
 const OPERATIONS = 600;
 const CLIENTS = 12;
-/** Restarts and failovers take seconds each, many on a busy machine. */
+/** Restarts and failovers take seconds each, and many seconds on a busy machine. */
 const TIMEOUT_MS = 300_000;
 
-/** The test of one kind of system: each has a file of its own, so that they run beside each other. */
+/** The test of one kind of system. Each has its own file, so that they run side by side. */
 export function historySuite({ store, start, faults, losses }: Run): void {
   describe(`the history of services on ${store}, while faults strike`, () => {
     it(

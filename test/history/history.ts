@@ -1,12 +1,12 @@
-/** Which filter of a run an operation is on; also its name in the service. */
+/** The filter that an operation is on. It is also the filter's name in the service. */
 export type Subject = 'set' | 'multiset';
 
 export type Verb = 'add' | 'check' | 'remove' | 'count';
 
-/** What a batch route answers for one item. */
+/** The answer of a batch route for one item. */
 export type Answer = boolean | number | string;
 
-/** A batch as a client means it: however often it is sent, it is to happen once. */
+/** A batch as a client means it. However often it is sent, it must happen once. */
 export interface Operation {
   readonly id: number;
   readonly subject: Subject;
@@ -16,53 +16,56 @@ export interface Operation {
 }
 
 /**
- * What is known about a request, as Jepsen says it. `ok`: answered. `fail`: surely nothing happened. `info`: not
- * known, it may take effect at any time from its start on, or never.
+ * What is known about a request, in Jepsen's words. `ok`: answered. `fail`: surely nothing happened. `info`: unknown;
+ * it may take effect at any time from its start on, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'info';
 
-/** One request of an operation; all those of a mutation carry the same Idempotency-Key. Times are in ms, on one clock. */
+/**
+ * One request of an operation. All requests of a mutation carry the same Idempotency-Key. Times are in ms, on one
+ * clock.
+ */
 export interface Attempt {
   readonly operation: Operation;
   readonly client: number;
-  /** Number of the service process it was sent to. */
+  /** Number of the service process that it was sent to. */
   readonly instance: number;
   readonly start: number;
   readonly end: number;
   readonly outcome: Outcome;
-  /** One an item, when `ok`. */
+  /** One per item, if `ok`. */
   readonly answers?: readonly Answer[];
   /** Status and code of an error answer, or what became of the connection. */
   readonly note?: string;
-  /** Why this answer must never be given, whatever the state of the items. */
+  /** Why no correct service gives this answer, whatever the state of the items. */
   readonly wrong?: string;
 }
 
-/** Something done to the system under test, in ms on the clock of the attempts. */
+/** Something that was done to the system under test, with times in ms on the clock of the attempts. */
 export interface Fault {
   readonly kind: string;
   readonly start: number;
   readonly end: number;
-  /** When a master died, whose replica has taken over by the end: its last writes may be lost. */
+  /** When a master died whose replica has taken over by the end: its last writes may be lost. */
   readonly diedAt?: number;
 }
 
-/** How many items the service says a filter holds, at the end, when nothing changes any more. */
+/** How many items a filter holds by its description at the end, when nothing changes any more. */
 export interface Description {
   readonly subject: Subject;
   readonly items: number;
 }
 
-/** All that is known of a run. */
+/** Everything that is known of a run. */
 export interface History {
   readonly attempts: readonly Attempt[];
   readonly faults: readonly Fault[];
   readonly descriptions: readonly Description[];
-  /** What went wrong beside the answers: a process that ended by itself, a service that did not recover. */
+  /** Failures beside the answers: a process that ended by itself, a service that did not recover. */
   readonly failures: readonly string[];
 }
 
-/** One attempt as one of its items sees it. */
+/** One attempt, reduced to one of its items. */
 export interface Call {
   readonly attempt: Attempt;
   readonly operation: number;
@@ -70,18 +73,18 @@ export interface Call {
   /** How often the request names the item. */
   readonly times: number;
   readonly start: number;
-  /** Infinity if the outcome is not known. */
+  /** Infinity if the outcome is unknown. */
   readonly end: number;
-  /** One for each time, joined by commas; undefined if the outcome is not known. */
+  /** One answer for each time, joined by commas; undefined if the outcome is unknown. */
   readonly answer?: string;
 }
 
-/** Whether a verb can change anything; the others need no record, and no retry. */
+/** Whether a verb can change anything. The others need no record and no retry. */
 export function mutates(verb: Verb): boolean {
   return verb === 'add' || verb === 'remove';
 }
 
-/** The calls of every item of a filter, each list in order of start. Attempts that surely did nothing are left out. */
+/** The calls of every item of a filter, each list in order of start. It leaves out attempts that surely did nothing. */
 export function callsByItem(attempts: readonly Attempt[], subject: Subject): Map<string, Call[]> {
   const items = new Map<string, Call[]>();
   const inOrder = attempts.filter((attempt) => attempt.operation.subject === subject);

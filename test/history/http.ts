@@ -1,7 +1,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Random } from '../support/random.js';
 
-/** What became of a request. `refused`: it was never sent, nothing happened. `broken`: nobody knows. */
+/** The outcome of a request. `refused`: it was never sent, so nothing happened. `broken`: unknown. */
 export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
   | { readonly kind: 'refused' | 'broken'; readonly note: string };
@@ -12,7 +12,7 @@ export type Headers = IncomingMessage['headers'];
 /** Longer than the service waits for its store. */
 const TIMEOUT_MS = 5_000;
 
-/** Keep-alive connections to all services, which a fault may cut. Nothing is sent twice. */
+/** Keep-alive connections to all services, which a fault may cut. No request is sent twice. */
 export class Http {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -24,7 +24,7 @@ export class Http {
     return this.send('GET', url);
   }
 
-  /** Cuts about half of the connections, with whatever is on its way in them. */
+  /** Cuts about half of the connections, with everything in transit on them. */
   cut(random: Random): void {
     for (const sockets of Object.values(this.agent.sockets)) {
       for (const socket of sockets ?? []) if (random.below(2) === 0) socket.destroy();

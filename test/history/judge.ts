@@ -3,12 +3,12 @@ import type { Reply } from './http.js';
 
 type Judgement = Pick<Attempt, 'outcome' | 'answers' | 'note' | 'wrong'>;
 
-/** Errors that a fault may cause. Even of these nobody knows whether they came before or after the change. */
+/** Errors that a fault may cause. Even with these it is unknown whether they came before or after the change. */
 const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
 
 /**
- * What a reply says about an attempt. `wrong` where no fault excuses it: any status but 200 and 503, lost data, an
- * error without Retry-After, a mutation answered without its operation's id, results that are none.
+ * What a reply says about an attempt. `wrong` is set if no fault excuses it: any status but 200 and 503, lost data, an
+ * error without Retry-After, a mutation answered without its operation's id, or malformed results.
  */
 export function judge({ verb, items }: Operation, key: string | undefined, reply: Reply): Judgement {
   if (reply.kind !== 'answered') {

@@ -5,7 +5,7 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 import { SimulatedItem } from './testing/simulated-item.js';
 
-/** `[operation, verb, start, end, answer]`; without an answer its outcome is not known, and `end` is not used. */
+/** `[operation, verb, start, end, answer]`. Without an answer the outcome is unknown and `end` is not used. */
 type Row = readonly [
   operation: number,
   verb: Verb,
@@ -259,7 +259,7 @@ describe('linearize', () => {
   });
 });
 
-/** A master dies at 1,000; its replica has taken over by 2,000. What was answered since 900 may be lost. */
+/** A master dies at 1,000, and its replica has taken over by 2,000. Answers since 900 may be lost. */
 const FAILOVER: readonly Rewind[] = [{ start: 1_000, end: 2_000, reachMs: 100, evenIfRead: false }];
 
 const ADDED_LATE: readonly Row[] = [

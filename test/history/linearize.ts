@@ -2,18 +2,18 @@ import { mutates, type Call } from './history.js';
 import type { ItemModel } from './item-model.js';
 import { matters, momentsAfter, restorable, type Moment, type Rewind } from './rewind.js';
 
-/** `undecided`: the search was given up after `maxSteps` states. */
+/** `undecided`: the search gave up after `maxSteps` states. */
 export type Verdict = 'linearizable' | 'violation' | 'undecided';
 
 export const MAX_STEPS = 200_000;
 
 /**
  * Whether some order of an item's calls explains all their answers, as if each had happened at one instant between its
- * start and its end: linearizability, searched for as Wing and Gong do, with Lowe's memory of states seen.
+ * start and its end. This is linearizability, by the search of Wing and Gong with Lowe's memory of visited states.
  *
- * The object has an idempotent interface: the first call of an operation takes effect and leaves its answer as a
- * record, any other one is answered from the record. A call whose outcome is not known may take effect at any time
- * from its start on, or never. `calls` are in order of start, absent at first.
+ * The object has an idempotent interface. The first call of an operation takes effect and leaves its answer as a
+ * record. Any other call of it is answered from the record. A call whose outcome is unknown may take effect at any time
+ * from its start on, or never. `calls` are in order of start. The item is absent at first.
  */
 export function linearize(
   calls: readonly Call[],
@@ -29,14 +29,14 @@ export function linearize(
 }
 
 interface State {
-  /** A bit for each answered call that has its place in the order. */
+  /** One bit for each answered call that has its place in the order. */
   readonly done: bigint;
   readonly count: number;
   /** Recorded answers, by number of operation. */
   readonly records: readonly (string | undefined)[];
-  /** Rewinds that have happened, or cannot any more. */
+  /** Number of rewinds that have happened or can no longer happen. */
   readonly passed: number;
-  /** The states before this one, and this one, as far as a rewind to come may bring them back. */
+  /** This state and those before it, as far as a coming rewind may restore them. */
   readonly past: readonly Moment[];
 }
 
@@ -44,7 +44,7 @@ class Search {
   givenUp = false;
   /** Answered calls, each with its bit in `done`. */
   private readonly bits: ReadonlyMap<Call, bigint>;
-  /** Calls of each mutation, by its number here. */
+  /** Calls of each mutation, by the mutation's number in this search. */
   private readonly mutations: readonly (readonly Call[])[];
   private readonly numbers = new Map<number, number>();
   private readonly seen = new Set<string>();
@@ -67,7 +67,7 @@ class Search {
     this.mutations = mutations;
   }
 
-  /** Whether all calls that have no place yet can be given one after this state. */
+  /** Whether all calls without a place can follow this state in some order. */
   from(state: State): boolean {
     const open = [...this.bits.keys()].filter((call) => this.isOpen(state, call));
     if (open.length === 0) return true;
@@ -94,7 +94,7 @@ class Search {
     });
   }
 
-  /** Mutations that take effect though no answer says so: or not yet, or not any more. */
+  /** Tries mutations that take effect although no answer says so yet, or says so any more. */
   private someUnseen(state: State, horizon: number): boolean {
     return this.mutations.some((calls, number) => {
       const [first] = calls;
@@ -121,21 +121,21 @@ class Search {
     });
   }
 
-  /** Answered, and without a place in the order. */
+  /** Whether a call is answered and has no place in the order. */
   private isOpen({ done }: State, call: Call): boolean {
     const bit = this.bits.get(call);
     return bit !== undefined && (done & bit) === 0n;
   }
 
-  /** An answer that differs from the operation's record never comes true. */
+  /** Whether an answer differs from the operation's record. Such an answer can never become true. */
   private contradicts(state: State, call: Call): boolean {
     const record = this.recordOf(state, call);
     return record !== undefined && record !== call.answer;
   }
 
   /**
-   * What changes nothing can as well come at once. But where a rewind may come, a mutation leaves a record that may be
-   * lost, and no call after it can be brought forward.
+   * A call that changes nothing can be placed at once. But if a rewind may come, a mutation leaves a record that may be
+   * lost, and no call after the rewind can be brought forward.
    */
   private isHarmless(state: State, call: Call, rewind: Rewind | undefined): boolean {
     if (rewind && (mutates(call.verb) || call.start > rewind.end)) return false;
@@ -175,7 +175,10 @@ class Search {
     return { done: state.done, count, records, passed, past: momentsAfter(state, moment, coming) };
   }
 
-  /** States that have the same ways on have the same key; of a moment's end, it matters which rewinds it is too old for. */
+  /**
+   * States with the same continuations have the same key. Of a moment's end only the rewinds that it is too old for
+   * matter.
+   */
   private keyOf({ done, count, records, passed, past }: State): string {
     const words = past.map((moment) => {
       const open = this.rewinds.filter(({ start, reachMs }) => moment.end >= start - reachMs).length;

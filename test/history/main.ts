@@ -8,7 +8,7 @@ import type { System } from './system.js';
 import { embeddedSystem, redisSystem } from './systems.js';
 import { violationText } from './text.js';
 
-/** Of as many violations as this the items' histories are printed; the file has them all. */
+/** The number of violations whose histories are printed. The file has all of them. */
 const MOST_PRINTED = 5;
 
 function start({ store, wait }: Options): Promise<System> {

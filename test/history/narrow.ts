@@ -4,9 +4,9 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 
 /**
- * A part of a violating history that still is one: cut off after the first answer that no order explains, and
- * without the reads that are not needed. What is left out cannot have been the cause: the beginning of a linearizable
- * history is linearizable, and so is one without its reads.
+ * A part of a violating history that is still a violation: cut off after the first answer that no order explains, and
+ * without the reads that are not needed. What is left out cannot be the cause, because the beginning of a linearizable
+ * history is linearizable, and so is the history without its reads.
  */
 export function narrow(
   calls: readonly Call[],
@@ -26,7 +26,7 @@ export function narrow(
   return needed;
 }
 
-/** What was known at a time: later calls had not started, the answers of those under way were not known. */
+/** What was known at a time: later calls had not started, and the answers of those under way were not known. */
 function until(calls: readonly Call[], time: number): Call[] {
   return calls.filter(({ start }) => start <= time).map((call) => (call.end > time ? pending(call) : call));
 }
@@ -35,7 +35,7 @@ function pending({ answer: _, ...call }: Call): Call {
   return { ...call, end: Infinity };
 }
 
-/** A try without an answer of an operation that an earlier one has started says nothing more. */
+/** An attempt without an answer adds nothing if an earlier attempt has started the same operation. */
 function isRepeat(call: Call, others: readonly Call[]): boolean {
   return others.some(({ operation, start, answer }) => {
     return operation === call.operation && start <= call.start && answer === undefined;

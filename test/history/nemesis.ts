@@ -4,12 +4,12 @@ import type { Answers } from './answers.js';
 import type { Fault } from './history.js';
 import { between, type FaultSource } from './system.js';
 
-/** Rest between two faults of a group, so that there are answers to compare. */
+/** Pause between two faults of a group, so that there are answers to compare. */
 const REST_MS = [200, 1_200] as const;
-/** A failover takes seconds. */
+/** Failovers take seconds. */
 const LONGEST_MS = 120_000;
 
-/** Strikes with one fault after the other until `end`, with each once at least, and returns when the last is over. */
+/** Strikes with one fault after the other until `end`, with each at least once. Returns when the last is over. */
 export async function disturb(
   sources: readonly FaultSource[],
   random: Random,
@@ -31,7 +31,7 @@ export async function disturb(
   }
 }
 
-/** Rejects if a fault is not over in time, rather than have the clients go on for ever. */
+/** Rejects if a fault is not over in time, so that the clients do not go on for ever. */
 async function ended<T>({ kind }: FaultSource, strike: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

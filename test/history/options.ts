@@ -38,7 +38,7 @@ export interface Options {
   readonly out: string;
 }
 
-/** Throws an error whose message says what is wrong. */
+/** Reads the command line. Throws an error whose message says what is wrong. */
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],

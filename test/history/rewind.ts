@@ -1,18 +1,18 @@
 import { mutates, type Call } from './history.js';
 
 /**
- * A time within which an item may go back to what it was earlier, its operations' records with it: a failover that
- * loses writes. Calls that ended longer than `reachMs` before `start` keep what they saw.
+ * A time within which an item may return to an earlier state, with its operations' records: a failover that loses
+ * writes. What calls saw stays if they ended more than `reachMs` before `start`.
  */
 export interface Rewind {
   readonly start: number;
   readonly end: number;
   readonly reachMs: number;
-  /** Reads keep nothing, only mutations do. */
+  /** Whether reads protect nothing from loss, and only mutations do. */
   readonly evenIfRead: boolean;
 }
 
-/** What an item was, and the earliest end of a call that saw it so, and keeps it. */
+/** A state of an item, and the earliest end of a call that saw it and so protects it. */
 export interface Moment {
   readonly count: number;
   readonly records: readonly (string | undefined)[];
@@ -20,8 +20,8 @@ export interface Moment {
 }
 
 /**
- * Whether it matters. What is lost unseen might as well never have happened, so it takes a mutation that may be lost,
- * and an answer that may have seen it and does not keep it.
+ * Whether a rewind matters. A change that is lost unseen might as well never have happened. So it matters only if a
+ * mutation may be lost and an answer that does not protect it may have seen it.
  */
 export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: readonly Call[]): boolean {
   const near = calls.filter((call) => call.start <= end);
@@ -32,13 +32,13 @@ export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: read
   );
 }
 
-/** The pasts that a rewind may go back to, each ending with the moment that is the present then. */
+/** The pasts that a rewind may go back to. Each ends with the moment that is then the present. */
 export function restorable(past: readonly Moment[], { start, reachMs }: Rewind): (readonly Moment[])[] {
   const kept = past.findLastIndex(({ end }) => end < start - reachMs);
   return past.flatMap((_, i) => (i < kept ? [] : [past.slice(0, i + 1)]));
 }
 
-/** The moments that a coming rewind may bring back when `now` follows a state; none without a rewind. */
+/** The moments that a coming rewind may restore when `now` follows a state; none without a rewind. */
 export function momentsAfter(
   state: { readonly past: readonly Moment[] } & Omit<Moment, 'end'>,
   now: Moment,

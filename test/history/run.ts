@@ -10,24 +10,24 @@ import { Workload } from './workload.js';
 
 export interface RunOptions {
   readonly seed: number;
-  /** How long clients work, at least: each kind of fault strikes once. */
+  /** How long clients work at least. Each kind of fault strikes at least once. */
   readonly seconds: number;
-  /** How many operations they do, at least. */
+  /** How many operations they do at least. */
   readonly operations?: number;
   readonly clients: number;
-  /** Kinds of faults to strike with, of those the system has. */
+  /** Kinds of faults to strike with, out of those that the system has. */
   readonly faults: readonly string[];
 }
 
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
-/** So low an error rate, with so few items, that no item tests positive because of others. */
+/** An error rate so low, with so few items, that no item tests positive because of others. */
 const SHAPE = { type: 'counting', capacity: 100_000, errorRate: 1e-9 };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
-/** Of the outcomes not known when the clients end, so many percent are found out by asking again. */
+/** Percentage of the outcomes unknown at the end that are found out by asking again. */
 const RESOLVED_PERCENT = 60;
 
-/** Has clients work on a system while faults strike it, then reads everything back; the system is left running. */
+/** Lets clients work on a system while faults strike it, then reads everything back. The system is left running. */
 export async function run(system: System, options: RunOptions): Promise<History> {
   const { seed } = options;
   const shared: Shared = {
@@ -123,7 +123,7 @@ async function resolveSome(client: Client, shared: Shared, random: Random): Prom
   }
 }
 
-/** Checks and counts every item there ever was. */
+/** Checks and counts every item that was ever used. */
 async function readBack(client: Client, workload: Workload, attempts: readonly Attempt[]): Promise<boolean> {
   for (const subject of SUBJECTS) {
     const of = attempts.filter(({ operation }) => operation.subject === subject);

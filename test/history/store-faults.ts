@@ -5,10 +5,10 @@ import type { TcpProxy } from '../support/tcp-proxy.js';
 import { between, NEXT_ANSWER_MS, type FaultSource } from './system.js';
 
 const CUT_WITHIN_MS = 500;
-/** A few commands' worth. */
+/** A few commands' worth of bytes. */
 const MOST_BYTES = 5_000;
 
-/** Kills Redis and starts it again on what it had on disk. */
+/** Kills Redis and starts it again with what it had on disk. */
 export function storeKill(redis: RedisServer): FaultSource {
   return {
     kind: 'store-kill',
@@ -23,7 +23,7 @@ export function storeKill(redis: RedisServer): FaultSource {
   };
 }
 
-/** What can happen between services and Redis: an answer, or a command, that breaks off; commands that come very late. */
+/** What can happen between services and Redis: an answer or a command breaks off, or commands arrive very late. */
 export function linkFaults(proxy: TcpProxy): FaultSource[] {
   return [
     {
@@ -49,7 +49,7 @@ export function linkFaults(proxy: TcpProxy): FaultSource[] {
   ];
 }
 
-/** Stops a server of the store for up to `mostMs`: some of its calls take long, some too long. */
+/** Stops a server of the store for up to `mostMs`. Some calls then take long, some too long. */
 export function storePause(pick: () => RedisServer, mostMs: number): FaultSource {
   return {
     kind: 'store-pause',
@@ -64,7 +64,7 @@ export function storePause(pick: () => RedisServer, mostMs: number): FaultSource
   };
 }
 
-/** Cuts the connections of all services to a server: answers on their way are lost. */
+/** Cuts the connections of all services to a server. Answers in transit are lost. */
 export function storeCut(pick: () => RedisServer): FaultSource {
   return {
     kind: 'store-cut',

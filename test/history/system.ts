@@ -5,27 +5,30 @@ import type { Instance } from './client.js';
 /** Something that can be done to a system, and undone. */
 export interface FaultSource {
   readonly kind: string;
-  /** Faults of different groups may fall together. */
+  /** Faults of different groups may happen at the same time. */
   readonly group: 'processes' | 'connections';
-  /** Resolves when it is over; to the time when a master died, if its last writes may be lost: see Fault. */
+  /**
+   * Resolves when the fault is over. If the last writes of a master may be lost, it answers when the master died: see
+   * Fault.
+   */
   strike(random: Random, answers: Answers): Promise<number | undefined>;
 }
 
-/** A service, or several that share a store, and what can happen to them. */
+/** One service, or several that share a store, and the faults that they can have. */
 export interface System {
   readonly instances: readonly Instance[];
   readonly faults: readonly FaultSource[];
   /** What has gone wrong beside the answers. */
   readonly failures: readonly string[];
-  /** Starts every service anew after the last fault, so that nothing is under way any more. */
+  /** Restarts every service after the last fault, so that nothing is under way any more. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How long a fault that is to come right after an answer waits for one. */
+/** How long a fault waits for an answer that it is to follow. */
 export const NEXT_ANSWER_MS = 1_000;
 
-/** A time in ms, for pauses. */
+/** A random time in ms, for pauses. */
 export function between(random: Random, least: number, most: number): number {
   return least + random.below(most - least + 1);
 }

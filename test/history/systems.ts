@@ -14,7 +14,7 @@ export async function embeddedSystem(): Promise<System> {
   return servicesOn({ count: 1, env: { DATA_DIR: dataDir }, faults: [], release: removeData });
 }
 
-/** Two services that share a Redis which loses nothing it has acknowledged, through a proxy. */
+/** Two services that share a Redis through a proxy. Redis loses nothing that it has acknowledged. */
 export async function redisSystem(): Promise<System> {
   const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const proxy = await TcpProxy.start(redis.port);
@@ -33,14 +33,14 @@ interface Parts {
   readonly count: number;
   /** Settings of each service. */
   readonly env: Readonly<Record<string, string>>;
-  /** Those of the store. */
+  /** Faults of the store. */
   readonly faults: readonly FaultSource[];
   /** Heals the store after the last fault. */
   readonly heal?: () => Promise<void>;
   readonly release: () => Promise<void>;
 }
 
-/** Starts services on a store that is there; faults of theirs come on top of the store's. */
+/** Starts services on an existing store. Their faults are added to those of the store. */
 export async function servicesOn({ count, env, faults, heal, release }: Parts): Promise<System> {
   const failures: string[] = [];
   const instances: ServiceInstance[] = [];

@@ -1,7 +1,7 @@
 import type { Violation } from './checker.js';
 import type { Call, Fault } from './history.js';
 
-/** A violation for people: what is broken, and the item's calls line by line, with the faults that fell between them. */
+/** A violation as text for people: what is broken, and the item's calls line by line, with the faults between them. */
 export function violationText({ what, item }: Violation, faults: readonly Fault[]): string {
   if (!item) return what;
   const { calls, subject, name } = item;

@@ -1,15 +1,15 @@
 import type { Random } from '../support/random.js';
 import { mutates, type Operation, type Subject, type Verb } from './history.js';
 
-/** How a client goes about an operation. */
+/** How a client handles an operation. */
 export interface Plan {
-  /** Under a key of the client's own; else under the id that the service makes. */
+  /** Sent under a key of the client's own; otherwise under the id that the service makes. */
   readonly keyed: boolean;
   /** Sent to two instances at once. Only with a key. */
   readonly twin: boolean;
-  /** How often it is sent again while its outcome is not known. */
+  /** How often it is sent again while its outcome is unknown. */
   readonly retries: number;
-  /** Sent once more when it has been answered: at once, or later, when others have changed its items. */
+  /** Whether it is sent once more after it has been answered: at once, or later when others have changed its items. */
   readonly repeat: 'never' | 'at once' | 'later';
 }
 
@@ -18,13 +18,13 @@ export interface Planned {
   readonly plan: Plan;
 }
 
-/** Items that are worked on at a time, per filter: few, so that clients meet. */
+/** Items in use at a time, per filter. They are few, so that clients meet. */
 const LIVE_ITEMS = 10;
-/** Operations on an item before another takes its place: its history stays short enough to be searched. */
+/** Operations on an item before another replaces it. The limit keeps its history short enough to search. */
 const CALLS_AN_ITEM = 14;
-/** Adds to an item of the multiset, at most; its counters never come to 15. */
+/** Limit on adds to an item of the multiset, so that its counters never reach 15. */
 const ADDS_AN_ITEM = 10;
-/** Checks of an item once others have taken its place: what was stored long ago is still there. */
+/** Checks of an item after others have replaced it: what was stored long ago must still be there. */
 const LATE_CHECKS = 3;
 const MAX_BATCH = 6;
 
@@ -39,7 +39,7 @@ interface Item {
   adds: number;
 }
 
-/** Random operations, the same ones in the same order for a seed. */
+/** Random operations. A seed always gives the same ones in the same order. */
 export class Workload {
   private readonly live: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };
   private readonly retired: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };
@@ -59,7 +59,7 @@ export class Workload {
     return { operation: this.operation(subject, verb, items), plan: this.plan(verb) };
   }
 
-  /** An operation of the harness itself, on items of its choice. */
+  /** An operation of the harness itself, on given items. */
   operation(subject: Subject, verb: Verb, items: readonly string[]): Operation {
     return { id: ++this.made, subject, verb, items };
   }

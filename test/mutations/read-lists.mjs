@@ -8,11 +8,12 @@ import { basename, join } from 'node:path';
  *   breaks: the sentence of the port that it breaks
  *   killed by: arguments for jest
  *   @@ path of the source
- *    lines as in a diff: what begins with a blank or with `-` is there once, what begins with a blank or with `+`
+ *    lines as in a diff: those that begin with a blank or `-` occur once in it, and those that begin with a blank or `+`
  *    takes its place
  *
- * `killed by` may come more than once, to be run in that order until one fails; one before the first mutation is for those
- * that have none. `equivalent: why` in the place of `breaks` marks what no caller can see: it is not run.
+ * `killed by` may occur several times; its commands run in that order until one fails. One before the first mutation is
+ * for the mutations that have none. `equivalent: why` in place of `breaks` marks a mutation that no caller can see. It
+ * is not run.
  *
  * @typedef {object} Mutation
  * @property {string} list
@@ -25,7 +26,7 @@ import { basename, join } from 'node:path';
  * @property {string} after
  */
 
-/** The mutations of a folder's lists, in order. Throws at the first line that says nothing. */
+/** The mutations of a folder's lists, in order. Throws at the first line that it cannot read. */
 export function readLists(folder) {
   const names = readdirSync(folder).filter((name) => name.endsWith('.diff'));
   return names
@@ -64,7 +65,7 @@ function valuesOf(lines, name) {
   return lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
 }
 
-/** The lines of a diff with one sign, or none. */
+/** The lines of a diff that have a given sign, or none. */
 function side(lines, sign) {
   return lines
     .filter((line) => line === '' || line[0] === ' ' || line[0] === sign)
@@ -72,7 +73,7 @@ function side(lines, sign) {
     .join('');
 }
 
-/** What is wrong with mutations, of the sources as they are in `root`: a line each. */
+/** What is wrong with mutations against the sources in `root`: one line each. */
 export function faultsOf(mutations, root) {
   const seen = new Set();
   return mutations.flatMap(({ list, name, killedBy, equivalent, path, before, after }) => {

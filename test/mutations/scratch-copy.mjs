@@ -22,10 +22,12 @@ const JEST = [
   '--disable-warning=ExperimentalWarning',
   'node_modules/jest/bin/jest.js',
 ];
-/** Ends each run at its first failure, and writes down which. */
+/** Ends each run at its first failure, and records which test failed. */
 const REPORTER = 'test/mutations/first-failure-reporter.mjs';
 
-/** A copy of the sources to be mutated, so that the checkout is never touched; all that its tests leave lies in it. */
+/**
+ * A copy of the sources to be mutated, so that the checkout is never touched. Everything that its tests leave is in it.
+ */
 export class ScratchCopy {
   constructor(root) {
     this.folder = mkdtempSync(join(tmpdir(), 'unseen-mutate-'));
@@ -38,7 +40,7 @@ export class ScratchCopy {
     this.cache = join(this.folder, 'cache');
   }
 
-  /** Applies a mutation for as long as `work` takes. The kernel is compiled anew with it. */
+  /** Applies a mutation while `work` runs. The kernel is compiled again with it. */
   async mutated({ path, before, after }, work) {
     const file = join(this.folder, path);
     const binary = join(this.folder, KERNEL_BINARY);
@@ -57,8 +59,8 @@ export class ScratchCopy {
   }
 
   /**
-   * Runs jest with these words. Resolves with what the reporter wrote: how many tests passed, which failed first and why;
-   * undefined if it took longer than `limitMs`.
+   * Runs jest with these arguments. Resolves with what the reporter wrote: how many tests passed, which failed first
+   * and why. Undefined if it took longer than `limitMs`.
    */
   async test(words, limitMs) {
     rmSync(this.temporary, { recursive: true, force: true });
@@ -91,7 +93,7 @@ export class ScratchCopy {
       throw new Error('the kernel does not compile');
   }
 
-  /** The exit code, undefined if it took too long. Whatever it started ends with it. */
+  /** The exit code, or undefined if it took too long. Every process that it started ends with it. */
   async run(words, limitMs, environment) {
     const env = { ...process.env, ...environment };
     const child = spawn(process.execPath, words, { cwd: this.folder, env, stdio: 'ignore', detached: true });
@@ -100,7 +102,7 @@ export class ScratchCopy {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended, with all that it started.
+        // It has ended already, with everything that it started.
       }
     };
     const timer = setTimeout(() => {

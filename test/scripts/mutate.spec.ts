@@ -11,7 +11,7 @@ function mutate(...words: string[]): { status: number | null; stdout: string; st
   return spawnSync(process.execPath, ['scripts/mutate.mjs', ...words], { encoding: 'utf8' });
 }
 
-/** Tries a list of its own. */
+/** Runs the script on a list made for the test. */
 function mutateBy(list: string, ...words: string[]): ReturnType<typeof mutate> {
   writeFileSync(join(folder, 'list.diff'), list);
   return mutate('--lists', folder, ...words);

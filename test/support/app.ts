@@ -16,7 +16,7 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
-/** Starts the service with settings as the environment would give them; logs are off unless asked for. */
+/** Starts the service with settings as the environment would give them. Logs are off by default. */
 export async function startApp(env: Readonly<Record<string, string>> = {}): Promise<TestApp> {
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-e2e-'));
   const config = readConfig({
@@ -40,14 +40,14 @@ export async function startApp(env: Readonly<Record<string, string>> = {}): Prom
   };
 }
 
-/** A JSON answer, taken apart. `body` is undefined for an empty answer. */
+/** A parsed JSON answer. `body` is undefined for an empty answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-/** Sends JSON (or the text of a broken one) and reads JSON. */
+/** Sends JSON (or broken JSON as text) and reads JSON. */
 export async function call(
   app: TestApp,
   method: string,
@@ -72,7 +72,7 @@ export async function call(
 
 let names = 0;
 
-/** A name no other test uses, so that nothing has to be flushed. */
+/** A name that no other test uses, so that nothing has to be flushed. */
 export function freshName(prefix = 'f'): string {
   names++;
   return `${prefix}-${process.pid}-${Date.now().toString(36)}-${names}`;

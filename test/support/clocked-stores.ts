@@ -8,10 +8,10 @@ import { RedisStore } from '#store/redis';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { startRedis } from './redis-server.js';
 
-/** A store whose clock can be put forward (ms above zero) or back. */
+/** A store whose clock can be moved forward (ms above zero) or back. */
 export interface Clocked {
   readonly store: Store;
-  /** The store's time, ms since the epoch, as the service would have it for a made id. */
+  /** The store's time in ms since the epoch, as the service would use it for a made id. */
   now(): number;
   jump(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -39,7 +39,7 @@ async function embedded(options: ClockedOptions): Promise<Clocked> {
   };
 }
 
-/** The clock of Redis cannot be set; but moving every time that is stored the other way comes to the same. */
+/** The clock of Redis cannot be set. Moving every stored time in the other direction has the same effect. */
 async function redis(options: ClockedOptions): Promise<Clocked> {
   const server = await startRedis();
   const store = await RedisStore.open({ ...options, url: server.url, timeoutMs: 5_000 });
@@ -80,7 +80,7 @@ async function shiftTimes(own: Redis, ms: number): Promise<void> {
   }
 }
 
-/** Both stores, each on a clock of its own. */
+/** Both stores, each with a clock of its own. */
 export const CLOCKED_STORES = [
   { name: 'embedded', open: embedded },
   { name: 'redis', open: redis },

@@ -2,8 +2,8 @@ import { cellCount, positionsOf, type Geometry } from '#bloom';
 import { Added, Removed, type Filter } from '#store';
 
 /**
- * A counting filter written as plainly as it can be, one byte a counter: what a store must answer, item for item,
- * when calls come one after the other, and what its segments must hold then.
+ * A counting filter in its simplest form, with one byte per counter. It gives the answers of a store, item for item,
+ * when calls come one after the other, and the contents of its segments afterwards.
  */
 export class CounterModel {
   readonly cells: Uint8Array;
@@ -46,14 +46,14 @@ export class CounterModel {
     return this.count(keys).map((count) => Math.sign(count));
   }
 
-  /** Counts as a store describes them. */
+  /** The counts as a store describes them. */
   stats(): Record<string, number> {
     const nonZeroCells = this.cells.reduce((sum, cell) => sum + Math.sign(cell), 0);
     const saturatedCells = this.cells.reduce((sum, cell) => sum + (cell === 15 ? 1 : 0), 0);
     return { ...this.tally, nonZeroCells, saturatedCells };
   }
 
-  /** Two counters a byte, the one with the even index in the high half. */
+  /** Two counters per byte. The one with the even index is in the high half. */
   segmentBytes(segment: number): Uint8Array {
     const size = this.geometry.pagesPerSegment * this.geometry.pageCells;
     const cells = this.cells.subarray(segment * size, (segment + 1) * size);

@@ -6,7 +6,7 @@ export interface TestKey {
   readonly id: string;
   /** The key itself. */
   readonly key: string;
-  /** The header that shows it. */
+  /** The header that carries it. */
   readonly headers: { readonly authorization: string };
 }
 
@@ -15,7 +15,7 @@ interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-/** A key made behind the API's back, as the command line does. */
+/** Makes a key behind the API's back, as the command line does. */
 export async function makeKey(app: TestApp, scope: Scope, options: KeyOptions = {}): Promise<TestKey> {
   const dto = { name: `test ${scope}`, scopes: [scope], ...options };
   const { id, key } = await app.app.get(KeysService).create(dto, { id: 'test', name: 'test' });

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** Something to paste into a shell, and what is answered; `…` stands for anything. */
+/** A command to paste into a shell, and its answer. `…` stands for any text. */
 export interface DocumentedCall {
   readonly command: string;
-  /** Absent if the document shows none. */
+  /** Absent if the document shows no answer. */
   readonly answer?: string;
 }
 
 const CALL = /```sh\n(.+?)\n```(?:\n\n```\n(.+?)\n```)?/gs;
 
-/** The `sh` blocks of a document in order, each with the block that follows it directly. */
+/** The `sh` blocks of a document in order, each with the block that directly follows it. */
 export function documentedCalls(file: string): DocumentedCall[] {
   return [...readFileSync(file, 'utf8').matchAll(CALL)].map(([, command = '', answer]) =>
     answer === undefined ? { command } : { command, answer },

@@ -4,9 +4,9 @@ import type { Filter } from '#store';
 import type { Damage } from './stores.js';
 
 /**
- * Damages a segment behind the embedded store's back, while it is closed: its first checkpointed block is removed
- * or loses its last byte. (A block's key is the filter's generation, 8 bytes, and its number, 4 bytes; the segments
- * of the tests are single blocks.)
+ * Damages a segment behind the embedded store's back, while the store is closed. Its first checkpointed block is
+ * removed or loses its last byte. (A block's key is the filter's generation, 8 bytes, and its number, 4 bytes. The
+ * segments of the tests are single blocks.)
  */
 export async function damageBlock(
   dataDir: string,

@@ -4,7 +4,7 @@ import { open } from 'lmdb';
 const TABLES = ['states', 'blocks', 'block-counts', 'records', 'entries', 'order'];
 const GENERATION_BYTES = 8;
 
-/** Every generation that has data in a directory, in hexadecimal, whether the catalogue has it or not; sorted. */
+/** Every generation with data in a directory, in hexadecimal, sorted, whether it is in the catalogue or not. */
 export async function generationsIn(dataDir: string): Promise<string[]> {
   const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true, readOnly: true });
   const found = new Set<string>();

@@ -10,7 +10,7 @@ import {
   type Store,
 } from '#store';
 
-/** A filter's export, whole. */
+/** A filter's whole export. */
 export async function exportFile(store: Store, filter: Filter): Promise<Buffer> {
   return collect(encodeExportFile(exportHeader(filter), store.transfer.export(filter)));
 }
@@ -21,7 +21,7 @@ export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer
   return Buffer.concat(all);
 }
 
-/** Imports a file as the service does; `cut`: how its bytes arrive. */
+/** Imports a file as the service does. `cut` is the size of the chunks in which its bytes arrive. */
 export async function importFile(
   store: Store,
   file: Buffer,

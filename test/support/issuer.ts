@@ -6,15 +6,15 @@ import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWT
 /** An OpenID Connect issuer on loopback: its configuration, its keys, and tokens signed with them. */
 export interface Issuer {
   readonly url: string;
-  /** Public keys as they are published now. */
+  /** The public keys that it publishes now. */
   readonly published: JWK[];
-  /** Requests for keys, and for the configuration, so far. */
+  /** Number of requests so far for keys, and for the configuration. */
   readonly asked: { keys: number; configuration: number };
-  /** What to answer instead of keys. */
+  /** Answers instead of the keys, if set. */
   sick: ((reply: ServerResponse) => void) | undefined;
-  /** Signs and publishes with a new key from now on; the old ones are published no more. */
+  /** Signs and publishes with a new key from now on. It no longer publishes the old ones. */
   rotate(kid: string): Promise<void>;
-  /** A token that is valid but for what is said here; a claim that is undefined is left out. */
+  /** A token that is valid except for the given claims and options. An undefined claim is left out. */
   token(
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,

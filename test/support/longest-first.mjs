@@ -3,9 +3,9 @@ import { join, relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Files that take longest, by their wall time on two idle cores. Jest knows how long a file took the last time, but not
- * after `npm ci`; then it goes by the size of files, and the shortest here are the longest to run. One that begins last
- * runs alone in the end.
+ * The files that take longest, by their wall time on two idle cores. Jest knows how long a file took the last time, but
+ * not after `npm ci`. Then it goes by file size, and the smallest files here run longest. A long file that starts last
+ * runs alone at the end.
  */
 const LONGEST = [
   'test/contract/redis-cluster-moving.spec.ts',

@@ -24,7 +24,7 @@ export const movingCluster: StoreFixture<MovingClusterHarness> = {
   },
 };
 
-/** What goes behind the stores' backs is done while no slot moves. */
+/** Work behind the stores' backs is done while no slot moves. */
 export class MovingClusterHarness extends RedisServersHarness {
   constructor(
     options: RedisStoreOptions,

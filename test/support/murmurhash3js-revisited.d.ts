@@ -1,4 +1,4 @@
-/** The part the tests use of a package that ships no types. */
+/** The part of the package that the tests use. It has no types of its own. */
 declare module 'murmurhash3js-revisited' {
   const murmurHash3: {
     /** 32 hex digits: the four words in order, each printed from its most significant digit. */

@@ -1,4 +1,4 @@
-/** Stands for node:child_process where tests are to start no process. */
+/** Replaces node:child_process where tests must not start processes. */
 function refuse() {
   throw new Error('a spec of npm run test:quick starts no process: see jest.quick.config.mjs');
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What keeps a process alive; a test file is to leave none of it behind. */
+/** Handles that keep a process alive. A test file must not leave any of them open. */
 const KINDS = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'PipeWrap', 'ProcessWrap', 'MessagePort'];
 const LOOK_MS = 20;
-/** Connections and processes that were told to end take a while to do so, most of all on a busy machine. */
+/** Connections and processes take a while to end, especially on a busy machine. */
 const PATIENCE_MS = 3_000;
 
-/** How many there are of each kind. */
+/** How many handles of each kind are open. */
 export function openHandles() {
   const names = process.getActiveResourcesInfo();
   return KINDS.map((kind) => names.filter((name) => name === kind).length);
 }
 
-/** Answers what is open beyond what was `before`, in words, once none is or after a while; '' for none. */
+/** Describes what is open beyond what was open `before`, once nothing is or after a while. '' if nothing is. */
 export async function leftOpen(before) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

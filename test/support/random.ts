@@ -1,10 +1,7 @@
-/**
- * The seed of this run's random tests, printed by those that use it: `SEED=… npm test` runs them again as they
- * were.
- */
+/** The seed of this run's random tests, which print it. `SEED=… npm test` repeats them. */
 export const SEED = Number(process.env['SEED'] ?? Date.now() % 2 ** 31) | 0;
 
-/** A small seeded generator (mulberry32): good enough to choose test cases, the same on every machine. */
+/** A small seeded generator (mulberry32). It is good enough to choose test cases, and the same on every machine. */
 export class Random {
   private state: number;
 

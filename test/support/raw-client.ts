@@ -12,7 +12,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A TCP connection to the service that sends what it is told to, when it is told to. */
+/** A TCP connection to the service that sends only what it is told to, when it is told to. */
 export class RawClient {
   private received = '';
 
@@ -22,7 +22,7 @@ export class RawClient {
     socket.on('error', () => undefined);
   }
 
-  /** `reads` false: takes nothing of what is sent to it. */
+  /** With `reads` false it reads nothing of what is sent to it. */
   static async connect(port: number, reads = true): Promise<RawClient> {
     const socket = connect(port, '127.0.0.1');
     const client = new RawClient(socket);
@@ -36,7 +36,7 @@ export class RawClient {
     return this;
   }
 
-  /** The next answer with a Content-Length; throws after 20 s without one. */
+  /** The next answer with a Content-Length. Throws after 20 s without one. */
   async answer(): Promise<RawAnswer> {
     let answer: RawAnswer | undefined;
     await until('an answer', ANSWER_MS, async () => {
@@ -47,13 +47,13 @@ export class RawClient {
     return answer;
   }
 
-  /** Resolves when what came and was not taken matches; throws after 20 s. */
+  /** Resolves when the unread received text matches. Throws after 20 s. */
   async receives(pattern: RegExp): Promise<void> {
     const matches = async () => pattern.test(this.received);
     await until(`${pattern} in ${this.received}`, ANSWER_MS, matches);
   }
 
-  /** Resolves when the service has closed the connection, with all that came unread; throws after `ms`. */
+  /** Resolves with the unread received text when the service has closed the connection. Throws after `ms`. */
   async closed(ms: number): Promise<string> {
     await until('the connection to be closed', ms, async () => this.socket.destroyed);
     return this.received;

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 
 const PASSWORD = 'a-password';
 
-/** A user with the rights that docs/operations.md says are enough. */
+/** A user with the permissions that docs/operations.md says are enough. */
 export interface LimitedUser {
   readonly username: string;
   readonly password: string;
-  /** Makes the user when a server is started with them. The default user keeps all rights, for the tests. */
+  /** Server arguments that make the user. The default user keeps all permissions, for the tests. */
   readonly args: readonly string[];
 }
 
-/** @param without a right that is left out, as the document writes it */
+/** @param without a permission that is left out, as the document writes it */
 export function limitedUser(without?: string): LimitedUser {
   const text = readFileSync('docs/operations.md', 'utf8');
   const [rule] = /^ {4}user unseen .*\n(?: {6}.*\n)*/m.exec(text) ?? [];

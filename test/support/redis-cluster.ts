@@ -3,25 +3,25 @@ import { freePort, startRedis, type RedisServer } from './redis-server.js';
 import { tlsArgs } from './redis-tls.js';
 import { until } from './until.js';
 
-/** A real Redis Cluster on loopback, all slots served. */
+/** A real Redis Cluster on loopback, with all slots served. */
 export interface RedisCluster {
-  /** `host:port` of every master, as the cluster was formed; the encrypted port, if it has one. */
+  /** `host:port` of every master as the cluster was formed. It is the encrypted port if there is one. */
   readonly nodes: readonly string[];
   /** The masters as the cluster was formed, in the order of their slots. */
   readonly servers: readonly RedisServer[];
-  /** The replicas as the cluster was formed: those of the first master, then those of the second, … */
+  /** The replicas as the cluster was formed: first those of the first master, then those of the second, … */
   readonly replicas: readonly RedisServer[];
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** 3 unless given. */
+  /** 3 by default. */
   readonly masters?: number;
-  /** Replicas of each master; none unless given. */
+  /** Replicas of each master; none by default. */
   readonly replicas?: number;
   /** Arguments for every node. */
   readonly args?: readonly string[];
-  /** Nodes talk TLS to each other, and take it from clients; the plain ports stay, for the tests. */
+  /** Nodes use TLS among each other and for clients. The plain ports stay open for the tests. */
   readonly tls?: boolean;
 }
 
@@ -30,9 +30,9 @@ const FORM_MS = 30_000;
 
 interface Node {
   readonly server: RedisServer;
-  /** Port that clients of the cluster are told. */
+  /** The port that clients of the cluster are told. */
   readonly port: number;
-  /** Port of the cluster bus; the default, 10,000 above the first, need not be free or even exist. */
+  /** The port of the cluster bus. The default, 10,000 above the first, need not be free or even exist. */
   readonly busPort: number;
 }
 
@@ -72,7 +72,7 @@ async function startNode(args: readonly string[], tls: boolean): Promise<Node> {
   return { server, port: tlsPort ?? server.port, busPort };
 }
 
-/** Deals the slots out to the masters, introduces all nodes to the first, gives each master its replicas. */
+/** Assigns the slots to the masters, introduces all nodes to the first, and gives each master its replicas. */
 async function join(nodes: readonly Node[], masters: number): Promise<void> {
   const clients = nodes.map(({ server }) => new Redis(server.port, '127.0.0.1'));
   try {
@@ -93,7 +93,7 @@ async function join(nodes: readonly Node[], masters: number): Promise<void> {
   }
 }
 
-/** First and last slot of a master. */
+/** The first slot of a master and the last. */
 function slotRange(master: number, masters: number): [number, number] {
   return [Math.round((master * SLOTS) / masters), Math.round(((master + 1) * SLOTS) / masters) - 1];
 }
@@ -111,7 +111,7 @@ async function untilFormed(clients: readonly Redis[], masters: number): Promise<
   });
 }
 
-/** Resolves when each replica holds what its master does, and every node knows of it. */
+/** Resolves when each replica holds what its master holds, and every node knows of it. */
 async function attachReplicas(clients: readonly Redis[], masters: number): Promise<void> {
   const replicas = clients.slice(masters);
   const each = replicas.length / masters;

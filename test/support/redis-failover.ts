@@ -4,7 +4,7 @@ import { until } from './until.js';
 
 const FAILOVER_MS = 60_000;
 
-/** Runs `act` with a client of one server; a bare one, which knows nothing of clusters. */
+/** Runs `act` with a client of one server, which knows nothing of clusters. */
 export async function withClient<T>(
   server: RedisServer,
   act: (client: Redis) => Promise<T>,
@@ -16,7 +16,7 @@ export async function withClient<T>(
     maxRetriesPerRequest: 20,
     ...(password !== undefined && { password }),
   });
-  // Without a listener every failed try to connect is printed.
+  // Without a listener every failed attempt to connect is printed.
   client.on('error', () => undefined);
   try {
     return await act(client);
@@ -25,7 +25,7 @@ export async function withClient<T>(
   }
 }
 
-/** Kills a master (SIGKILL) and waits until one of its replicas serves in its place; answers which. */
+/** Kills a master (SIGKILL) and waits until one of its replicas serves instead. Answers which. */
 export async function killMaster(
   master: RedisServer,
   replicas: readonly RedisServer[],
@@ -34,13 +34,13 @@ export async function killMaster(
   return untilPromoted(replicas);
 }
 
-/** Has a replica of a cluster take its master's place, nothing lost, and waits until it has. */
+/** Lets a replica of a cluster take over from its master without loss, and waits until it has. */
 export async function failOverGracefully(replica: RedisServer): Promise<void> {
   await withClient(replica, (client) => client.call('CLUSTER', 'FAILOVER'));
   await untilPromoted([replica]);
 }
 
-/** Waits until one of the replicas is a master that serves; answers which. */
+/** Waits until one of the replicas is a master that serves. Answers which. */
 export async function untilPromoted(replicas: readonly RedisServer[]): Promise<RedisServer> {
   let promoted: RedisServer | undefined;
   await until('a replica has been promoted', FAILOVER_MS, async () => {
@@ -51,7 +51,7 @@ export async function untilPromoted(replicas: readonly RedisServer[]): Promise<R
   return promoted as RedisServer;
 }
 
-/** Waits until the replicas of a master have told it that they have all it has written so far. */
+/** Waits until the replicas of a master have acknowledged everything that it has written so far. */
 export async function untilInStep(master: RedisServer): Promise<void> {
   await withClient(master, async (client) => {
     const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
@@ -72,8 +72,8 @@ async function isServingMaster(server: RedisServer): Promise<boolean> {
 }
 
 /**
- * Holds a replica back: it is stopped, and its link to the master cut, so that nothing the master takes from here
- * on is even on the way to it. Answers a function that lets it run again.
+ * Holds a replica back: stops it and cuts its link to the master, so that nothing the master accepts from now on is
+ * even on its way. Answers a function that lets it run again.
  */
 export async function holdBack(replica: RedisServer, master: RedisServer): Promise<() => void> {
   process.kill(replica.pid, 'SIGSTOP');

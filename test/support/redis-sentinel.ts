@@ -4,11 +4,11 @@ import { until } from './until.js';
 
 /** A real master with replicas, watched by real Sentinels, on loopback. */
 export interface RedisSentinel {
-  /** Name of the master that the Sentinels know it by. */
+  /** The name by which the Sentinels know the master. */
   readonly name: string;
   /** `host:port` of every Sentinel. */
   readonly nodes: readonly string[];
-  /** As it was started. */
+  /** The first master. */
   readonly master: RedisServer;
   readonly replicas: readonly RedisServer[];
   readonly sentinels: readonly RedisServer[];
@@ -16,9 +16,9 @@ export interface RedisSentinel {
 }
 
 export interface SentinelOptions {
-  /** 1 unless given. */
+  /** 1 by default. */
   readonly replicas?: number;
-  /** 3 unless given; the majority of them promotes a replica. */
+  /** 3 by default. Their majority promotes a replica. */
   readonly sentinels?: number;
   /** Arguments for master and replicas. */
   readonly args?: readonly string[];
@@ -28,7 +28,7 @@ export interface SentinelOptions {
 
 const NAME = 'unseen-test';
 const FORM_MS = 30_000;
-/** Replicas are served at once, not after five seconds. */
+/** The first synchronisation starts at once, not after five seconds. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {

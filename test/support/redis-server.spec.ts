@@ -47,7 +47,7 @@ describe('servers of the tests', () => {
     try {
       const [first, second, third] = cluster.servers as [RedisServer, RedisServer, RedisServer];
       const replica = cluster.replicas[0] as RedisServer;
-      // The slot of "foo" is 12182: the last master has it.
+      // The slot of "foo" is 12182, which the last master has.
       await ask(third.port, 'SET', 'foo', 'bar');
       expect(await moveSlots(third, second, [12182, 12183])).toBe(1);
       expect(await ask(second.port, 'GET', 'foo')).toBe('bar');
@@ -55,7 +55,7 @@ describe('servers of the tests', () => {
       await until('the old master follows', 10_000, async () =>
         String(await ask(first.port, 'ROLE')).startsWith('slave'),
       );
-      // Nobody votes for a replica whose link was not up.
+      // No node votes for a replica whose link was not up.
       await untilInStep(replica);
       expect(await killMaster(replica, [first])).toBe(first);
     } finally {

@@ -12,20 +12,20 @@ export interface RedisServer {
   readonly url: string;
   readonly pid: number;
   readonly dir: string;
-  /** Starts it again on the same port and folder, with the same arguments, stopping it first if it runs. */
+  /** Starts it again on the same port and folder, with the same arguments. Stops it first if it runs. */
   restart(): Promise<void>;
-  /** Ends it by a signal, or by SIGKILL if that does not end it. To pause it, signal its `pid`. */
+  /** Ends it with a signal, or with SIGKILL if that does not end it. To pause it, signal its `pid`. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Stops it and removes the folder, unless that was given. Idempotent. */
+  /** Stops it and removes the folder if it was made for it. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface RedisOptions {
-  /** Arguments after the defaults, which keep nothing on disk. */
+  /** Arguments after the defaults, which store nothing on disk. */
   readonly args?: readonly string[];
-  /** An existing folder to work in; else one is made, and removed at the end. */
+  /** An existing folder to work in. Without it a folder is made, and removed at the end. */
   readonly dir?: string;
-  /** A free one is taken unless given. */
+  /** A free port by default. */
   readonly port?: number;
   /** Text of a configuration file to start from, which the server may rewrite (a Sentinel needs one). */
   readonly config?: string;
@@ -64,9 +64,9 @@ async function writeConfig(dir: string, text: string): Promise<string> {
 }
 
 /**
- * A TCP port of the loopback that was free a moment ago, and that nobody else takes while a server restarts on it: it
- * lies below the ports that systems give to outgoing connections (from 32,768 on Linux, 49,152 on macOS), workers of
- * jest have classes of their own, and it is given once.
+ * A TCP port of the loopback that was free a moment ago, and that nobody else takes while a server restarts on it. It
+ * is below the ports that systems use for outgoing connections (from 32,768 on Linux, 49,152 on macOS). Each worker of
+ * jest has ports of its own, and a port is given out only once.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt <= PORT_ATTEMPTS; attempt++) {
@@ -98,7 +98,7 @@ async function isFree(port: number): Promise<boolean> {
 
 let program: string | undefined;
 
-/** Path of the server program, by the same rules as `npm run redis:ensure`. */
+/** The path of the server program, by the same rules as `npm run redis:ensure`. */
 export function serverProgram(): string {
   program ??= execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
     encoding: 'utf8',
@@ -114,7 +114,7 @@ class RedisProcess implements RedisServer {
     readonly port: number,
     readonly dir: string,
     private readonly ownsDir: boolean,
-    /** Its command line. */
+    /** The command line. */
     private readonly words: readonly string[],
   ) {}
 
@@ -159,7 +159,7 @@ class RedisProcess implements RedisServer {
   }
 }
 
-/** Resolves at the line that says the server listens; rejects with its last words if it ends before. */
+/** Resolves at the line that says that the server listens. Rejects with the end of its output if it ends before. */
 async function untilReady(child: ChildProcess, port: number): Promise<void> {
   let words = '';
   let timer: NodeJS.Timeout | undefined;
@@ -176,15 +176,15 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
     });
   }).finally(() => clearTimeout(timer));
   child.removeAllListeners('exit');
-  // Read on, so that a full pipe never stops the server, but do not keep this process alive for it.
+  // Keeps reading, so that a full pipe never stops the server, but does not keep this process alive.
   child.stdout?.removeAllListeners('data').resume();
   child.unref();
   unrefPipe(child.stdout);
 }
 
 /**
- * Kills the server once this process is gone: the shell's input ends then, whatever ended the process. An exit
- * handler would not run inside jest's sandbox, nor after SIGKILL.
+ * Kills the server once this process is gone: the shell's input then ends, however the process ended. An exit handler
+ * would run neither inside jest's sandbox nor after SIGKILL.
  */
 function watch(pid: number): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read _; kill -9 "$0"', String(pid)], {

@@ -6,8 +6,8 @@ const KEYS_A_STEP = 10;
 const MIGRATE_MS = 10_000;
 
 /**
- * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: importing, migrating,
- * key by key, then announced. Answers how many keys were moved.
+ * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: importing, migrating key
+ * by key, then announcing. Answers how many keys were moved.
  *
  * @param halfWay called in the middle of each move: one key, if there are any, is with the new master, the others with
  *   the old
@@ -31,9 +31,9 @@ export async function moveSlots(
   return moved;
 }
 
-/** Slots on their way: the old master asks others to ask the new one for what it has not got any more. */
+/** Slots that are being moved: the old master redirects clients to the new one for keys that it no longer has. */
 export interface OpenMove {
-  /** Moves the keys there are, at most `most` of each slot; answers how many. */
+  /** Moves the existing keys, at most `most` of each slot. Answers how many. */
   moveKeys(most?: number): Promise<number>;
   /** Gives the slots to the new master, which must have all their keys by now. */
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export async function openMove(
         return moved;
       }),
     async close() {
-      // The new owner first: else a client that the old one sends away may be sent back.
+      // The new owner comes first. Otherwise a client that the old owner sends away may be sent back.
       await setSlots(to, slots, 'NODE', target);
       await setSlots(from, slots, 'NODE', target);
     },

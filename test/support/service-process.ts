@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceProgram } from './service-program.js';
 
-/** The service as an operator runs it: a process of its own, by signals and exit codes. */
+/** The service as an operator runs it: its own process, with signals and exit codes. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
   readonly dataDir: string;
   stdout(): string;
   stderr(): string;
-  /** Where it listens, once it says so; throws if it ends before, or after 20 s. */
+  /** Where it listens, once it says so. Throws if it ends before, or after 20 s. */
   url(): Promise<string>;
-  /** Its exit code, once it has ended; null if a signal ended it. */
+  /** Its exit code once it has ended; null if a signal ended it. */
   exit(): Promise<number | null>;
   /** Kills it if it still runs, and removes its data. */
   clean(): Promise<void>;
@@ -70,7 +70,7 @@ export async function startProcess(
   };
 }
 
-/** How a program that ends by itself has ended. */
+/** How a program ended. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;

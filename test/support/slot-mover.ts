@@ -6,14 +6,14 @@ import { withClient } from './redis-failover.js';
 import type { RedisServer } from './redis-server.js';
 import { moveSlots } from './redis-slots.js';
 
-/** How long a slot is left half moved, in ms: calls meet it then on either side. */
+/** How long a slot stays half moved, in ms. During that time calls meet it on either side. */
 const HALF_WAY_MS = 15;
 /** The newest filters are those in use, or being made. */
 const NEWEST = 2;
 
 /**
- * Moves slots round a cluster's masters for as long as it runs: again and again that of the catalogue and those of the
- * newest filters.
+ * Moves slots around a cluster's masters while it runs: again and again that of the catalogue and those of the newest
+ * filters.
  */
 export class SlotMover {
   movedSlots = 0;
@@ -61,7 +61,7 @@ export class SlotMover {
     }
   }
 
-  /** Of the slots in use those that this master serves. */
+  /** The slots in use that this master serves. */
   private async busySlots(master: RedisServer): Promise<number[]> {
     const catalogue = calculateSlot(CATALOGUE.filters);
     const slots = [catalogue, ...(await this.newestSlots())];

@@ -18,36 +18,36 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   setUp(): Promise<H>;
 }
 
-/** How much of a segment's cells another program, or the disk, has taken away. */
+/** How another program, or the disk, has damaged a segment's cells. */
 export type Damage = 'missing' | 'short';
 
-/** What a store is opened with beside where its data is. */
+/** Limits that a store is opened with. */
 export interface StoreLimits {
   readonly maxRecordBytes?: number;
 }
 
-/** One place where data is kept, and the stores opened on it. */
+/** One place where data is stored, and the stores opened on it. */
 export interface StoreHarness {
-  /** A store on the data: another client each time, or the one there can be (embedded). */
+  /** Opens a store on the data: a new client each time, or for the embedded store the only one possible. */
   open(): Promise<Store>;
-  /** Closes all stores and opens one anew: it knows nothing but what was kept. */
+  /** Closes all stores and opens a new one, which knows only what was stored. */
   reopen(limits?: StoreLimits): Promise<Store>;
-  /** Damages the cells of a segment that holds items; then as `reopen`. */
+  /** Damages the cells of a segment that holds items, and then does as `reopen`. */
   damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
-  /** The cells of a segment, as they are kept. */
+  /** The cells of a segment as they are stored. */
   segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
-  /** Names of all that is kept of filters: those of keys, or generations. Sorted. */
+  /** Names of everything that is stored for filters: keys or generations. Sorted. */
   kept(): Promise<string[]>;
   /** Closes everything. */
   tearDown(): Promise<void>;
 }
 
-/** What the Redis harnesses have beside: a way to the servers themselves. */
+/** What only the Redis harnesses have: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
   open(): Promise<RedisStore>;
   /** A client of every master, for looking behind the store's back. */
   readonly clients: readonly Redis[];
-  /** All keys that match a pattern, each with the client of the master that keeps it. */
+  /** All keys that match a pattern, each with the client of the master that stores it. */
   find(pattern: string): Promise<FoundKey[]>;
 }
 
@@ -74,7 +74,7 @@ export const redis: StoreFixture<RedisHarness> = {
   },
 };
 
-/** Three masters with a replica each; the stores are let in with no more rights than docs/operations.md gives them. */
+/** Three masters with one replica each. The stores have only the permissions that docs/operations.md gives them. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
   async setUp() {
@@ -85,7 +85,7 @@ export const redisCluster: StoreFixture<RedisHarness> = {
   },
 };
 
-/** Matches the one key of a segment's counters. */
+/** A pattern for the one key of a segment's counters. */
 export function cellsPattern(filter: Pick<Filter, 'generation'>, segment: number | '*'): string {
   return `unseen:{${filter.generation}.${segment}.*}:cells`;
 }
@@ -131,7 +131,7 @@ class EmbeddedHarness implements StoreHarness {
   }
 }
 
-/** Stores on real servers, with a way behind their backs. */
+/** Stores on real servers, with access behind their backs. */
 export class RedisServersHarness implements RedisHarness {
   readonly clients: readonly Redis[];
   private readonly stores: RedisStore[] = [];

@@ -1,4 +1,4 @@
-/** Closes a run with one plain line, "12 passed, 0 failed", for readers that are programs. */
+/** Ends a run with one plain line, "12 passed, 0 failed", for programs that read it. */
 export default class SummaryReporter {
   /** @param {import('@jest/reporters').AggregatedResult} results */
   onRunComplete(_contexts, results) {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** `request`: from the client to the server. `reply`: back. */
+/** `request`: from the client to the server. `reply`: from the server to the client. */
 export type Direction = 'request' | 'reply';
 
-/** A TCP proxy on loopback whose connections can be cut after any byte, or held up. */
+/** A TCP proxy on loopback whose connections can be cut after any byte, or delayed. */
 export class TcpProxy {
   private readonly tunnels = new Set<Tunnel>();
   private cut: { readonly direction: Direction; left: number } | undefined;
@@ -29,24 +29,26 @@ export class TcpProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Once: so many bytes more pass in a direction; then, when another would, all connections are cut. */
+  /**
+   * Takes effect once: `bytes` more bytes pass in a direction. When another byte would pass, all connections are cut.
+   */
   cutAfter(direction: Direction, bytes: number): void {
     this.cut = { direction, left: bytes };
   }
 
-  /** Whether the cut that was asked for has happened, or none was. */
+  /** Whether no cut is pending: the requested one has happened, or none was requested. */
   get hasCut(): boolean {
     return this.cut === undefined;
   }
 
-  /** Cancels a cut; answers whether it had happened already. */
+  /** Cancels a cut. Answers whether it had happened already. */
   disarm(): boolean {
     const happened = this.hasCut;
     this.cut = undefined;
     return happened;
   }
 
-  /** Counts the bytes that pass from now on; the function answers how many. */
+  /** Counts the bytes that pass from now on. The returned function answers how many. */
   count(): () => Readonly<Record<Direction, number>> {
     const before = { ...this.forwarded };
     return () => ({
@@ -56,9 +58,9 @@ export class TcpProxy {
   }
 
   /**
-   * So many bytes more pass to the server on the connections there are. What the client sends then is kept, and the
-   * connection lost for the client. The function lets it arrive at last, and resolves, when the server has had it, with
-   * whether there was anything.
+   * On the current connections, `bytes` more bytes pass to the server. What the client sends after them is stored, and
+   * the client loses the connection. The returned function delivers the stored bytes. When the server has received
+   * them, it answers whether there were any.
    */
   delayAfter(bytes: number): () => Promise<boolean> {
     const delayed = [...this.tunnels];
@@ -108,7 +110,7 @@ interface Control {
 /** One connection through the proxy. */
 class Tunnel {
   private isCut = false;
-  /** How much of the request may pass before the rest is kept. */
+  /** How many bytes of the request may pass before the rest is stored. */
   private before = Infinity;
   private readonly kept: Buffer[] = [];
 
@@ -119,7 +121,7 @@ class Tunnel {
   ) {
     client.on('data', (chunk: Buffer) => this.forward('request', this.keep(chunk), server));
     server.on('data', (chunk: Buffer) => this.forward('reply', chunk, client));
-    // An error is followed by the end of the connection, which is all that matters here.
+    // An error is followed by the end of the connection, and only that matters here.
     for (const socket of [client, server]) socket.on('error', () => undefined);
     client.on('close', () => {
       if (this.kept.length === 0) this.cut();
@@ -140,10 +142,10 @@ class Tunnel {
     return true;
   }
 
-  /** Ends both sides; what has been written still arrives. */
+  /** Ends both sides. What has been written still arrives. */
   cut(): void {
     this.isCut = true;
-    // Whatever still comes is of no interest, but is read, so that the ends are seen.
+    // What still arrives does not matter, but is read, so that the ends are noticed.
     this.client.end();
     this.server.end();
     this.control.ended();

@@ -1,14 +1,14 @@
 /**
- * Loaded into a service before anything else (`--import`): at SIGUSR2 it writes to stderr how long the longest turn of
- * the event loop has been since the last time, in ms of the main thread's CPU time. A busy machine makes turns longer by
- * the clock, but not by this.
+ * Loaded into a service before anything else (`--import`). At SIGUSR2 it writes to stderr how long the longest turn of
+ * the event loop since the last signal was, in ms of the main thread's CPU time. A busy machine makes turns longer by
+ * the clock, but not by this measure.
  */
 import { openSync, readSync } from 'node:fs';
 
 const EVERY_MS = 2;
 const FIGURES = Buffer.alloc(64);
 
-/** Linux says it of each thread, in ns; elsewhere there is that of the process. */
+/** Linux gives the CPU time of each thread, in ns. Elsewhere there is only that of the process. */
 function cpuClock() {
   try {
     const file = openSync('/proc/thread-self/schedstat', 'r');

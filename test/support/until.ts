@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again every few milliseconds until the answer is true; throws, naming what it waited for, after `ms`. */
+/** Asks every few milliseconds until the answer is true. Throws after `ms`, and names what it waited for. */
 export async function until(what: string, ms: number, holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + ms;
   while (!(await holds())) {

@@ -1,30 +1,35 @@
 import type { Workers } from '../measured.js';
 
-/** What one asks of a set of seen URLs. */
+/** The operations on a set of seen URLs. */
 export type Verb = 'add' | 'check' | 'remove';
 
-/** Unseen or a peer, asked the same questions about the same URLs. */
+/** Unseen or a peer. All get the same questions about the same URLs. */
 export interface Contender {
-  /** Stable: part of its rows' names. */
+  /** Stable, because it is part of its rows' names. */
   readonly name: string;
-  /** How much of the stream it takes, against the fastest: the slow ones would take minutes over all of it. */
+  /**
+   * The share of the stream that it processes, against the fastest. The slow ones would take minutes over all of it.
+   */
   readonly share: number;
-  /** Items a call. */
+  /** Items per call. */
   readonly batch: number;
-  /** Calls at a time. */
+  /** Calls in flight. */
   readonly width: number;
-  /** Who else works for it but this process. */
+  /** The processes that work for it besides this one. */
   readonly workers: Workers;
-  /** Some cannot forget. */
+  /** Whether it can remove. Some contenders cannot. */
   readonly removes: boolean;
-  /** An empty one for `capacity` items at an error rate of ERROR_RATE, instead of any before. */
+  /** Replaces its set by an empty one for `capacity` items at an error rate of ERROR_RATE. */
   reset(capacity: number): Promise<void>;
-  /** One call, all of its work in it: hashing, encoding. Resolves to how many were new, present or removed. */
+  /**
+   * One call with all of its work, such as hashing and encoding. Resolves to how many items were new, present or
+   * removed.
+   */
   call(verb: Verb, items: readonly string[]): Promise<number>;
-  /** Memory that it takes now. */
+  /** The memory that it takes now. */
   bytes(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Of all that have one. */
+/** The error rate of all contenders that have one. */
 export const ERROR_RATE = 1e-2;

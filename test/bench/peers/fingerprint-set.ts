@@ -19,9 +19,9 @@ const QUEUE = {
 };
 
 /**
- * What crawlers do today: a Redis set of SHA-1 fingerprints (scrapy-redis), through ioredis; the client hashes.
- * `pipelined`: a command an item, so that each gets its answer. `variadic`: a command a batch, which is as fast as it
- * gets, but its SADD and SREM only say how many items were new or removed, not which.
+ * What crawlers do today: a Redis set of SHA-1 fingerprints (scrapy-redis), through ioredis, with the client hashing.
+ * `pipelined`: one command per item, so that each gets its answer. `variadic`: one command per batch. That is the
+ * fastest way, but its SADD and SREM answer only how many items were new or removed, not which.
  */
 export class FingerprintSet implements Contender {
   readonly name: string;
@@ -46,7 +46,7 @@ export class FingerprintSet implements Contender {
     await this.client.del(this.key);
   }
 
-  /** Adds made-up fingerprints, as random as real ones. */
+  /** Adds made-up fingerprints that are as random as real ones. */
   async fill(count: number): Promise<void> {
     await inFlight(FILL_BATCHES_IN_FLIGHT, Math.ceil(count / BATCH), async () => {
       const hex = randomBytes((BATCH * HEX_DIGITS) / 2).toString('hex');

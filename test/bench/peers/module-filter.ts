@@ -5,13 +5,16 @@ import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
 const KEY = 'unseen-bench-module-filter';
 
-/** RedisBloom's cuckoo filter, which can forget, or else the Bloom filter of RedisBloom and Valkey-bloom. */
+/** RedisBloom's cuckoo filter, which can forget, or otherwise the Bloom filter of RedisBloom and Valkey-bloom. */
 const COMMANDS = {
   'redisbloom-cuckoo': { reserve: ['CF.RESERVE'], add: 'CF.INSERTNX', check: 'CF.MEXISTS' },
   'module-bloom': { reserve: ['BF.RESERVE', String(ERROR_RATE)], add: 'BF.INSERT', check: 'BF.MEXISTS' },
 } as const;
 
-/** A filter of a module of the Redis or Valkey server at a URL: a command a batch, but a removal is one an item. */
+/**
+ * A filter of a module of the Redis or Valkey server at a URL. It takes one command per batch, but one per item to
+ * remove.
+ */
 export class ModuleFilter implements Contender {
   readonly share = 1;
   readonly batch = BATCH;
@@ -77,7 +80,10 @@ export class ModuleFilter implements Contender {
   }
 }
 
-/** Booleans under RESP3 for some commands, numbers for others; -1 says that a cuckoo filter is full. */
+/**
+ * Counts the replies for "yes". Some commands answer booleans under RESP3, others numbers; -1 means that a cuckoo
+ * filter is full.
+ */
 function ones(replies: readonly unknown[]): number {
   let sum = 0;
   for (const reply of replies) if (reply === 1 || reply === true) sum++;

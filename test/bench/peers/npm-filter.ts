@@ -4,7 +4,7 @@ import bloomFilters from 'bloom-filters';
 import { BATCH } from '../workload.js';
 import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
-// Its exports are getters, which Node does not find by their names.
+// Its exports are getters, which Node cannot import by name.
 export const { CountingBloomFilter } = bloomFilters;
 
 /** The npm package bloom-filters, in this process. */
@@ -50,13 +50,13 @@ let collectGarbage: (() => void) | undefined;
 
 const COLLECTIONS = 8;
 
-/** Bytes of the heap that are in use. */
+/** Bytes of the heap in use. */
 function liveHeap(): number {
   if (collectGarbage === undefined) {
     setFlagsFromString('--expose-gc');
     collectGarbage = runInNewContext('gc') as () => void;
   }
-  // Code that is not run any more is let go of after some collections only.
+  // Code that is no longer run is freed only after several collections.
   for (let round = 0; round < COLLECTIONS; round++) collectGarbage();
   return process.memoryUsage().heapUsed;
 }

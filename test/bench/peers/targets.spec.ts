@@ -7,7 +7,7 @@ const EMBEDDED: Row = { name: 'mix/unseen-embedded-items', cpu: { client: 0.5, s
 const URLS: Row = { name: 'mix/unseen-embedded-urls', cpu: { client: 0.5, service: 2.25 } };
 const REDIS: Row = { name: 'mix/unseen-redis-items', cpu: { client: 1, service: 2, server: 3 } };
 
-/** What is measured, at which limit, and whether that is met. */
+/** The measured value of each target, its limit, and whether it is met. */
 function targetsOf(row: Row, rows: readonly Row[]): unknown[] {
   return (mixTargets(row, rows).targets ?? []).map(({ measured, limit, met }) => [measured, limit, met]);
 }

@@ -4,20 +4,20 @@ import { assertSetUp } from '../row.js';
 import { BATCH } from '../workload.js';
 import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
-/** The routes for items that are taken as they are, and for URLs that are brought to one spelling first. */
+/** The routes for items that are taken unchanged, and for URLs that are normalised first. */
 const ROUTES = {
   items: { collection: 'filters', field: 'items', add: 'add', check: 'check', remove: 'remove' },
   urls: { collection: 'visited-sets', field: 'urls', add: 'visit', check: 'check', remove: 'forget' },
 } as const;
 
-/** The answers that stand for new, present and removed. */
+/** The answers that mean new, present and removed. */
 const HITS: Readonly<Record<Verb, ReadonlySet<boolean | string>>> = {
   add: new Set([true, 'new']),
   check: new Set([true, 'seen']),
   remove: new Set(['removed', 'forgotten']),
 };
 
-/** A filter or a visited set of the service, over HTTP. The bodies are made in the call. */
+/** A filter or a visited set of the service, over HTTP. The bodies are made inside the call. */
 export class Unseen implements Contender {
   readonly name: string;
   readonly share = 1;
@@ -67,7 +67,7 @@ export class Unseen implements Contender {
     return Promise.resolve();
   }
 
-  /** Another name each time: an emptied set would keep its place in memory, a new one has none yet. */
+  /** The name is new each time: an emptied set would keep its memory, and a new one has none yet. */
   private get set(): string {
     return `peer-${this.kind}-${this.generation}`;
   }

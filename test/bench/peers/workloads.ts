@@ -5,13 +5,13 @@ import { assertSetUp } from '../row.js';
 import { batchesOf, urls } from '../workload.js';
 import type { Contender, Verb } from './contender.js';
 
-/** What crawlers do, in the order in which it is done. */
+/** What crawlers do, in this order. */
 export const WORKLOADS = ['new', 'seen', 'remove-tenth', 'mix'] as const;
 export type Workload = (typeof WORKLOADS)[number];
 
-/** One workload, measured once. */
+/** One measurement of one workload. */
 export interface Pass extends Measured {
-  /** Of each call, in ms. */
+  /** The time of each call, in ms. */
   readonly times: readonly number[];
 }
 
@@ -20,18 +20,18 @@ export type Passes = Readonly<Record<Workload, Pass[]>>;
 
 export const noPasses = (): Passes => ({ new: [], seen: [], 'remove-tenth': [], mix: [] });
 
-/** What does not depend on the clock. */
+/** The figures that do not depend on the clock. */
 export interface Survey {
   readonly bytesPerItem: number;
   readonly errorRate: number;
 }
 
-/** Made-up URLs that nobody added: their numbers begin where those of a made-up stream never come. */
+/** Numbers of made-up URLs that nobody added. No made-up stream reaches them. */
 const ABSENT_FROM = 10 ** 9;
-/** A wrong answer among so many is what all of them promise at most; twice that is still no broken set-up. */
+/** The contenders promise at most one wrong answer in a hundred. Up to twice that is no broken set-up. */
 const CHANCE = 0.02;
 
-/** Fills one and counts its errors. */
+/** Fills the contender and counts its errors. */
 export async function survey(contender: Contender, { distinct }: Mix): Promise<Survey> {
   await contender.reset(distinct.length);
   await pass(contender, 'add', distinct, distinct.length);
@@ -42,7 +42,7 @@ export async function survey(contender: Contender, { distinct }: Mix): Promise<S
   return { bytesPerItem, errorRate: wrong / distinct.length };
 }
 
-/** One round of all workloads, each on what the one before left, the real mix on an empty one. */
+/** One round of all workloads. Each continues from the one before, but the real mix starts with an empty set. */
 export async function runRound(
   contender: Contender,
   { stream, distinct }: Mix,
@@ -59,7 +59,7 @@ export async function runRound(
   passes.mix.push(await pass(contender, 'add', stream, distinct.length));
 }
 
-/** Asks about all items, and expects that about so many of the answers are yes. */
+/** Asks about all items, and expects that about `expected` of the answers are yes. */
 async function pass(
   contender: Contender,
   verb: Verb,

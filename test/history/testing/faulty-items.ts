@@ -4,7 +4,7 @@ import { Random } from '../../support/random.js';
 import { mutates, type Answer, type Subject, type Verb } from '../history.js';
 import { ITEM_MODELS } from '../item-model.js';
 
-/** What goes wrong, now and then or always; each breaks a guarantee. */
+/** The defects, which show sometimes or always. Each breaks a guarantee. */
 export const DEFECTS = [
   'drops an acknowledged add',
   'drops an acknowledged removal',
@@ -33,12 +33,12 @@ export interface Batch {
   readonly key: string;
 }
 
-/** What is executed once more is after so long. */
+/** Delay before something is executed a second time. */
 export const LATER_MS = 30;
-/** Changes that a lagging reader has not seen yet. */
+/** Number of changes that a lagging reader has not seen yet. */
 const LAG = 50;
 const LOST_AT_RESTART = 200;
-/** Of what can go wrong now and then, so many in a hundred do. */
+/** Percentage of the occasions on which an occasional defect shows. */
 const MISTAKES = 20;
 
 interface Change {
@@ -47,7 +47,7 @@ interface Change {
   readonly before: number;
 }
 
-/** The items of a run's filters with their operations' records, in memory, with at most one defect. */
+/** The items of a run's filters and their operations' records, in memory, with at most one defect. */
 export class FaultyItems {
   private readonly counts = { set: new Map<string, number>(), multiset: new Map<string, number>() };
   private readonly records = new Map<string, readonly Answer[]>();
@@ -58,13 +58,13 @@ export class FaultyItems {
     private readonly defect: Defect | undefined,
   ) {}
 
-  /** How many items a filter says it holds. */
+  /** How many items a filter holds by its description. */
   held(subject: Subject): number {
     const items = [...this.counts[subject].values()].filter((count) => count > 0).length;
     return this.defect === 'miscounts its items' ? items + 1 : items;
   }
 
-  /** Executes a batch, or answers it from its record. `answered`: its caller will get the answer. */
+  /** Executes a batch, or answers it from its record. `answered` says whether the caller will get the answer. */
   async execute(batch: Batch, answered: boolean): Promise<readonly Answer[]> {
     if (!mutates(batch.verb)) return this.read(batch);
     const name = `${batch.verb} ${batch.key}`;
@@ -90,7 +90,7 @@ export class FaultyItems {
     }
   }
 
-  /** The defect, if it is to show now. */
+  /** Whether the defect shows now. */
   isNow(defect: Defect): boolean {
     return this.defect === defect && this.random.below(100) < MISTAKES;
   }
@@ -123,7 +123,7 @@ export class FaultyItems {
     });
   }
 
-  /** Others may come between the test and the change. */
+  /** Other calls may come between the test and the change. */
   private async changeInSteps(batch: Batch): Promise<readonly Answer[]> {
     const { subject, verb, items } = batch;
     const tested = items.map((item) => this.countOf(subject, item));

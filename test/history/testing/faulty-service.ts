@@ -9,10 +9,10 @@ import type { Subject, Verb } from '../history.js';
 import type { System } from '../system.js';
 import { FaultyItems, LATER_MS, type Batch, type Defect } from './faulty-items.js';
 
-/** Requests in a hundred that are refused, or whose connections break, before or after the change. */
+/** Percentage of requests that are refused, or whose connections break, before or after the change. */
 const MISHAPS = 12;
 
-/** The routes of a run's filters, with mishaps that are no defects, and at most one defect. */
+/** The routes of a run's filters, with mishaps that are not defects, and with at most one defect. */
 export class FaultyService implements System {
   readonly instances: Instance[] = [];
   readonly faults = [];

@@ -4,7 +4,7 @@ import { ITEM_MODELS } from '../item-model.js';
 import type { Rewind } from '../rewind.js';
 
 export interface Simulation {
-  /** Failovers that lose what was done in the last moments before. */
+  /** Number of failovers that lose what was done just before. */
   readonly failovers?: number;
   readonly reachMs?: number;
   readonly defect?: 'forgets records' | 'loses an acknowledged change';
@@ -29,12 +29,12 @@ interface Moment {
   readonly records: ReadonlyMap<number, string>;
 }
 
-/** Random calls on one item, answered by an item that is as it should be but for the defect: food for the checker. */
+/** Random calls on one item, which behaves correctly except for the defect. Input for the checker. */
 export class SimulatedItem {
   readonly rewinds: readonly Rewind[];
   private readonly random: Random;
   private readonly requests: Request[] = [];
-  /** When a request takes effect; a failover has no request. */
+  /** When a request takes effect. A failover has no request. */
   private readonly events: { readonly time: number; readonly request?: Request }[] = [];
   private moments: Moment[] = [{ time: -Infinity, count: 0, records: new Map() }];
 
@@ -81,7 +81,7 @@ export class SimulatedItem {
       const request: Request = { operation, verb, times, start, end };
       this.requests.push(request);
       if (known || this.random.below(2) === 0) this.events.push({ time: takesEffect, request });
-      // The service itself tries again, after a failover that came before the answer.
+      // The service itself retries after a failover that came before the answer.
       for (const { start: failed } of this.rewinds) {
         if (start < failed && failed < takesEffect && this.random.below(2) === 0) {
           this.events.push({ time: start + this.random.below(failed - start), request });
@@ -91,7 +91,7 @@ export class SimulatedItem {
     }
   }
 
-  /** No master takes anything while another takes over. */
+  /** The first time from `time` on that no failover covers: no master accepts anything while another takes over. */
   private standing(time: number): number {
     let later = time;
     for (const { start, end } of this.rewinds) if (later >= start && later <= end) later = end + 1;
@@ -117,7 +117,7 @@ export class SimulatedItem {
     });
   }
 
-  /** The replica has what the master had done some moments ago. */
+  /** The replica has what the master had done some time before. */
   private failOver(time: number): void {
     const replicated = time - this.random.below(this.simulation.reachMs ?? 0);
     this.moments = this.moments.filter((moment) => moment.time <= replicated);
