@@ -16,7 +16,7 @@ data directory where there is none.
   --expires-at TIME   such as 2030-01-31T12:00:00Z; without it the key does not expire
 `;
 
-/** The command cannot be done as it was given. The message says why. */
+/** The command cannot be carried out as given. The message says why. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -27,7 +27,7 @@ export type Command =
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
   | { readonly verb: 'revoke'; readonly id: string };
 
-/** Reads the arguments after the program's name; what a key is made of is not checked yet. Throws CommandError. */
+/** Reads the arguments after the program's name. It does not check the values for a key yet. Throws CommandError. */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args);
   const [verb, ...operands] = positionals;
@@ -68,7 +68,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** A number as JSON would have it. Any other text stays as it is, to be refused under the name of its option. */
+/** A number as JSON has it. Any other text stays as it is, and is refused later under the name of its option. */
 function numberIn(text: string | undefined): number | string | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -46,7 +46,7 @@ async function run(command: Exclude<Command, { verb: 'help' }>, config: Config):
   }
 }
 
-/** To open the embedded store makes its directory: whoever lists or revokes keys has mistyped it then. */
+/** Opening the embedded store would make its directory. For list and revoke a missing directory is a typing error. */
 async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;
   const { hasData } = await import('#store/embedded');
@@ -54,7 +54,7 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   throw new CommandError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
 }
 
-/** Of the system's user; in a container that may be a number without a name. */
+/** The name of the system's user. In a container the user may be a number without a name. */
 function operatorName(): string {
   try {
     return userInfo().username;
@@ -69,7 +69,7 @@ function line(key: ListedKeyView): string {
   return [id, scopes.join(','), names(key), ...times, name].join('  ');
 }
 
-/** Whose names a key is for, what there is of them, and what there may be. */
+/** The names that a key is for, with their usage and its limits. */
 function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
   if (prefix === undefined) return 'all names';
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);

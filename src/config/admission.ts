@@ -2,20 +2,20 @@ import type { SettingReader } from './reader.js';
 
 const MIB = 1024 * 1024;
 
-/** How much the service takes at a time, and how fast; see docs/operations.md. */
+/** How much the service takes at a time, and how fast. See docs/operations.md. */
 export interface AdmissionSettings {
   readonly maxRequestsInFlight: number;
   /** Bytes of bodies. */
   readonly maxBytesInFlight: number;
   readonly maxStreams: number;
   readonly maxConnections: number;
-  /** Average that a streamed body has to keep. */
+  /** The average speed that a streamed body must keep. */
   readonly streamMinBytesPerSecond: number;
-  /** Requests a second and key; undefined: any number. */
+  /** Requests per second and key. Undefined for any number. */
   readonly rateLimit: number | undefined;
 }
 
-/** The largest body has to find room when nothing else is in flight. */
+/** When nothing else is in flight there must be room for the largest body. */
 export function admissionSettings(read: SettingReader, maxBodyBytes: number): AdmissionSettings {
   const bytes = Math.max(64 * MIB, maxBodyBytes);
   return {

@@ -5,10 +5,10 @@ import { ConfigError, type SettingReader } from './reader.js';
 
 /** An issuer of JSON Web Tokens, and which of its tokens are for this service. */
 export interface OidcSettings {
-  /** As the `iss` claim has it. */
+  /** The value of the `iss` claim. */
   readonly issuer: string;
   readonly audience: string;
-  /** Undefined: the issuer's configuration says it. */
+  /** If undefined, the issuer's configuration gives it. */
   readonly jwksUrl: string | undefined;
   readonly scopeClaim: string;
   readonly prefixClaim: string;
@@ -16,7 +16,7 @@ export interface OidcSettings {
 
 export type AuthMode = 'keys' | 'open' | 'none';
 
-/** Who named an issuer wants tokens to be asked for, also without saying AUTH=keys. */
+/** An operator who names an issuer wants tokens to be required, even without AUTH=keys. */
 export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
   const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
   if (auth === 'none' && hasIssuer) {
@@ -31,7 +31,10 @@ export function authMode(read: SettingReader, host: string, hasIssuer: boolean):
   return auth ?? 'open';
 }
 
-/** The names that are set, and HOST. None if none is set: the service may have names that only its operator knows. */
+/**
+ * The names that are set, and HOST. With AUTH=keys or none it is empty if no name is set, because the service may have
+ * names that only its operator knows.
+ */
 export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
   const names = read.list(
     'ALLOWED_HOSTS',
@@ -69,7 +72,7 @@ export function oidcSettings(read: SettingReader): OidcSettings | undefined {
   throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE are needed together`);
 }
 
-/** Keys that came over plain HTTP could be anyone's. */
+/** Requires HTTPS, because keys that came over plain HTTP could be anyone's. */
 function keyUrl(read: SettingReader, name: string): string | undefined {
   const value = read.text(name, undefined);
   if (value === undefined || isKeyUrl(value)) return value;
@@ -78,7 +81,7 @@ function keyUrl(read: SettingReader, name: string): string | undefined {
   );
 }
 
-/** An address that keys of an issuer may be fetched from. */
+/** Whether an issuer's keys may be fetched from an address. */
 export function isKeyUrl(text: string): boolean {
   if (!URL.canParse(text) || /[?#]/.test(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -7,26 +7,32 @@ export { ConfigError } from './reader.js';
 
 const MIB = 1024 * 1024;
 
-/** Of MAX_ITEM_BYTES. */
+/** Default of MAX_ITEM_BYTES. */
 export const DEFAULT_MAX_ITEM_BYTES = 8_192;
 
-/** Every setting of the service; docs/settings.md has the table. */
+/** Every setting of the service. docs/settings.md has the table. */
 export interface Config extends AdmissionSettings {
   readonly host: string;
   readonly port: number;
   readonly store: 'embedded' | 'redis';
   readonly dataDir: string;
   readonly embeddedFsync: boolean;
-  /** Undefined if nothing says where Redis is. Has passwords in it. */
+  /** Undefined if no setting says where Redis is. It contains passwords. */
   readonly redis: RedisSettings | undefined;
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** `keys`: credentials are asked for. `open`: once the store has keys; loopback only. `none`: said aloud, anywhere. */
+  /**
+   * `keys`: credentials are required. `open`: they are required once the store has keys; loopback only. `none`: they
+   * are never required, and the operator has said so.
+   */
   readonly auth: 'keys' | 'open' | 'none';
-  /** Lower-case names that a Host header may have, besides the loopback ones. Empty: any with `keys`, any address with `none`. */
+  /**
+   * Lower-case names that a Host header may have besides the loopback ones. If empty, `keys` allows any name and `none`
+   * any address.
+   */
   readonly allowedHosts: readonly string[];
   /** Origins whose web pages may use the service. */
   readonly corsOrigins: readonly string[];
-  /** Whose tokens are taken beside keys, if anyone's. */
+  /** The issuer whose tokens are accepted beside keys. Undefined for none. */
   readonly oidc: OidcSettings | undefined;
   readonly maxBatchItems: number;
   readonly maxItemBytes: number;
@@ -44,12 +50,12 @@ export const Config = Symbol('Config');
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Reads the process's environment: the only place that does. Throws ConfigError. */
+/** Reads the environment of the process. No other code does. Throws ConfigError. */
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }
 
-/** Reads settings from `env`; an empty value counts as absent. Throws ConfigError. */
+/** Reads settings from `env`. An empty value counts as absent. Throws ConfigError. */
 export function readConfig(env: Environment): Config {
   const read = new SettingReader(env);
   const host = read.text('HOST', '127.0.0.1');

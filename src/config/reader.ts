@@ -1,6 +1,6 @@
 import { show } from '../errors/show.js';
 
-/** A setting that cannot be used. The message names variable, value and what is allowed. */
+/** A setting that cannot be used. The message names the variable, its value and what is allowed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -44,7 +44,7 @@ export class SettingReader {
     throw new ConfigError(`${name} is ${show(value)}: allowed is ${allowed}`);
   }
 
-  /** The value is not shown: it may hold a password. */
+  /** The error does not show the value, because it may contain a password. */
   url(name: string): string | undefined {
     const value = this.text(name, undefined);
     if (value === undefined || isRedisUrl(value)) return value;
@@ -54,14 +54,17 @@ export class SettingReader {
     );
   }
 
-  /** Refuses a setting that would be ignored: an operator who changes its default expects an effect. */
+  /** Refuses a setting that would be ignored. An operator who changes its default expects an effect. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
     throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);
   }
 }
 
-/** With a host, no broken percent escape in user and password, and no query: Redis' client would take options from it. */
+/**
+ * Whether a URL has a host, no broken percent escape in user and password, and no query, from which Redis' client would
+ * take options.
+ */
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\/[^?#]+$/.test(text)) return false;
   try {

@@ -5,10 +5,10 @@ import { ConfigError, type SettingReader } from './reader.js';
 /** Where Redis is and how it is used. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
-/** What says where Redis is: at most one of these. */
+/** The settings that say where Redis is. At most one of them may be set. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
-/** What asks for nothing where there is no Redis. */
+/** Settings with these values are accepted where there is no Redis. */
 const DEFAULTS = [
   ['REDIS_TIMEOUT_MS', '2000'],
   ['REDIS_WAIT_REPLICAS', '0'],
@@ -18,7 +18,7 @@ const DEFAULTS = [
 const NODE = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i;
 const NODES = 'host:port,host:port,…';
 
-/** Undefined if nothing says where Redis is. Throws ConfigError, which shows no password. */
+/** Undefined if no setting says where Redis is. Throws ConfigError, which shows no password. */
 export function redisSettings(read: SettingReader): RedisSettings | undefined {
   const place = PLACES.filter((name) => read.text(name, undefined) !== undefined);
   if (place.length > 1) throw new ConfigError(`${place.join(' and ')} are set: allowed is one of them`);
@@ -67,7 +67,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   };
 }
 
-/** Of the servers of a cluster, or behind Sentinels; a URL has its own. */
+/** Credentials of the servers of a cluster, or of those behind Sentinels. A URL has its own. */
 function credentials(read: SettingReader, place: string | undefined) {
   const username = read.text('REDIS_USERNAME', undefined);
   const password = read.text('REDIS_PASSWORD', undefined);
@@ -123,7 +123,7 @@ function pemFile(read: SettingReader, name: string): string | undefined {
   return text;
 }
 
-/** Redis has no user without a password. */
+/** In Redis a user always needs a password. */
 function needsPassword(
   userName: string,
   user: string | undefined,

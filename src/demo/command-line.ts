@@ -12,9 +12,9 @@ Streams a list of URLs, one a line, through a visited set, forgets every fifth, 
 
 export interface CommandLine {
   readonly help: boolean;
-  /** Undefined: the shipped sample. */
+  /** Undefined for the shipped sample. */
   readonly file: string | undefined;
-  /** Undefined: start a service. */
+  /** Undefined for a service that the demo starts. */
   readonly url: URL | undefined;
   readonly errorRate: number;
 }

@@ -2,7 +2,7 @@ import { DemoError } from './demo-error.js';
 import { Mark, type UrlList } from './url-list.js';
 import type { VisitedSet } from './visited-set.js';
 
-/** What a visited set made of a list, beside what an exact set makes of it. */
+/** The results of a visited set on a list, compared with those of an exact set. */
 export interface Comparison {
   readonly discovered: Discovered;
   readonly forgotten: Forgotten;
@@ -19,9 +19,9 @@ export interface Discovered extends Pass {
   readonly invalid: number;
   readonly fresh: number;
   readonly seen: number;
-  /** Places of first occurrences that were called seen: these URLs are not stored. */
+  /** Places of first occurrences that were answered seen. These URLs are not stored. */
   readonly falsePositives: ReadonlySet<number>;
-  /** Repetitions that were called new. */
+  /** Repetitions that were answered new. */
   readonly falseNegatives: number;
 }
 
@@ -34,11 +34,11 @@ export interface Forgotten extends Pass {
 /** Counts of different URLs. */
 export interface Checked extends Pass {
   readonly kept: number;
-  /** Forgotten and yet seen. */
+  /** Forgotten and still answered seen. */
   readonly falsePositives: number;
-  /** Kept and yet unseen. */
+  /** Kept but answered unseen. */
   readonly falseNegatives: number;
-  /** Those of them that had been called seen at first sight, and so never were stored. */
+  /** Those of them that were answered seen at their first occurrence, and so were never stored. */
   readonly neverStored: number;
 }
 
@@ -69,7 +69,7 @@ async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered>
   return { ...counts, falsePositives, linesPerSecond };
 }
 
-/** Every stale URL, once. */
+/** Forgets every stale URL once. */
 async function forget(list: UrlList, visited: VisitedSet): Promise<Forgotten> {
   const counts = { stale: 0, forgotten: 0 };
   const staleOnce = (mark: number): boolean => (mark & Mark.First) !== 0 && (mark & Mark.Stale) !== 0;
@@ -80,7 +80,7 @@ async function forget(list: UrlList, visited: VisitedSet): Promise<Forgotten> {
   return { ...counts, linesPerSecond };
 }
 
-/** Every line; each different URL counts once. */
+/** Checks every line. Each distinct URL counts once. */
 async function check(list: UrlList, visited: VisitedSet, unstored: ReadonlySet<number>): Promise<Checked> {
   const counts = { kept: 0, falsePositives: 0, falseNegatives: 0, neverStored: 0 };
   const linesPerSecond = await visited.pass('check', list, everyLine, (mark, answer, place) => {

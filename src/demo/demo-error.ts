@@ -1,4 +1,4 @@
-/** What the user of the demo is told in one line, without a stack. */
+/** An error that the demo shows to its user in one line, without a stack. */
 export class DemoError extends Error {
   override readonly name = 'DemoError';
 }

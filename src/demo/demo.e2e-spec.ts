@@ -69,7 +69,7 @@ describe('the demo against a running service', () => {
     const lines = Array.from({ length: 2_500 }, (_, i) => `http://a.example/${i}`);
     await writeFile(path, lines.join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
-    // Full with the third block of a thousand.
+    // The set is full with the third block of a thousand.
     const visited = await visitedSet(app.url, 1_100);
     await expect(compare(list, visited)).rejects.toThrow(/FILTER_FULL, line 2001/);
     await visited.drop(new ServiceClient(new URL(app.url), NEVER));
@@ -104,7 +104,7 @@ describe('the demo against a running service', () => {
   });
 });
 
-/** As `npm run demo` runs it: what `npm run build` has made. */
+/** These tests run the output of `npm run build`, as `npm run demo` does. */
 describe('the demo with a service of its own', () => {
   const demo = (...args: string[]) =>
     spawn(process.execPath, [join('dist', 'src', 'demo', 'main.js'), ...args], {
@@ -133,7 +133,7 @@ describe('the demo with a service of its own', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('cleans up after %s', async (signal) => {
     const before = await leftovers();
     const child = demo();
-    // The list has been read: the service is being started, or in use.
+    // By now the list has been read, and the service is starting or in use.
     await once(child.stderr, 'data');
     child.kill(signal);
     const [words, code] = await Promise.all([text(child.stderr), exitCode(child)]);

@@ -8,7 +8,7 @@ import { ServiceClient } from './service-client.js';
 import { readUrlList } from './url-list.js';
 import { VisitedSet } from './visited-set.js';
 
-/** Shipped with the repository and with the image; this file runs from dist/src/demo. */
+/** The sample is shipped with the repository and with the image. This file runs from dist/src/demo. */
 const SAMPLE = fileURLToPath(new URL('../../../test/data/debian-homepages-sample.txt', import.meta.url));
 const CLEAN_UP_MS = 10_000;
 const INTERRUPTED = 130;
@@ -24,14 +24,14 @@ try {
   else await run(commandLine, interruption.signal);
 } catch (error) {
   if (!(error instanceof DemoError)) throw error;
-  // In place of a progress bar that was left half drawn.
+  // The message replaces a progress bar that was left half drawn.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
 }
 
 async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): Promise<void> {
   const list = await readUrlList(file ?? SAMPLE, process.stderr, signal);
-  // Only what the demo has started is its to stop.
+  // The demo stops only a service that it has started.
   const service = url ? { url, stop: () => Promise.resolve() } : await OwnService.start(signal);
   try {
     const parameters = { capacity: list.distinct, errorRate };

@@ -2,19 +2,19 @@ const BAR_WIDTH = 30;
 const REDRAW_MS = 100;
 const LABEL_WIDTH = 10;
 
-/** Where progress is shown: a terminal's line is drawn again and again, anything else gets a line when a step ends. */
+/** Where progress is shown. The line of a terminal is redrawn. Any other output gets a line when a step ends. */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** How far one step has come. */
+/** The progress of one step. */
 export class Progress {
   private done = 0;
   private drawnAt = 0;
   private readonly startedAt = performance.now();
 
-  /** `total`: steps to go, or undefined while nobody knows. */
+  /** `total` is the amount of work, or undefined while it is unknown. */
   constructor(
     private readonly output: ProgressOutput,
     private readonly label: string,
@@ -29,7 +29,7 @@ export class Progress {
     this.output.write(`\r${this.line()}`);
   }
 
-  /** Shows the step as done; returns the seconds it took. */
+  /** Shows the step as done. Returns the seconds that it took. */
   end(): number {
     const seconds = (performance.now() - this.startedAt) / 1000;
     const line = `${this.line()} in ${seconds.toFixed(1)} s\n`;

@@ -5,24 +5,24 @@ import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { DemoError } from './demo-error.js';
 
-/** A connection on which nothing moves for so long is given up. */
+/** A connection is given up when nothing moves on it for this long. */
 const SILENCE_MS = 60_000;
 
-/** One line of a streamed answer, as far as the demo reads it. */
+/** One line of a streamed answer, with the members that the demo reads. */
 export interface AnswerLine {
   readonly results?: readonly string[];
   readonly done?: boolean;
   readonly error?: { readonly code: string; readonly detail: string };
 }
 
-/** Calls of a running service. What fails is a DemoError that says why, or the reason of the signal's abort. */
+/** Calls a running service. A failure is a DemoError that says why, or the reason of the signal's abort. */
 export class ServiceClient {
   constructor(
     private readonly url: URL,
     private readonly signal: AbortSignal,
   ) {}
 
-  /** The answer's JSON, undefined where there is none. Throws what the service says if that is no success. */
+  /** The JSON of the answer; undefined if it has none. If the answer is no success, throws what the service says. */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     const request = this.open(method, path, 'application/json');
     request.end(body === undefined ? undefined : JSON.stringify(body));
@@ -37,8 +37,8 @@ export class ServiceClient {
   }
 
   /**
-   * Posts lines and yields the lines of the answer while they come. Sending and reading go on side by side: a client
-   * that reads only when it has sent everything would stop for ever once the answers fill the buffers in between.
+   * Posts lines and yields the lines of the answer as they come. It sends and reads side by side. A client that reads
+   * only after it has sent everything would block for ever once the answers fill the buffers in between.
    */
   async *stream(path: string, text: AsyncIterable<string>): AsyncGenerator<AnswerLine> {
     const request = this.open('POST', path, 'text/plain');
@@ -51,7 +51,7 @@ export class ServiceClient {
       yield* answerLines(response);
     } catch (error) {
       request.destroy();
-      // If the list could not be read on, the rest is only what followed from that.
+      // If the list could not be read to its end, the other error is only a consequence.
       const cause = await sending;
       throw this.explain(cause instanceof DemoError ? cause : error);
     } finally {
@@ -86,7 +86,7 @@ function responseTo(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** The lines up to the one that says that all is done; without it the stream has failed. */
+/** The lines up to the one that says that all is done. A stream without that line has failed. */
 async function* answerLines(response: IncomingMessage): AsyncGenerator<AnswerLine> {
   let rest = '';
   for await (const chunk of response.setEncoding('utf8')) {

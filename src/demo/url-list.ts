@@ -5,23 +5,23 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** What the exact set knows of a line: flags, to be or-ed. */
+/** What the exact set knows of a line, as flags that are combined by OR. */
 export const Mark = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
 
-/** A list of URLs that has been read through once, against an exact set. */
+/** A list of URLs that has been read once and compared with an exact set. */
 export interface UrlList {
   readonly path: string;
-  /** Flags of Mark, one byte a line that is not empty. */
+  /** Flags of Mark, one byte per line that is not empty. */
   readonly marks: Uint8Array;
-  /** Different URLs, by the key that the service itself uses. */
+  /** Number of distinct URLs, by the key that the service itself uses. */
   readonly distinct: number;
 }
 
 const STALE_EVERY = 5;
 
 /**
- * Reads a list and marks every line by an exact set of canonical keys, the reference that the service is compared
- * with. Every fifth different URL is stale, and with it all its repetitions. Throws DemoError.
+ * Reads a list and marks every line by an exact set of canonical keys, with which the service is compared. Every fifth
+ * distinct URL is stale, with all its repetitions. Throws DemoError.
  */
 export async function readUrlList(
   path: string,
@@ -52,7 +52,10 @@ export async function readUrlList(
   return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
 }
 
-/** The lines whose mark is wanted, read again, as text to send: each with its line feed. Throws DemoError. */
+/**
+ * Reads the list again and gives the lines whose mark is wanted, as text to send, each with its line feed. Throws
+ * DemoError.
+ */
 export async function* textOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
   let at = 0;
   for await (const lines of blocksOfLines(list.path)) {
@@ -66,7 +69,7 @@ export async function* textOf(list: UrlList, wanted: (mark: number) => boolean):
   }
 }
 
-/** Lines as the service cuts them: at LF or CRLF, without the empty ones. */
+/** Lines as the service splits them: at LF or CRLF, without empty lines. */
 async function* blocksOfLines(path: string): AsyncGenerator<string[]> {
   let rest = '';
   try {

@@ -4,13 +4,13 @@ import { Progress, type ProgressOutput } from './progress.js';
 import type { ServiceClient } from './service-client.js';
 import { textOf, type UrlList } from './url-list.js';
 
-/** A visited set of a random name in a running service. Drop it. */
+/** A visited set with a random name in a running service. The caller must drop it. */
 export class VisitedSet {
   private constructor(
     private readonly client: ServiceClient,
     private readonly path: string,
     private readonly output: ProgressOutput,
-    /** Of its counters. */
+    /** Memory of its counters. */
     readonly memoryBytes: number,
   ) {}
 
@@ -27,8 +27,8 @@ export class VisitedSet {
   }
 
   /**
-   * Streams the wanted lines of a list; `take` gets the mark, the answer and the place of each among them.
-   * Returns lines a second, wall time.
+   * Streams the wanted lines of a list. `take` gets the mark and the answer of each, and its place among them. Returns
+   * lines per second of wall time.
    */
   async pass(
     verb: 'discover' | 'forget' | 'check',
@@ -52,7 +52,7 @@ export class VisitedSet {
     return marks.length / progress.end();
   }
 
-  /** Through a client of its own: the visited set's may have been interrupted. */
+  /** Uses a client of its own, because that of the visited set may have been interrupted. */
   async drop(client: ServiceClient): Promise<void> {
     await client.call('DELETE', this.path);
   }

@@ -1,4 +1,4 @@
-/** What a code means to HTTP. `title` never changes between occurrences (RFC 9457); the detail does. */
+/** What a code means in HTTP. `title` never changes between occurrences (RFC 9457), but the detail does. */
 export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
@@ -7,8 +7,8 @@ export interface ErrorEntry {
 }
 
 /**
- * Every error the service answers. Codes are stable, titles and details are free. The table in docs/errors.md and the
- * list of the OpenAPI document are held equal to this one by tests.
+ * Every error that the service answers. Codes are stable; titles and details may change. Tests compare the table in
+ * docs/errors.md and the list of the OpenAPI document with this one.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, title: 'The request is not valid' },
@@ -42,7 +42,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** The row of a code. */
+/** The entry of a code. */
 export function errorEntry(code: ErrorCode): ErrorEntry {
   return ERRORS[code];
 }

@@ -20,12 +20,12 @@ export interface ProblemBody {
 
 export interface ProblemOptions extends ErrorOptions {
   readonly errors?: readonly Fault[];
-  /** Of a streamed body, counted from 1: where the fault is. */
+  /** The line of a streamed body with the fault, counted from 1. */
   readonly line?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that the caller of the service is told about as it stands. Anything else that is thrown is a defect. */
+/** An error that is shown to the caller of the service as it is. Anything else that is thrown is a defect. */
 export class ProblemError extends Error {
   readonly errors: readonly Fault[] | undefined;
   readonly line: number | undefined;

@@ -1,13 +1,20 @@
 const LONGEST = 80;
-/** Characters looked at: enough to see the end of any userinfo, few enough for the expressions below. */
+/**
+ * Number of characters that are read: enough to see the end of any userinfo, and few enough for the expressions below.
+ */
 const HEAD = 1024;
 
-/** `user:password@`, also after backslashes and missing slashes, which URL parsers take: it must not reach logs or screens. */
+/**
+ * `user:password@`, also after backslashes and missing slashes, which URL parsers accept. It must not reach logs or
+ * screens.
+ */
 const USERINFO = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*@/g;
-/** The same where the text is cut, so that its `@` may be out of sight. */
+/** The same for a text that was cut, whose `@` may be missing. */
 const USERINFO_CUT = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*(?:@|$)/g;
 
-/** A value as an error message shows it: userinfo masked, escaped, cut at 80 characters; safe for any JSON value. */
+/**
+ * A value as an error message shows it: userinfo masked, escaped, cut at 80 characters. It is safe for any JSON value.
+ */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -1,6 +1,6 @@
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
-/** A number of bytes for people: `46.9 TiB`. */
+/** A number of bytes in readable form: `46.9 TiB`. */
 export function humanBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -22,19 +22,19 @@ import type { ListQueryDto, PlanDto } from './filter.dto.js';
 import { DEFAULT_PAGE } from './filter.dto.js';
 import { inWordsOf, OpenFilters } from './open-filters.js';
 
-/** A filter and how it is. */
+/** A filter and its statistics. */
 export interface Described {
   readonly filter: Filter;
   readonly stats: FilterStats;
 }
 
-/** A filter of a list; no `stats`: its data is lost. */
+/** A filter in a list. Without `stats` its data is lost. */
 export interface Listed {
   readonly filter: Filter;
   readonly stats?: FilterStats;
 }
 
-/** The life cycle of filters of either kind. Views are made by those who know the kind. */
+/** The life cycle of filters of either kind. The services that know the kind make the views. */
 @Injectable()
 export class FilterLifecycle {
   constructor(
@@ -49,8 +49,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * `created` is false if the same filter exists. FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and what the
-   * port says.
+   * `created` is false if the same filter exists. Throws FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and
+   * what the port throws.
    */
   async create(
     spec: Omit<FilterSpec, 'geometry' | 'seed'>,
@@ -73,8 +73,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * Makes a filter with contents from elsewhere. FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, what `parts` throws, and
-   * what the port says.
+   * Makes a filter with contents from elsewhere. Throws FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, what `parts`
+   * throws, and what the port throws.
    */
   async import(
     spec: FilterSpec,
@@ -100,8 +100,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * A page of the caller's filters, and the cursor of the next one. A filter dropped meanwhile is left out; one whose data
-   * is lost must not hide the others.
+   * A page of the caller's filters, and the cursor of the next page. A filter that was dropped meanwhile is left out.
+   * One whose data is lost must not hide the others.
    */
   async list(
     kind: FilterKind,
@@ -131,7 +131,7 @@ export class FilterLifecycle {
     return this.describe(filter);
   }
 
-  /** Undefined if it is gone. */
+  /** Undefined if the filter is gone. */
   private async describeListed(filter: Filter): Promise<Listed | undefined> {
     try {
       return await this.describe(filter);
@@ -152,7 +152,7 @@ export class FilterLifecycle {
     );
   }
 
-  /** Of the filter in hand, or of the newer generation that has taken its place. */
+  /** Describes the given filter, or the newer generation that has replaced it. */
   private async describe(filter: Filter): Promise<Described> {
     try {
       return { filter, stats: await this.store.describe(filter) };
@@ -163,7 +163,9 @@ export class FilterLifecycle {
   }
 }
 
-/** A repeated creation changes nothing, even if what the first one made is gone by now. */
+/**
+ * The error for a repeated creation. The repeat changes nothing, even if the filter that the first one made is gone.
+ */
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);
   if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;

@@ -9,7 +9,7 @@ import { Optional } from '../validation/optional.js';
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
 const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
 
-/** What decides the size of a filter. */
+/** The parameters that decide the size of a filter. */
 export class PlanDto {
   @ApiProperty({
     enum: ['counting', 'standard'],
@@ -49,7 +49,7 @@ export class CreateFilterDto extends PlanDto {
 export const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
-/** A page of a list; as query parameters, so both are strings. */
+/** A page of a list. Both members are strings, because they are query parameters. */
 export class ListQueryDto {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
   @Optional()

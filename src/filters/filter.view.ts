@@ -3,7 +3,7 @@ import { ApiExtraModels, ApiProperty, getSchemaPath, type ApiPropertyOptions } f
 import { cellCount, filterBytes, itemsPerPageFromFill, PagedErrorRate, type Geometry } from '#bloom';
 import type { Filter, FilterStats, FilterType, Semantics } from '#store';
 
-/** A list of which each entry is a filter, or one whose data is lost. Both are to be named in ApiExtraModels. */
+/** A list whose entries are filters, or filters whose data is lost. Both views must be named in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
   const schemas = [view, lost].map((type) => ({ $ref: getSchemaPath(type) }));
   return { type: 'array', items: { oneOf: schemas } };
@@ -31,7 +31,7 @@ export class PlanView {
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
-/** What does not change while a filter has its generation. */
+/** The parts that do not change within a generation of a filter. */
 class FilterDescriptionView extends PlanView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
@@ -74,7 +74,7 @@ export function geometryView(geometry: Geometry): GeometryView {
   return { segments, pageSize: pageCells, hashes, hashScheme, counters: cellCount(geometry) };
 }
 
-/** An object literal of a view's shape. */
+/** The type of an object literal with a view's shape. */
 type Plain<T> = { readonly [K in keyof T]: T[K] };
 
 function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
@@ -92,7 +92,7 @@ function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
   };
 }
 
-/** A filter whose data is lost, as lists show it: what is known of it without its data. */
+/** A filter whose data is lost, as lists show it: everything that is known without the data. */
 export function lostFilterView(filter: Filter): Plain<LostFilterView> {
   return { ...descriptionView(filter), state: 'lost' };
 }

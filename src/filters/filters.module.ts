@@ -7,7 +7,7 @@ import { ItemsService } from './items.service.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
 
-/** Standard and counting filters, and the parts of them that visited sets are built on. */
+/** Standard and counting filters, and the parts of them that visited sets use. */
 @Module({
   controllers: [FiltersController, PlanController, ItemsController],
   providers: [FilterLifecycle, FiltersService, ItemsService, Membership, OpenFilters],

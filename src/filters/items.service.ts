@@ -7,7 +7,7 @@ import { ProblemError } from '../errors/problem.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
 
-// Indexed by the bytes of the port.
+// The index is the answer byte of the port.
 const ADD: Verdicts = [
   { name: 'duplicate', result: false },
   { name: 'new', result: true },
@@ -22,7 +22,10 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   result: n,
 }));
 
-/** What the routes `items/*` do, with a batch or with a block of one. Throws what the port throws, and FILTER_NOT_FOUND. */
+/**
+ * The work of the routes `items/*`, on a JSON batch or on one block of a stream. Throws what the port throws, and
+ * FILTER_NOT_FOUND.
+ */
 @Injectable()
 export class ItemsService {
   constructor(
@@ -34,7 +37,7 @@ export class ItemsService {
     return this.filters.open(name, 'filter');
   }
 
-  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  /** Throws REMOVAL_UNSUPPORTED for a standard filter. */
   async openCounting(name: string): Promise<Filter> {
     return counting(await this.open(name));
   }
@@ -51,14 +54,14 @@ export class ItemsService {
     );
   }
 
-  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  /** Throws REMOVAL_UNSUPPORTED for a standard filter. */
   remove(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
       tally(await this.membership.remove(counting(filter), items, operation), REMOVE),
     );
   }
 
-  /** REMOVAL_UNSUPPORTED for a standard filter. */
+  /** Throws REMOVAL_UNSUPPORTED for a standard filter. */
   count(name: string, items: Keys, deadline: number): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
       tally(await this.membership.count(counting(filter), items, deadline), COUNT),

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-// Shapes of answers for the API description; the answers themselves are made by tally().
+// Shapes of answers for the API description. tally() makes the answers themselves.
 
 export class BooleansView {
   @ApiProperty({ type: [Boolean] }) readonly results!: boolean[];

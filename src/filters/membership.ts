@@ -4,14 +4,14 @@ import { Added, type Filter, type Operation } from '#store';
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
-/** Keys of items in, a byte per item out: joins positions and counters. Bytes as in the port. */
+/** Joins positions and counters: it takes the keys of items and gives one byte per item, as the port defines it. */
 @Injectable()
 export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Added.New or Added.Present per key. In `set` semantics the first of equal keys is new, the others are not, whatever
-   * the store does in parallel. `payloads`: see the port.
+   * Added.New or Added.Present per key. In `set` semantics the first of equal keys is new and the others are not,
+   * whatever the store does in parallel. The port explains `payloads`.
    */
   async add(
     filter: Filter,
@@ -43,7 +43,7 @@ export class Membership {
   }
 }
 
-/** Where keys lie in a filter; many of them, or long ones, in several turns of the event loop. */
+/** The positions of keys in a filter. For many keys, or long ones, this takes several turns of the event loop. */
 async function positionsIn({ seed, geometry }: Filter, keys: Keys): Promise<Positions> {
   const blocks = positionsByBlock(keys, seed, geometry);
   for (;;) {

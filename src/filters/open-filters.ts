@@ -4,15 +4,15 @@ import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
-/** Times a call is begun: a filter cleared between every two of them is busy. */
+/** How often a call is tried. A filter that is cleared during each try is busy. */
 const ATTEMPTS = 3;
 
-/** Opens filters by name and keeps callers off outdated generations of them. */
+/** Opens filters by name, and keeps callers away from outdated generations. */
 @Injectable()
 export class OpenFilters {
   constructor(@Inject(Store) private readonly store: Store) {}
 
-  /** FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, by the kind asked for. */
+  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, depending on the kind. */
   async open(name: string, kind: FilterKind, fresh = false): Promise<Filter> {
     return this.store.open(name, kind, { fresh }).catch((error: unknown) => {
       throw inWordsOf(kind, name, error);
@@ -20,8 +20,8 @@ export class OpenFilters {
   }
 
   /**
-   * `action` on the current generation. When the filter turns out to have a new one, nothing was changed, and the action
-   * is done again on that: positions and URL keys belong to a generation, so it has to compute them itself.
+   * Runs `action` on the current generation. If the filter turns out to have a newer one, nothing was changed and the
+   * action runs again on that. Positions and URL keys belong to a generation, so the action must compute them itself.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -35,7 +35,7 @@ export class OpenFilters {
   }
 }
 
-/** The port knows filters only, and its words for lost data may name keys: callers are told the filter's name. */
+/** The port knows only filters, and its messages for lost data may name keys. Callers get the filter's name instead. */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.code === 'STORE_DATA_LOST') {

@@ -1,4 +1,4 @@
-/** So many lines in a span of time, and a count of those that were left out. */
+/** A number of log lines allowed in a span of time, and a count of those that were left out. */
 export class LineBudget {
   private began = -Infinity;
   private lines = 0;
@@ -9,12 +9,12 @@ export class LineBudget {
     private readonly spanMs: number,
   ) {}
 
-  /** Whether it is as good as new: its span is over, and no line was left out that would have to be told of. */
+  /** Whether it can be discarded: its span is over, and there is no left-out line to report. */
   isUnused(now = performance.now()): boolean {
     return this.leftOut === 0 && now - this.began >= this.spanMs;
   }
 
-  /** How many were left out since the last line, if there is room for one now; else undefined. */
+  /** How many lines were left out since the last one, if a line is allowed now; otherwise undefined. */
   take(now = performance.now()): number | undefined {
     if (now - this.began >= this.spanMs) {
       this.began = now;

@@ -17,7 +17,7 @@ describe('line budgets', () => {
     expect(budgets.take('key 7', 1)).toBeUndefined();
     expect(budgets.take('new', 2_000)).toBe(0);
     expect(budgets.take('newer', 2_000)).toBe(0);
-    // What was left out of its lines is not forgotten to make room.
+    // Its count of left-out lines is not discarded to make room.
     expect(budgets.take('key 7', 2_000)).toBe(1);
   });
 });

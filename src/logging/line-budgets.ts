@@ -1,11 +1,11 @@
 import { LineBudget } from './line-budget.js';
 
-/** Budgets that are kept at most. */
+/** The most budgets that are kept. */
 const MOST_KEYS = 1_000;
 
 /**
- * A line budget for each key, such as a caller: so that the lines that one causes take none from others. Beyond
- * MOST_KEYS keys that have lines or left-out ones to their name, all others share one budget.
+ * A line budget for each key, such as a caller, so that the lines of one take none from others. When MOST_KEYS keys
+ * have lines or left-out lines, all other keys share one budget.
  */
 export class LineBudgets {
   private readonly budgets = new Map<string, LineBudget>();
@@ -18,7 +18,7 @@ export class LineBudgets {
     this.rest = new LineBudget(most, spanMs);
   }
 
-  /** As that of the key's own budget: how many of its lines were left out since its last one, if there is room for one. */
+  /** How many lines of the key were left out since its last one, if a line is allowed now; otherwise undefined. */
   take(key: string, now = performance.now()): number | undefined {
     return (this.budgets.get(key) ?? this.add(key, now)).take(now);
   }

@@ -1,6 +1,6 @@
 const MOST_CAUSES = 5;
 
-/** An error as the log has it. */
+/** An error as it is logged. */
 interface LoggedError {
   readonly type: string;
   readonly message: string;
@@ -10,8 +10,8 @@ interface LoggedError {
 }
 
 /**
- * An error by type, message, stack, code and causes only: clients of databases and of HTTP hang the whole command or
- * request on their errors, with the password it authenticates by or the items it carries.
+ * An error with only its type, message, stack, code and causes. Clients of databases and of HTTP attach the whole
+ * command or request to their errors, with its password or its items.
  */
 export function loggedError(error: unknown, causes = MOST_CAUSES): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'an object' : error;

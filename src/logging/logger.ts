@@ -5,18 +5,18 @@ import { loggedError } from './logged-error.js';
 
 /** Members that may carry credentials, wherever an error or a request is logged. */
 const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
-/** Credentials inside any text: API keys and tokens, and the userinfo of URLs. For what nobody thought of. */
+/** Credentials inside any text: API keys, tokens, and the userinfo of URLs. They catch what SECRETS does not name. */
 const MASKS = [
   [/(unseen_[0-9a-f]{16}_)[A-Za-z0-9_-]+/g, '$1***'],
   [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '***'],
-  // To the last "@" before the host ends: readers of URLs take those before it for a part of the password.
+  // Masks up to the last "@" before the host ends, because URL parsers count earlier ones as part of the password.
   [/(\/\/)[^\s/?#"\\]*@/g, '$1***@'],
 ] as const;
 
 /** The Nest token of the process's logger. */
 export const RootLogger = Symbol('RootLogger');
 
-/** The one logger of the process: JSON lines on stdout unless told otherwise, level by LOG_LEVEL. */
+/** The one logger of the process: JSON lines, on stdout by default, with the level of LOG_LEVEL. */
 export function createLogger(config: Pick<Config, 'logLevel'>, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level: config.logLevel,
@@ -33,10 +33,10 @@ function masked(line: string): string {
   return MASKS.reduce((text, [secret, mask]) => text.replace(secret, mask), line);
 }
 
-/** Where Nest logs a failed start, which it throws as well, so that main.ts tells it in one line. */
+/** Contexts in which Nest logs a failed start. Nest also throws it, and main.ts reports it in one line. */
 const AT_START: ReadonlySet<unknown> = new Set(['ExceptionHandler', 'NestApplication']);
 
-/** Nest's own log lines through the same logger; its start-up chatter is debugging output here. */
+/** Writes Nest's own log lines to the same logger. Its messages at start are at debug level here. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -10,10 +10,10 @@ import {
   type Store,
 } from '#store';
 
-/** Filters shown: a scrape asks the store for each of them. */
+/** The most filters shown, because a scrape asks the store for each of them. */
 const MOST_FILTERS = 100;
 
-/** Gauges of each filter, by name: of the first MOST_FILTERS in the order of names, visited sets first. */
+/** Gauges of each filter by name: the first MOST_FILTERS in order of name, visited sets first. */
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
   private readonly window: Gauge;
@@ -43,7 +43,7 @@ export class FilterGauges {
     ]);
   }
 
-  /** Asks the store; shows nothing if it is not `ready` or goes away meanwhile. */
+  /** Asks the store. Shows nothing if the store is not `ready` or fails meanwhile. */
   async refresh(ready: boolean): Promise<void> {
     const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
     for (const gauge of [...this.gauges.keys(), this.window]) gauge.reset();
@@ -63,7 +63,7 @@ export class FilterGauges {
       if (room > 0) found.push(...(await this.store.list(kind, room)).filters);
     }
     const rows = found.map(async (filter) => {
-      // Dropped or cleared since it was listed: it is there, or not, at the next scrape.
+      // The filter was dropped or cleared since it was listed. The next scrape shows its new state.
       const stats = await this.store.describe(filter).catch(undefinedIfExpected);
       return stats && { filter, stats };
     });

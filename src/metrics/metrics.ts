@@ -4,13 +4,16 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
 
-/** Seconds; a batch of 1,000 takes a millisecond or a few. */
+/** In seconds. A batch of 1,000 takes one or a few milliseconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What the service counts about itself, in Prometheus' text format. One registry an application, not a process. */
+/**
+ * The service's counts about itself, in Prometheus' text format. Each application has its own registry, not each
+ * process.
+ */
 @Injectable()
 export class Metrics {
-  /** Other rooms register what they measure of themselves. */
+  /** Other rooms register their own metrics here. */
   readonly registry = new Registry();
   private readonly requests = new Counter({
     name: 'unseen_http_requests_total',
@@ -62,7 +65,7 @@ export class Metrics {
     this.errors.inc({ code });
   }
 
-  /** All metrics as text; those of filters as they are now, or none while the store is away. */
+  /** All metrics as text. Those of filters are current, or missing while the store is unavailable. */
   async scrape(): Promise<string> {
     const { ready } = await this.store.readiness();
     this.storeReady.set(ready ? 1 : 0);

@@ -6,30 +6,30 @@ import type { Access } from '../request/scope.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { BatchConfig } from '../request/request.js';
 
-/** Read by document.ts and not shown. */
+/** Read by document.ts, and not shown. */
 export const X_CODES = 'x-unseen-codes';
 export const X_STREAMS = 'x-unseen-streams';
 export const X_ACCESS = 'x-unseen-access';
 
 interface RouteDoc {
   readonly access: Access;
-  /** What the route shows or changes is not one filter's: credentials with a name prefix may not use it. */
+  /** The route shows or changes more than one filter, so credentials with a name prefix may not use it. */
   readonly allNames?: true;
   readonly summary: string;
   readonly description?: string;
-  /** Errors beyond those that every route may answer. */
+  /** Errors in addition to those of every route. */
   readonly codes?: readonly ErrorCode[];
 }
 
-/** Every route of the API: who may use it, what it does and how it fails. */
+/** Documents a route of the API: who may use it, what it does and how it fails. */
 export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator {
   return route(doc, kind);
 }
 
-/** What a route takes and does, as the server has to know before its handler runs. */
+/** What the server must know of a route before its handler runs. */
 type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
 
-/** The only place that sets a route's configuration, because a second RouteConfig takes the place of the first. */
+/** The only place that sets a route's configuration, because a second RouteConfig would replace the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
   const { access, allNames = false, summary, description, codes = [] } = doc;
   return applyDecorators(
@@ -55,7 +55,7 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes something; `takes`: bodies other than JSON. */
+/** A route that changes something. `takes` names bodies other than JSON. */
 export function MutatingRoute(doc: RouteDoc, takes: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
   const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
   return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...takes }));

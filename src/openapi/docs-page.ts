@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
-/** Of Swagger UI's package, by the name they are served under. */
+/** Files of Swagger UI's package, by the name under which they are served. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css'],
   ['swagger-ui-bundle.js', 'text/javascript'],
@@ -30,14 +30,14 @@ const PAGE = `<!doctype html>
 // Without validatorUrl the page would ask a public service about the document.
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null });\n`;
 
-/** The browser, too, is told to load nothing from elsewhere. Swagger UI styles its elements inline. */
+/** The browser is told, too, to load nothing from elsewhere. Swagger UI styles its elements inline. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-/** `/docs`: the API description for people, from this service alone. */
+/** `/docs`: the API description for people, served without any other host. */
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // The API's description holds nothing of anyone's, and is looked at before there is a key.
+  // The API's description is nobody's data, and people read it before they have a key.
   const open = { config: { access: 'public', sharedAnswer: true } } as const;
   server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),
@@ -55,7 +55,9 @@ export function serveDocsPage(server: FastifyInstance): void {
   }
 }
 
-/** A file, read when it is first asked for, and kept: however many clients take their time over it, there is one copy. */
+/**
+ * A file that is read when it is first asked for, and then kept. However many slow clients read it, there is one copy.
+ */
 class Asset {
   private content: Promise<{ readonly bytes: Buffer; readonly tag: string }> | undefined;
 

@@ -6,13 +6,13 @@ const DESCRIPTION =
   'Have we seen this URL (or item) before? A set that answers with a bounded rate of false positives, and that can forget. ' +
   'Errors are RFC 9457 problems with a stable `code`.';
 
-/** The API's description, from the decorators of its controllers and DTOs. */
+/** Builds the API's description from the decorators of its controllers and DTOs. */
 export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
   const config = new DocumentBuilder().setTitle('Unseen').setDescription(DESCRIPTION).setVersion('1').build();
   return completeOperations(SwaggerModule.createDocument(app, config));
 }
 
-/** `/openapi.json`, built when first asked for. */
+/** Serves `/openapi.json`, which is built when it is first asked for. */
 export function serveDocument(app: NestFastifyApplication): void {
   let document: Buffer | undefined;
   app

@@ -12,7 +12,7 @@ type SchemaObject = Exclude<
   { $ref: string }
 >;
 
-/** Errors that any route may answer that is not public. */
+/** Errors that every non-public route may answer. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'VALIDATION_FAILED',
   'UNAUTHENTICATED',
@@ -24,7 +24,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
 ];
 /** Errors that public routes may answer. */
 const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
-/** Errors of any method that can have a body: a body is read, wanted or not. */
+/** Errors of every method that can have a body, because a body is always read. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'delete'] as const;
 /** Name of the one security scheme. */
@@ -61,7 +61,10 @@ const SCHEME = {
     'AUTH=none, no credentials are needed. The scope `write` includes `read`, `admin` includes `write`.',
 } as const;
 
-/** Adds what decorators cannot say: who may, error answers by code, and the stream forms of batch routes. */
+/**
+ * Adds what decorators cannot express: who may use a route, its error answers by code, and the stream forms of batch
+ * routes.
+ */
 export function completeOperations(document: OpenAPIObject): OpenAPIObject {
   const schemas = { ...document.components?.schemas, Problem: PROBLEM };
   const paths = Object.entries(document.paths).map(([path, item]) => [path, completeItem(item)]);
@@ -80,7 +83,7 @@ function completeItem(item: PathItem): PathItem {
   return { ...item, ...Object.fromEntries(completed) };
 }
 
-/** What the decorators of routes left on an operation. */
+/** The extensions that the decorators of routes leave on an operation. */
 interface Marks {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;

@@ -13,7 +13,7 @@ export async function openStore(config: Config): Promise<Store> {
   }
 }
 
-/** Adapters are loaded only when used. */
+/** An adapter is loaded only when it is used. */
 async function openAdapter(config: Config): Promise<Store> {
   if (config.store === 'embedded') {
     const { EmbeddedStore } = await import('#store/embedded');

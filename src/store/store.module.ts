@@ -3,7 +3,7 @@ import { Config } from '../config/config.js';
 import { openStore } from './open-store.js';
 import { Store } from './store.token.js';
 
-/** The store, closed after the last request. */
+/** Provides the store, which is closed after the last request. */
 @Global()
 @Module({
   providers: [{ provide: Store, useFactory: openStore, inject: [Config] }],

@@ -7,9 +7,9 @@ import { show } from '../errors/show.js';
 type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
 
 /**
- * The parts of an export for a visited set, its queue held to what `discover` would have queued: URLs within the limit that
- * the set's profile takes, each under the hash of its key, by which a later `forget` finds it. Throws ExportFileError.
- * Parts are short (see ExportFileReader), so that no look at one holds up other requests.
+ * The parts of an export for a visited set. It checks that the queue has only what `discover` could have queued: URLs
+ * within the limit that the set's profile accepts, each under the hash of its key, by which a later `forget` finds it.
+ * Throws ExportFileError. Parts are short (see ExportFileReader), so checking one does not delay other requests.
  */
 export async function* checkedQueue(
   parts: AsyncIterable<Part>,

@@ -4,7 +4,10 @@ import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 
-/** The filter that an export is to become: all that was exported but its generation. VALIDATION_FAILED if it cannot. */
+/**
+ * The filter that an export is to become: everything exported except the generation. Throws VALIDATION_FAILED if it
+ * cannot.
+ */
 export function importSpec(header: ExportHeader, kind: FilterKind, name = header.name): FilterSpec {
   if (header.kind !== kind) {
     const [is, path] =

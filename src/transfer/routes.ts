@@ -11,7 +11,10 @@ interface TransferDoc {
 
 const BINARY = { type: 'string', format: 'binary' } as const;
 
-/** A route that answers an export. It holds the filter's seed: with that, items can be made up that collide. */
+/**
+ * A route that answers an export. An export contains the filter's seed, and with that anyone can make items that
+ * collide.
+ */
 export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
   return applyDecorators(
     ApiProduces(EXPORT_TYPES[0]),

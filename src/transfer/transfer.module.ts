@@ -4,7 +4,7 @@ import { FilterTransferController } from './filter-transfer.controller.js';
 import { TransferService } from './transfer.service.js';
 import { VisitedSetTransferController } from './visited-set-transfer.controller.js';
 
-/** Whole filters out of the service and back in. */
+/** Moves whole filters out of the service and back in. */
 @Module({
   imports: [FiltersModule],
   controllers: [FilterTransferController, VisitedSetTransferController],

@@ -30,7 +30,7 @@ import { Store } from '../store/store.token.js';
 import { checkedQueue } from './checked-queue.js';
 import { importSpec } from './import-spec.js';
 
-/** Filters of either kind out of the service as files, and back in. */
+/** Exports filters of either kind as files, and imports them. */
 @Injectable()
 export class TransferService {
   constructor(
@@ -43,8 +43,8 @@ export class TransferService {
   ) {}
 
   /**
-   * The filter's export as the answer's body. What fails before its first part is an ordinary error answer; after that
-   * the connection is cut, so that nobody takes the rest for the whole.
+   * The filter's export as the body of the answer. A failure before the first part is an ordinary error answer. After
+   * that the connection is cut, so that nobody takes the part for the whole.
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
     const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter, request));
@@ -56,7 +56,7 @@ export class TransferService {
     });
   }
 
-  /** Makes a filter of an export, under the name it had or another. Nothing changes before the file has been read. */
+  /** Makes a filter from an export, under its old name or another. Nothing changes before the file has been read. */
   async import(
     kind: FilterKind,
     request: Request,
@@ -79,7 +79,8 @@ export class TransferService {
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
-      // An import that was answered before is not read: but who sends it may only listen when all is sent.
+      // An import that was answered before does not read the file. But its sender may not listen until everything is
+      // sent.
       await file.drain();
       return described;
     } catch (error) {
@@ -90,7 +91,7 @@ export class TransferService {
     }
   }
 
-  /** Nobody can be told any more of what fails once the answer has begun. */
+  /** Logs a failure after the answer has begun, because the caller can no longer be told. */
   private async *reported<T>(parts: AsyncIterable<T>, requestId: string): AsyncGenerator<T, void, undefined> {
     try {
       yield* parts;
@@ -100,7 +101,7 @@ export class TransferService {
     }
   }
 
-  /** Passes parts on while the credentials of the request are accepted: it may outlive them. */
+  /** Passes parts on while the credentials of the request are accepted. The request may outlive them. */
   private async *confirmed<T>(parts: AsyncIterable<T>, request: Request): AsyncGenerator<T, void, undefined> {
     for await (const part of parts) {
       await this.authenticator.confirm(request);

@@ -1,7 +1,7 @@
 import { ProblemError, type Fault } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 
-/** A value as an object that has none but the allowed members. Throws VALIDATION_FAILED. */
+/** Checks that a value is an object with only allowed members. Throws VALIDATION_FAILED. */
 export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ProblemError(

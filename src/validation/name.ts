@@ -2,7 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 
-/** Names of filters and visited sets: one name space. */
+/** Names of filters and visited sets, which share one name space. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const NAME_REQUIREMENT = 'be 1 to 64 of a-z, 0-9, ".", "_" and "-", the first a letter or digit';
 

@@ -3,8 +3,8 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import { jsonObject, refused } from './json-object.js';
 
 /**
- * Validates a body or a query against its DTO, one level deep. It is no bypass: a member that the DTO does not declare is
- * refused, `__proto__` and its like included, and only declared members are copied.
+ * Validates a body or a query against its DTO, one level deep. It cannot be bypassed: a member that the DTO does not
+ * declare is refused, `__proto__` and the like included, and only declared members are copied.
  */
 export function validateShallow<T extends object>(type: Type<T>, value: unknown): T {
   const dto = new type();

@@ -6,7 +6,7 @@ import { Store } from '../store/store.token.js';
 import type { LeaseDto } from './visited-set.dto.js';
 import type { LeasesView } from './visited-set.view.js';
 
-// Indexed by Settled of the port.
+// The index is a value of the port's Settled.
 const ACK: Verdicts = named('unknown', 'acked', 'expired');
 const RELEASE: Verdicts = named('unknown', 'released', 'expired');
 

@@ -3,7 +3,7 @@ import { jsonBatch } from '../batches/entries.js';
 import { batchLimits, type BatchLimits } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 
-/** `@Body(LeaseIdsPipe) ids: readonly string[]`: of `{"ids": […]}`. */
+/** `@Body(LeaseIdsPipe) ids: readonly string[]` gives the ids of `{"ids": […]}`. */
 @Injectable()
 export class LeaseIdsPipe implements PipeTransform<unknown, readonly string[]> {
   private readonly limits: BatchLimits;

@@ -6,22 +6,22 @@ import { isLonger } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
-/** A batch of URLs by identity: parallel arrays of the valid ones, and why the others are not. */
+/** A batch of URLs by identity: parallel arrays of the valid ones, and the reasons for the others. */
 export interface IdentifiedUrls {
   readonly keys: readonly string[];
-  /** The valid URLs as they came in. */
+  /** The valid URLs as they were sent. */
   readonly urls: readonly string[];
-  /** Of each valid URL, its place in the batch. */
+  /** The place of each valid URL in the batch. */
   readonly places: readonly number[];
   readonly invalid: readonly InvalidEntry[];
 }
 
-/** What a URL costs beside its characters, in characters that cost as much. */
+/** The fixed cost of a URL, in characters that cost as much. */
 const CHARACTERS_A_URL = 16;
-/** Why a URL is invalid that has more bytes than an item may have, whatever it is. */
+/** The reason for a URL with more bytes than an item may have, whatever else is wrong with it. */
 const TOO_LONG = { reason: 'too long' } as const;
 
-/** What is being gathered: see IdentifiedUrls. */
+/** The result while it is being collected. See IdentifiedUrls. */
 interface Found {
   readonly keys: string[];
   readonly urls: string[];
@@ -31,7 +31,7 @@ interface Found {
 
 const MOST_PROFILES = 1_000;
 
-/** Joins a visited set with the URL profile it was made with. */
+/** Applies to URLs the profile that their visited set was made with. */
 @Injectable()
 export class UrlIdentity {
   /** Compiled profiles by generation. */
@@ -39,7 +39,7 @@ export class UrlIdentity {
 
   constructor(@Inject(Config) private readonly config: Config) {}
 
-  /** Long batches take several turns of the event loop. */
+  /** A long batch takes several turns of the event loop. */
   async identify(filter: Filter, batch: readonly string[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
     const found: Found = { keys: [], urls: [], places: [], invalid: [] };
@@ -50,7 +50,7 @@ export class UrlIdentity {
     return found;
   }
 
-  /** Adds a portion of the batch, from `from` on, to what is found; returns where the next one begins. */
+  /** Adds a portion of the batch, from `from` on, to the result. Returns where the next portion begins. */
   private identifyPortion(
     canonicaliser: UrlCanonicaliser,
     batch: readonly string[],

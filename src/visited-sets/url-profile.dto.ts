@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { BASES, MAX_NAME_LENGTH, MAX_NAMES, TRACKING_VERSIONS, type UrlProfileSpec } from '#url-key';
 
-/** A rule that is off unless asked for. */
+/** A rule that is off by default. */
 function Rule(description: string): PropertyDecorator {
   return ApiPropertyOptional({ type: 'boolean', default: false, description });
 }
@@ -12,7 +12,7 @@ function Names(description: string, minItems: number): PropertyDecorator {
   return ApiPropertyOptional({ type: 'array', items, minItems, maxItems: MAX_NAMES, description });
 }
 
-/** The members of a URL profile as the API describes them. `normaliseProfile` is what reads and checks them. */
+/** The members of a URL profile as the API describes them. `normaliseProfile` reads and checks them. */
 export class UrlProfileDto implements Required<UrlProfileSpec> {
   @ApiPropertyOptional({
     type: 'string',

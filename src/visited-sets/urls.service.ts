@@ -6,7 +6,7 @@ import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
-/** Beyond the bytes of the port, which index the verdicts below. */
+/** The verdict for an invalid URL. It follows the answer bytes of the port, which also index the verdicts below. */
 const INVALID = 3;
 
 const MARK: Verdicts = verdicts('seen', 'new');
@@ -19,7 +19,10 @@ function verdicts(...names: string[]): Verdicts {
   return table;
 }
 
-/** What the routes `urls/*` do, with a batch or with a block of one. Throws what the port throws, and VISITED_SET_NOT_FOUND. */
+/**
+ * The work of the routes `urls/*`, on a JSON batch or on one block of a stream. Throws what the port throws, and
+ * VISITED_SET_NOT_FOUND.
+ */
 @Injectable()
 export class UrlsService {
   constructor(
@@ -32,14 +35,14 @@ export class UrlsService {
     return this.filters.open(name, 'visited-set');
   }
 
-  /** Marks visited and queues what was new, in one atomic step. */
+  /** Marks URLs as visited and queues the new ones, in one atomic step. */
   discover(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, MARK, (filter, { keys, urls }) =>
       this.membership.add(filter, keys, operation, urls),
     );
   }
 
-  /** Marks visited without queueing. */
+  /** Marks URLs as visited without queueing them. */
   visit(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, MARK, (filter, { keys }) => this.membership.add(filter, keys, operation));
   }
@@ -56,7 +59,7 @@ export class UrlsService {
     );
   }
 
-  /** Asks about the valid URLs of a batch, by their keys. */
+  /** Runs a call on the valid URLs of a batch, by their keys. */
   private judge(
     name: string,
     batch: readonly string[],
@@ -70,7 +73,7 @@ export class UrlsService {
   }
 }
 
-/** The answers for the valid URLs, put back in their places among the invalid ones. */
+/** The answers for all URLs: those for the valid ones in their places among the invalid ones. */
 function results(
   count: number,
   { places, invalid }: IdentifiedUrls,

@@ -8,7 +8,7 @@ import { UrlsService } from './urls.service.js';
 import { VisitedSetsController } from './visited-sets.controller.js';
 import { VisitedSetsService } from './visited-sets.service.js';
 
-/** Joins a counting filter, the identity of URLs and the to-do queue into what a crawler asks. */
+/** Joins a counting filter, the identity of URLs and the to-do queue into what a crawler needs. */
 @Module({
   imports: [FiltersModule],
   controllers: [VisitedSetsController, UrlsController, QueueController],
