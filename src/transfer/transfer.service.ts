@@ -126,7 +126,10 @@ export class TransferService {
   }
 }
 
-/** A file is too long to be hashed ahead, but each has an id of its own, and vouches for the rest by itself. */
+/**
+ * A file is too long to be hashed beforehand. But each file has its own id, and its contents are checked by its own
+ * checksums.
+ */
 function identified(
   request: Request,
   operation: Operation,
