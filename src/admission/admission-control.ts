@@ -4,7 +4,6 @@ import { ERRORS } from '../errors/error-codes.js';
 import type { ProblemBody } from '../errors/problem.js';
 import { discard } from '../http/discard.js';
 import { connectionOf } from '../http/connection.js';
-import { nextRequestId } from '../request/request.js';
 import type { Headers } from '../http/security-headers.js';
 import type { Guard } from '../http/server.js';
 import type { Callers } from './callers.js';
@@ -12,7 +11,7 @@ import type { InFlight } from './in-flight.js';
 import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import type { Routes } from './routes.js';
 import { RequestPermit } from './request-permit.js';
-import { contextOf } from '../request/context.js';
+import { contextOf, nextRequestId } from '../request/context.js';
 import { Turns } from './turns.js';
 
 /** How often refusals are logged at most: the log must not be one more load. */

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import createRouter from 'find-my-way';
 import { ROUTER_OPTIONS } from '../http/fastify-options.js';
+import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
-import { announcedBody } from '../request/request.js';
 import type { RequestKind } from './bounds.js';
 
 /** What a request asks for, as far as its head and its route say. */

@@ -17,9 +17,8 @@ const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
  */
 export function authorise(principal: Principal, request: Request): void {
   const { access, allNames } = request.routeOptions.config;
-  const isOpen = access === undefined || access === 'public';
-  const least = isOpen ? -1 : SCOPES.indexOf(access);
-  if (!isOpen && !principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) {
+  const least = access === undefined || access === 'public' ? undefined : SCOPES.indexOf(access);
+  if (least !== undefined && !principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) {
     throw new ProblemError(
       'FORBIDDEN',
       `this needs the scope "${access}"; the credentials have ${had(principal)}`,

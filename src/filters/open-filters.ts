@@ -12,11 +12,13 @@ const ATTEMPTS = 3;
 export class OpenFilters {
   constructor(@Inject(Store) private readonly store: Store) {}
 
-  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, depending on the kind. */
-  async open(name: string, kind: FilterKind, fresh = false): Promise<Filter> {
-    return this.store.open(name, kind, { fresh }).catch((error: unknown) => {
+  /** FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, by the kind asked for. */
+  async open(name: string, kind: FilterKind): Promise<Filter> {
+    try {
+      return await this.store.open(name, kind);
+    } catch (error) {
       throw inWordsOf(kind, name, error);
-    });
+    }
   }
 
   /**
@@ -25,9 +27,8 @@ export class OpenFilters {
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const filter = await this.open(name, kind, attempt > 1);
       try {
-        return await action(filter);
+        return await action(await this.store.open(name, kind, { fresh: attempt > 1 }));
       } catch (error) {
         if (!(error instanceof StaleFilterError) || attempt === ATTEMPTS) throw inWordsOf(kind, name, error);
       }

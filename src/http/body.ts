@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
-import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
+import { encodingFault } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
 import type { Permit } from '../request/permit.js';
 import type { Request } from '../request/request.js';
@@ -45,7 +45,8 @@ export function useBodyParsers(
   const { maxBodyBytes: maxBytes, requestTimeoutMs: timeoutMs } = config;
   const mostParts = PARTS_AN_ITEM * config.maxBatchItems + OTHER_PARTS;
   server.addContentTypeParser('application/json', async (request: Request, payload: IncomingMessage) => {
-    refuseEncoded(request, payload);
+    const fault = encodingFault(request);
+    if (fault !== undefined) throw unsupported(payload, fault);
     const context = contextOf(request.raw);
     const raw = await readWhole(payload, { maxBytes, timeoutMs, permit: context.permit });
     context.rawBody = raw;
@@ -60,7 +61,8 @@ export function useBodyParsers(
   for (const kind of kinds) {
     for (const mediaType of kind.mediaTypes) {
       server.addContentTypeParser(mediaType, async (request: Request, payload: IncomingMessage) => {
-        refuseEncoded(request, payload);
+        const fault = encodingFault(request);
+        if (fault !== undefined) throw unsupported(payload, fault);
         const { config: route } = request.routeOptions;
         if (kind.isTakenBy(route)) return kind.open(payload, mediaType, contextOf(request.raw).permit);
         const other = kinds
@@ -76,27 +78,6 @@ export function useBodyParsers(
 /** So that a batch with somewhat too many items is told how many it may have. */
 const PARTS_AN_ITEM = 4;
 const OTHER_PARTS = 1_000;
-
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
-
-/** Compressed bodies, and those that say they are not UTF-8: read as it they might be other items. */
-function refuseEncoded({ headers }: Request, payload: IncomingMessage): void {
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') {
-    throw unsupported(payload, 'the service takes no compressed bodies (Content-Encoding)');
-  }
-  const transfer = headers['transfer-encoding'] ?? 'chunked';
-  if (transfer.toLowerCase() !== 'chunked') {
-    throw unsupported(
-      payload,
-      `a body is sent as it is or chunked, not as ${show(transfer)} (Transfer-Encoding)`,
-    );
-  }
-  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
-  if (!['utf-8', 'utf8', 'us-ascii'].includes(charset)) {
-    throw unsupported(payload, `a body is UTF-8, not ${show(charset)}`);
-  }
-}
 
 function unsupported(payload: IncomingMessage, detail: string): ProblemError {
   discard(payload);

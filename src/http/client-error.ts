@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { toProblem } from './to-problem.js';
 import { connectionOf } from './connection.js';
 import { LINGER_MS } from './discard.js';
-import { nextRequestId } from '../request/request.js';
+import { nextRequestId } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
 /**

@@ -6,7 +6,7 @@ function connectionFrom(remoteAddress: string): Connection {
   return new Connection({ remoteAddress, once: () => undefined } as unknown as Socket);
 }
 
-describe('requests without credentials', () => {
+describe('requests where no credentials are asked for', () => {
   it.each(['192.0.2.1', '2001:db8::1'])('are counted as those of their address: %s', (ip) => {
     const address = `address:${ip}`;
     expect(connectionFrom(ip)).toMatchObject({ address, anonymous: address });

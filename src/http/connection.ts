@@ -39,9 +39,9 @@ export function connectionOf(socket: Connected): Connection {
  * than one is made.
  */
 export class Connection {
-  /** The caller that is counted for what its address has to answer for. */
+  /** The caller that is counted for requests whose credentials are not known. */
   readonly address: string;
-  /** The caller that is counted for requests without credentials: nobody on this machine, where all have one address. */
+  /** The one where none are asked for: nobody on this machine, where all have one address. */
   readonly anonymous: string | undefined;
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;

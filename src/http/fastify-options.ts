@@ -1,7 +1,8 @@
 import { LogController, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
-import { nextRequestId, type Reply, type Request } from '../request/request.js';
+import { nextRequestId } from '../request/context.js';
+import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 /** Parameters may be longer than any name, so that a long one is refused as a name and not as a route. */

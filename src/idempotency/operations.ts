@@ -3,8 +3,9 @@ import { crc32 } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import type { Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
+import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
-import { announcedBody, type Request } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;

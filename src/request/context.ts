@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
@@ -39,4 +40,13 @@ export function contextOf(request: Carrier): RequestContext {
   };
   request[CONTEXT] = context;
   return context;
+}
+
+const idPrefix = randomBytes(6).toString('base64url');
+let idCount = 0;
+
+/** Ids unique over processes and restarts, cheap enough for every request. */
+export function nextRequestId(): string {
+  idCount++;
+  return `${idPrefix}-${idCount.toString(36)}`;
 }

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from './scope.js';
 
@@ -39,21 +37,3 @@ declare module 'fastify' {
 
 export type Request = FastifyRequest;
 export type Reply = FastifyReply;
-
-const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
-
-/** What kind of body a request says that it has. */
-export function announcedBody({ headers }: Pick<IncomingMessage, 'headers'>): 'none' | 'json' | 'other' {
-  const bytes = headers['content-length'];
-  if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
-  return JSON_TYPE.test(headers['content-type'] ?? '') ? 'json' : 'other';
-}
-
-const idPrefix = randomBytes(6).toString('base64url');
-let idCount = 0;
-
-/** Ids unique over processes and restarts, cheap enough for every request. */
-export function nextRequestId(): string {
-  idCount++;
-  return `${idPrefix}-${idCount.toString(36)}`;
-}

@@ -21,14 +21,6 @@ const CHARACTERS_A_URL = 16;
 /** The reason for a URL with more bytes than an item may have, whatever else is wrong with it. */
 const TOO_LONG = { reason: 'too long' } as const;
 
-/** The result while it is being collected. See IdentifiedUrls. */
-interface Found {
-  readonly keys: string[];
-  readonly urls: string[];
-  readonly places: number[];
-  readonly invalid: InvalidEntry[];
-}
-
 const MOST_PROFILES = 1_000;
 
 /** Applies to URLs the profile that their visited set was made with. */
@@ -42,24 +34,17 @@ export class UrlIdentity {
   /** A long batch takes several turns of the event loop. */
   async identify(filter: Filter, batch: readonly string[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
-    const found: Found = { keys: [], urls: [], places: [], invalid: [] };
-    for (let from = 0; from < batch.length;) {
-      if (from > 0 && turn.isSpent()) await turn.next();
-      from = this.identifyPortion(canonicaliser, batch, from, found);
-    }
-    return found;
-  }
-
-  /** Adds a portion of the batch, from `from` on, to the result. Returns where the next portion begins. */
-  private identifyPortion(
-    canonicaliser: UrlCanonicaliser,
-    batch: readonly string[],
-    from: number,
-    { keys, urls, places, invalid }: Found,
-  ): number {
     const { maxItemBytes } = this.config;
-    let index = from;
-    for (let work = 0; index < batch.length && work < PORTION; index++) {
+    const keys: string[] = [];
+    const urls: string[] = [];
+    const places: number[] = [];
+    const invalid: InvalidEntry[] = [];
+    let work = 0;
+    for (let index = 0; index < batch.length; index++) {
+      if (work >= PORTION) {
+        if (turn.isSpent()) await turn.next();
+        work = 0;
+      }
       const url = batch[index] as string;
       work += CHARACTERS_A_URL + url.length;
       const key = isLonger(url, maxItemBytes) ? TOO_LONG : canonicaliser.key(url);
@@ -71,7 +56,7 @@ export class UrlIdentity {
       urls.push(url);
       places.push(index);
     }
-    return index;
+    return { keys, urls, places, invalid };
   }
 
   private canonicaliserOf({ generation, urlProfile }: Filter): UrlCanonicaliser {

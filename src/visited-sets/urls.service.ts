@@ -59,7 +59,7 @@ export class UrlsService {
     );
   }
 
-  /** Runs a call on the valid URLs of a batch, by their keys. */
+  /** Asks about the valid URLs of a batch, by their keys, and puts the answers back in their places among the invalid ones. */
   private judge(
     name: string,
     batch: readonly string[],
@@ -68,20 +68,12 @@ export class UrlsService {
   ): Promise<BatchResult> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const valid = await this.identity.identify(filter, batch);
-      return results(batch.length, valid, await ask(filter, valid), table);
+      const { places, invalid } = valid;
+      const answers = await ask(filter, valid);
+      if (invalid.length === 0) return { ...tally(answers, table), invalid };
+      const bytes = new Uint8Array(batch.length).fill(INVALID);
+      for (let i = 0; i < places.length; i++) bytes[places[i] as number] = answers[i] as number;
+      return { ...tally(bytes, table), invalid };
     });
   }
-}
-
-/** The answers for all URLs: those for the valid ones in their places among the invalid ones. */
-function results(
-  count: number,
-  { places, invalid }: IdentifiedUrls,
-  answers: Uint8Array,
-  table: Verdicts,
-): BatchResult {
-  if (invalid.length === 0) return { ...tally(answers, table), invalid };
-  const bytes = new Uint8Array(count).fill(INVALID);
-  for (let i = 0; i < places.length; i++) bytes[places[i] as number] = answers[i] as number;
-  return { ...tally(bytes, table), invalid };
 }

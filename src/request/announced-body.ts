@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import { show } from '../errors/show.js';
+
+type Head = Pick<IncomingMessage, 'headers'>;
+
+const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
+
+/** What kind of body a request says that it has. */
+export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
+  const bytes = headers['content-length'];
+  if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
+  return JSON_TYPE.test(headers['content-type'] ?? '') ? 'json' : 'other';
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
+
+/** Why a body is not taken that is compressed, or says that it is not UTF-8: read as it, it might be other items. */
+export function encodingFault({ headers }: Head): string | undefined {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    return 'the service takes no compressed bodies (Content-Encoding)';
+  }
+  const transfer = headers['transfer-encoding'] ?? 'chunked';
+  if (transfer.toLowerCase() !== 'chunked') {
+    return `a body is sent as it is or chunked, not as ${show(transfer)} (Transfer-Encoding)`;
+  }
+  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
+  return ['utf-8', 'utf8', 'us-ascii'].includes(charset)
+    ? undefined
+    : `a body is UTF-8, not ${show(charset)}`;
+}
