@@ -7,10 +7,10 @@ import { isPacked, sliceKeys, type Keys } from './keys.js';
  * The places of a batch's items in a filter. A store sees nothing else of the items. Arrays are parallel, in the
  * caller's order.
  *
- *   hash     4 words an item: its 128-bit hash, the item's identity
- *   segment  1 an item
- *   page     1 an item: index of the page inside its segment
- *   cell     k an item: distinct cell indexes inside the page, ascending
+ *   hash     4 words per item: its 128-bit hash, the item's identity
+ *   segment  1 per item
+ *   page     1 per item: index of the page inside its segment
+ *   cell     k per item: distinct cell indexes inside the page, ascending
  */
 export interface Positions {
   readonly count: number;

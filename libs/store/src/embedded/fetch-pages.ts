@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import type { FilterState } from './filter-state.js';
 
-/** Of most processors. */
+/** The size on most processors. */
 const CACHE_LINE_BYTES = 64;
 
 /** Per item, the offsets of its first and last byte in the segment. The array grows as needed. */
