@@ -37,7 +37,7 @@ const POLICY =
 /** `/docs`: the API description for people, served without any other host. */
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // The API's description is nobody's data, and people read it before they have a key.
+  // The API's description contains no caller's data, and people read it before they have a key.
   const open = { config: { access: 'public', sharedAnswer: true } } as const;
   server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),

@@ -14,7 +14,7 @@ describe('a change that comes to its turn when nobody waits for it any more', ()
       operation({ deadline: Date.now() - 1 }),
     );
     await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    // This add runs after it.
+    // This add runs only after the first one.
     await store.counters.add(filter, positions(filter, keys(1, 1)), operation());
     expect([...(await store.counters.check(filter, positions(filter, keys(2))))]).toEqual([0, 1]);
   });
