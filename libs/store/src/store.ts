@@ -19,6 +19,8 @@ export interface FilterSpec {
   readonly seed: Uint8Array;
   /** Visited sets: the normalised URL profile, opaque to the store (JSON). */
   readonly urlProfile?: unknown;
+  /** Visited sets: an entry that has been leased so often becomes a dead letter when it comes back. Absent: never. */
+  readonly maxAttempts?: number;
 }
 
 /** An open filter: an immutable handle on one generation of it. */
@@ -42,12 +44,27 @@ export interface FilterStats {
   /** Removals that changed nothing. */
   readonly refused: number;
   /** Visited sets only. */
-  readonly queue?: { readonly waiting: number; readonly leased: number };
+  readonly queue?: QueueStats;
   /**
    * How far back records of operations surely reach, in whole seconds. That is 86,400 and 60, even for a new filter,
    * unless the limit on their memory made the store forget some sooner.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
+}
+
+/** Entries of a queue by where they are. Entries that were forgotten count until the queue comes to them. */
+export interface QueueStats {
+  /** In line, to be leased now. */
+  readonly waiting: number;
+  readonly leased: number;
+  /** Released with a delay that is not over. */
+  readonly delayed: number;
+  /** Dead letters. */
+  readonly dead: number;
+  /** How many of all these may have been forgotten, at most. */
+  readonly forgotten: number;
+  /** Seconds since the entry at the head of the line was discovered; absent if none waits. */
+  readonly oldestSeconds?: number;
 }
 
 /**
@@ -88,7 +105,7 @@ export interface Readiness {
 export const Added = { Present: 0, New: 1 } as const;
 /** What `remove` answers per item. */
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
-/** What `ack` and `release` answer per id. */
+/** What `ack`, `release`, `extend` and the calls on dead letters answer per id. */
 export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 
 /**
@@ -125,7 +142,8 @@ export interface Counters {
   /**
    * Takes one from each of the item's counters, if all are above zero. Otherwise it changes nothing and answers
    * Removed.Absent. Counters at 15 stay; if all are at 15, nothing changes and the answer is Removed.Saturated. An item
-   * that is removed from a visited set leaves the queue in the same step, leased or not. Counting filters only.
+   * that is removed from a visited set leaves the queue in the same step, wherever its entry is: it is never handed out or
+   * settled again. Counting filters only.
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
@@ -136,11 +154,21 @@ export interface Counters {
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }
 
-/** Longest lease, in ms. An entry that is hidden for longer was leased before the clock was set back: it is due again. */
+/** Longest lease and longest delay, in ms. */
 export const MAX_LEASE_MS = 86_400_000;
 
 /** Bytes of payloads, in UTF-8, that the answer of one lease holds at most, unless its first entry alone has more. */
 export const MAX_LEASED_BYTES = 2 ** 20;
+
+/** Entries that one lease hands out at most. */
+export const MAX_LEASED_ENTRIES = 1_000;
+
+/** Longest reason of a release, in bytes of UTF-8. */
+export const MAX_REASON_BYTES = 256;
+
+/** Reasons of dead letters: the last lease ended by itself, or a release gave none. */
+export const LEASE_ENDED = 'the lease ended';
+export const RELEASED = 'released';
 
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
@@ -151,26 +179,82 @@ export interface LeasedEntry {
   readonly attempt: number;
 }
 
+/** How entries are given back. */
+export interface Release {
+  /** For so long nobody gets them; MAX_LEASE_MS at most. */
+  readonly delayMs: number;
+  /** Kept with an entry that becomes a dead letter: MAX_REASON_BYTES at most; empty is RELEASED. */
+  readonly reason: string;
+}
+
+/** An entry that was leased as often as its visited set allows. */
+export interface DeadLetter {
+  /** Opaque; names this dead letter, also after a restart. */
+  readonly id: string;
+  readonly payload: string;
+  /** How often it was leased. */
+  readonly attempt: number;
+  /** Of its last release, or LEASE_ENDED. Never empty. */
+  readonly reason: string;
+}
+
+export interface DeadLetterPage {
+  readonly entries: DeadLetter[];
+  /** After which the next page begins; absent on the last. */
+  readonly next?: string;
+}
+
 /**
- * The to-do queue of a visited set: about first in, first out; no order between segments. An entry that comes back, since it
- * was released or its lease has ended, is handed out again before or after those that wait: each store decides that
- * (a released entry is back at its old place on the embedded one, and at the end of the line on Redis).
+ * The to-do queue of a visited set, a log: what is new is written at its end, what is leased is taken from its head. About
+ * first in, first out: within a segment entries are handed out in the order in which they came into line; there is no order
+ * between segments. An entry whose lease has ended, that was released, whose delay is over or that was put back comes to the end
+ * of the line as it then is, behind what waits and before what is still to come.
+ *
+ * An entry is held by at most one lease. An entry that was forgotten is handed out no more, wherever it was when its item
+ * was removed; one that was discovered again since is another entry.
  */
 export interface Queue {
   /**
-   * At most `max` visible entries, and no more than MAX_LEASED_BYTES hold, each hidden for `leaseMs` (MAX_LEASE_MS at
-   * most). Leases end by themselves.
+   * At most `max` entries (MAX_LEASED_ENTRIES at most), and no more than MAX_LEASED_BYTES hold, each hidden for `leaseMs`
+   * (MAX_LEASE_MS at most). Leases end by themselves. An exception from "a repeat answers the same": it answers those of the
+   * entries that this lease still holds. A call that finds nothing is not recorded: a repeat may find something.
    */
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 
   /**
-   * Takes leased entries off the queue for good. Per id: Settled.Done; Settled.Expired if the lease has ended
-   * (the entry is, or will be, handed out again); Settled.Unknown if there is no such entry, or no such id.
+   * Takes leased entries off the queue for good. Per id: Settled.Done; Settled.Expired if the lease of the entry is over,
+   * since it ended or has been settled; Settled.Unknown if the entry has been forgotten, or no such id was ever given.
    */
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
-  /** Makes leased entries visible again at once. Answers as `ack`. */
-  release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
+  /**
+   * Gives leased entries back: to the end of the line at once or after a delay, or to the dead letters if they were leased
+   * as often as the visited set allows. Answers as `ack`.
+   */
+  release(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    release?: Partial<Release>,
+  ): Promise<Uint8Array>;
+
+  /** The leases of these entries end `leaseMs` from now (MAX_LEASE_MS at most). Answers as `ack`. */
+  extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
+
+  /**
+   * Calls `wake` whenever there may be something to lease that was not there before, whoever brought it, and sometimes also
+   * when there is not. Ends with the function that it answers.
+   */
+  watch(filter: Filter, wake: () => void): () => void;
+
+  /** Dead letters, at most `limit`, those after `after`; of each segment the oldest first. */
+  deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage>;
+
+  /** Puts dead letters into line again, as if they had never been leased. Settled.Done or Settled.Unknown per id. */
+  putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
+
+  /** Deletes dead letters; their items stay visited. Settled.Done or Settled.Unknown per id. */
+  purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 }
 
 /** Limits the calls of each caller in each second. */
@@ -228,15 +312,15 @@ export interface Quota {
 export interface QueuedItem {
   /** The item's hash: four big-endian words, the first of which tells its segment. */
   readonly hash: Uint8Array;
-  /** Place in line, the smaller the earlier: a whole number up to MAX_PLACE. */
-  readonly place: number;
   /** Leases so far, up to MAX_ATTEMPT. */
   readonly attempt: number;
+  /** When it was discovered, in whole seconds since the epoch. */
+  readonly discoveredAt: number;
   /** UTF-8. */
   readonly payload: Uint8Array;
+  /** Of a dead letter; absent for all others. */
+  readonly reason?: string;
 }
-
-export const MAX_PLACE = 2 ** 52;
 
 /** Leases that an entry may come with: stores and files count on from there in 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31;
@@ -266,14 +350,15 @@ export interface Transfer {
    * Everything of a filter except its operation records, while the filter is in use. The cells of a segment are those
    * of one moment, and segments are read one after the other. An item lives in one segment. So the export has
    * everything that was answered before it began, less what was removed since. Each change of an item that happens
-   * meanwhile is in it whole or not at all. An item of the queue is missing only if it was acknowledged (but see
-   * exportParts), and may appear twice. Throws as `Counters` does; StaleFilterError also if the filter is cleared or
+   * meanwhile is in it whole or not at all. An entry of the queue, dead letters included, is missing only if it
+   * was acknowledged or purged (but see exportParts), and may appear twice. Throws as `Counters` does; StaleFilterError also if the filter is cleared or
    * dropped half way.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
-   * Makes a filter with these contents, under a generation of its own, with all queued items visible. `parts` must be
+   * Makes a filter with these contents, under a generation of its own, with all queued entries in line,
+   * in the order in which they come, and its dead letters. `parts` must be
    * complete and fit the spec. A caller that reads them from elsewhere checks that, and throws out of the iteration if
    * they are not. The filter becomes visible when the parts have ended. If anything throws before that, there is no
    * filter and its reserved memory is freed. After a crash the next start or call frees it.

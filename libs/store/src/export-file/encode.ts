@@ -74,14 +74,15 @@ function* packEntries(entries: readonly QueuedItem[]): Generator<Buffer, void, u
   if (packed.length > 0) yield Buffer.concat(packed);
 }
 
-function packEntry({ hash, place, attempt, payload }: QueuedItem): Buffer {
-  const packed = Buffer.allocUnsafe(ENTRY_HEAD_BYTES + payload.length);
-  packed.set(hash);
-  packed.writeBigUInt64BE(BigInt(place), 16);
-  packed.writeUInt32BE(attempt, 24);
-  packed.writeUInt32BE(payload.length, 28);
-  packed.set(payload, ENTRY_HEAD_BYTES);
-  return packed;
+function packEntry({ hash, discoveredAt, attempt, payload, reason = '' }: QueuedItem): Buffer {
+  const head = Buffer.allocUnsafe(ENTRY_HEAD_BYTES);
+  const why = Buffer.from(reason);
+  head.set(hash);
+  head.writeUInt32BE(discoveredAt, 16);
+  head.writeUInt32BE(attempt, 20);
+  head.writeUInt16BE(why.length, 24);
+  head.writeUInt32BE(payload.length, 26);
+  return Buffer.concat([head, why, payload]);
 }
 
 function uint32(value: number): Buffer {

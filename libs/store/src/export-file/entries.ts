@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { segmentOf } from '#bloom';
-import { MAX_ATTEMPT, MAX_PLACE, type QueuedItem } from '../store.js';
+import { MAX_ATTEMPT, MAX_REASON_BYTES, type QueuedItem } from '../store.js';
 import { ExportFileError } from './export-file-error.js';
 import { ENTRY_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
 
 const HASH_BYTES = 16;
+const ATTEMPT_AT = 20;
+const REASON_LENGTH_AT = 24;
+const PAYLOAD_LENGTH_AT = 26;
 
 /** Entries decoded at a time, and the bytes after which no further entry is begun: a few milliseconds of work. */
 const PIECE_ENTRIES = 200;
@@ -19,30 +22,46 @@ export function* decodeEntries(
 ): Generator<QueuedItem[], void, undefined> {
   for (let at = SEGMENT_BYTES; at < payload.length;) {
     const entries: QueuedItem[] = [];
-    const end = Math.min(payload.length, at + PIECE_BYTES);
-    while (at < end && entries.length < PIECE_ENTRIES) {
-      const entry = decodeEntry(payload, at);
-      if (segmentOf(entry.hash.readUInt32BE(), geometry.segments) !== segment) {
+    const last = Math.min(payload.length, at + PIECE_BYTES);
+    while (at < last && entries.length < PIECE_ENTRIES) {
+      const { entry, end } = decodeEntry(payload, at);
+      if (segmentOf(payload.readUInt32BE(at), geometry.segments) !== segment) {
         throw new ExportFileError(`a queue entry of segment ${segment} belongs to another`);
       }
       entries.push(entry);
-      at += ENTRY_HEAD_BYTES + entry.payload.length;
+      at = end;
     }
     yield entries;
   }
 }
 
-function decodeEntry(frame: Buffer, at: number) {
+/** An entry of a frame from `at` on, and where it ends. */
+function decodeEntry(frame: Buffer, at: number): { entry: QueuedItem; end: number } {
   const head = frame.subarray(at, at + ENTRY_HEAD_BYTES);
-  const end = head.length < ENTRY_HEAD_BYTES ? Infinity : at + ENTRY_HEAD_BYTES + head.readUInt32BE(28);
-  if (end > frame.length) throw new ExportFileError('a queue entry is longer than its frame');
-  const payload = frame.subarray(at + ENTRY_HEAD_BYTES, end);
-  const place = Number(head.readBigUInt64BE(HASH_BYTES));
-  if (place > MAX_PLACE)
-    throw new ExportFileError(`a queue entry has the place ${place}: at most ${MAX_PLACE}`);
-  const attempt = head.readUInt32BE(24);
+  if (head.length < ENTRY_HEAD_BYTES) throw longerThanFrame();
+  const payloadAt = at + ENTRY_HEAD_BYTES + head.readUInt16BE(REASON_LENGTH_AT);
+  const end = payloadAt + head.readUInt32BE(PAYLOAD_LENGTH_AT);
+  if (end > frame.length) throw longerThanFrame();
+  const attempt = head.readUInt32BE(ATTEMPT_AT);
   if (attempt > MAX_ATTEMPT)
     throw new ExportFileError(`a queue entry was leased ${attempt} times: at most ${MAX_ATTEMPT}`);
-  if (!isUtf8(payload)) throw new ExportFileError('a queue entry is not valid UTF-8');
-  return { hash: head.subarray(0, HASH_BYTES), place, attempt, payload };
+  const reason = frame.subarray(at + ENTRY_HEAD_BYTES, payloadAt);
+  if (reason.length > MAX_REASON_BYTES)
+    throw new ExportFileError(
+      `a dead letter has a reason of ${reason.length} bytes: at most ${MAX_REASON_BYTES}`,
+    );
+  const payload = frame.subarray(payloadAt, end);
+  if (!isUtf8(payload) || !isUtf8(reason)) throw new ExportFileError('a queue entry is not valid UTF-8');
+  const entry = {
+    hash: head.subarray(0, HASH_BYTES),
+    discoveredAt: head.readUInt32BE(HASH_BYTES),
+    attempt,
+    payload,
+    ...(reason.length > 0 && { reason: reason.toString() }),
+  };
+  return { entry, end };
+}
+
+function longerThanFrame(): ExportFileError {
+  return new ExportFileError('a queue entry is longer than its frame');
 }

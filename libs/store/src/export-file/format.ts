@@ -7,7 +7,8 @@
  *   frames  type (1 byte), length of the payload (4), payload, CRC-32 of all these (4)
  *
  *   H  once, first   the filter: JSON (header.ts)
- *   Q  any number    segment (4), then entries: hash (16), place (8), attempt (4), length (4), payload in UTF-8
+ *   Q  any number    segment (4), then entries: hash (16), discovered at (4, seconds since 1970), attempts (4), length of the
+ *                    reason (2), length of the payload (4), reason and payload in UTF-8. Only a dead letter has a reason.
  *   C  any number    segment (4), then cells as they lie in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
@@ -25,8 +26,8 @@ export const FRAME_HEAD_BYTES = 5;
 export const CRC_BYTES = 4;
 /** Bytes before the contents of Q and C. */
 export const SEGMENT_BYTES = 4;
-/** Bytes before an entry's payload. */
-export const ENTRY_HEAD_BYTES = 32;
+/** Bytes before an entry's reason and payload. */
+export const ENTRY_HEAD_BYTES = 30;
 /** Longest payload of a frame. For H and E it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
 export const MAX_JSON_BYTES = 65_536;
