@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeExportFile, exportHeader, MAX_PLACE, StoreError, type Part } from '#store';
+import { encodeExportFile, exportHeader, StoreError, type Part } from '#store';
 import { collect, exportFile, importFile, readFile, specOf } from '../support/export-files.js';
 import { Random } from '../support/random.js';
 import {
@@ -143,21 +143,27 @@ export function importsContract(subject: Subject): void {
       expect(Buffer.compare(await harness.segmentBytes(copied, 0), cells)).toBe(0);
     });
 
-    it('has its queued items visible, wherever in line they stood', async () => {
+    it('has its queued items in line in the order in which they come, those of an item all of them', async () => {
       const { store } = subject;
-      const { spec, parts } = await exported();
-      const late = parts.map((part): Part => {
+      const filter = await makeFilter(store, { kind: 'visited-set' });
+      await discover(store, filter, items(50));
+      const { header, parts } = await readFile(await exportFile(store, filter));
+      const turned = parts.map((part): Part => {
         if (part.type !== 'queue') return part;
-        return { ...part, entries: part.entries.map((entry, i) => ({ ...entry, place: MAX_PLACE - i })) };
+        return { ...part, entries: [...part.entries].reverse().concat(part.entries.slice(0, 1)) };
       });
-      const filter = await store.transfer.import(
-        spec,
-        given(late, async () => undefined),
+      const copied = await store.transfer.import(
+        specOf(header, `${filter.name}.copy`),
+        given(turned, async () => undefined),
         made(),
       );
-      expect((await store.describe(filter)).queue).toEqual({ waiting: 50, leased: 0 });
-      const leased = await store.queue.lease(filter, 100, 60_000, made());
-      expect(leased.map(({ payload }) => payload).sort()).toEqual(items(50).sort());
+      const { queue } = await store.describe(copied);
+      expect(queue).toMatchObject({ waiting: 51, leased: 0, delayed: 0, dead: 0, forgotten: 0 });
+      const leased = await store.queue.lease(copied, 100, 60_000, made());
+      expect(leased.map(({ payload }) => payload)).toEqual([...items(50).reverse(), 'item 0']);
+      expect(await remove(store, copied, ['item 0'])).toEqual([1]);
+      const ids = [leased[49]!.id, leased[50]!.id];
+      expect([...(await store.queue.ack(copied, ids, made()))]).toEqual([0, 0]);
     });
   });
 }

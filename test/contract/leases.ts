@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Settled } from '#store';
-import { decodeLeaseId, encodeLeaseId } from '../../libs/store/src/lease-id.js';
+import { decodeEntryId, encodeEntryId } from '../../libs/store/src/entry-id.js';
 import { discover, items, made, makeFilter } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -33,7 +33,10 @@ export function leasesContract(subject: Subject): void {
 
     it.each(['ack', 'release'] as const)('of a segment that there is not are unknown to %s', async (verb) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
-      const id = encodeLeaseId({ segment: 4_000_000_000, hash: new Uint8Array(16), lease: 1 });
+      const id = encodeEntryId({
+        ...{ of: 'lease', segment: 4_000_000_000, number: 1, index: 0 },
+        hashPrefix: new Uint8Array(8),
+      });
       expect([...(await subject.store.queue[verb](filter, [id], made()))]).toEqual([Settled.Unknown]);
     });
 
@@ -42,9 +45,16 @@ export function leasesContract(subject: Subject): void {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, ['a']);
       const [{ id } = { id: '' }] = await queue.lease(filter, 1, LONG_MS, made());
-      const { segment, hash, lease } = decodeLeaseId(id)!;
-      const later = encodeLeaseId({ segment, hash, lease: lease + 1 });
-      expect([...(await queue[verb](filter, [later, id], made()))]).toEqual([Settled.Unknown, Settled.Done]);
+      const named = decodeEntryId(id)!;
+      const others = [
+        { ...named, number: named.number + 1 },
+        { ...named, hashPrefix: new Uint8Array(8) },
+        { ...named, of: 'dead-letter' as const },
+      ].map(encodeEntryId);
+      expect([...(await queue[verb](filter, [...others, id], made()))]).toEqual([
+        ...others.map(() => Settled.Unknown),
+        Settled.Done,
+      ]);
     });
   });
 }

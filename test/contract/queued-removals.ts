@@ -24,7 +24,7 @@ export function queuedRemovalsContract(subject: Subject): void {
       expect(await waiting(filter)).toEqual(['a']);
     });
 
-    it('leaves an item in the queue whose counters another removal took; found anew, it begins anew', async () => {
+    it('leaves an item in the queue whose counters another removal took; found anew, it is there twice', async () => {
       const { store } = subject;
       // One counter an item, so that the removal of one can take all of another's.
       const filter = await makeFilter(store, { kind: 'visited-set', errorRate: 0.5, capacity: 10 });
@@ -35,15 +35,15 @@ export function queuedRemovalsContract(subject: Subject): void {
       const [old] = await store.queue.lease(filter, 10, 60_000, made());
       expect(old).toMatchObject({ payload: 'a', attempt: 1 });
       expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
-      expect((await store.describe(filter)).queue).toEqual({ waiting: 1, leased: 0 });
-      expect([...(await store.queue.ack(filter, [old!.id], made()))]).not.toEqual([Settled.Done]);
+      // Nobody removed it, so it is in the queue twice, until somebody does.
+      expect(await waiting(filter)).toEqual(['a']);
       expect(await remove(store, filter, ['a'])).toEqual([Removed.Removed]);
-      expect((await store.describe(filter)).queue).toEqual({ waiting: 0, leased: 0 });
+      expect([...(await store.queue.ack(filter, [old!.id], made()))]).toEqual([Settled.Unknown]);
       expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
       const [anew] = await store.queue.lease(filter, 10, 60_000, made());
       expect(anew).toMatchObject({ payload: 'a', attempt: 1 });
       expect([...(await store.queue.ack(filter, [anew!.id], made()))]).toEqual([Settled.Done]);
-      expect((await store.describe(filter)).queue).toEqual({ waiting: 0, leased: 0 });
+      expect(await waiting(filter)).toEqual([]);
     });
   });
 }

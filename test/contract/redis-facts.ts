@@ -19,7 +19,6 @@ import {
   SEGMENTED,
 } from './calls.js';
 import { expectCells } from './cells.js';
-import { orderAfterRelease } from './queue.js';
 import { redisCalls } from './redis-calls.js';
 import { redisDamage } from './redis-damage.js';
 import type { Subject } from './subject.js';
@@ -30,10 +29,6 @@ const TRIES = 5;
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
-
-  it('a released entry goes to the end of the line', async () => {
-    expect(await orderAfterRelease(subject)).toEqual(['item 4', 'item 5', 'item 0', 'item 2']);
-  });
 
   it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
     const filter = await makeFilter(subject.store, {

@@ -249,10 +249,12 @@ export function safeRetriesContract(subject: Subject): void {
 /** Everything that a mutation can change: cells, counts, queue. */
 async function snapshot(subject: Subject, name: string): Promise<unknown> {
   const filter = await subject.store.open(name, 'visited-set', { fresh: true });
-  const { recordWindowSeconds: _, ...stats } = await subject.store.describe(filter);
+  // Two that tell the time.
+  const { recordWindowSeconds: _, queue, ...stats } = await subject.store.describe(filter);
+  const { oldestSeconds: __, ...entries } = queue!;
   const segments = Array.from({ length: filter.geometry.segments }, (_, segment) =>
     subject.harness.segmentBytes(filter, segment),
   );
   const cells = (await Promise.all(segments)).map((bytes) => Buffer.from(bytes).toString('base64'));
-  return { generation: filter.generation, stats, cells };
+  return { generation: filter.generation, stats, entries, cells };
 }
