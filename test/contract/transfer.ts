@@ -166,7 +166,7 @@ export function transferContract(subject: Subject): void {
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
     });
 
-    it('never leave an item visited without its entry: removals meanwhile have the segment read again', async () => {
+    it('never leave an item visited without its entry, whatever is removed meanwhile', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       const urls = items(3_000);
@@ -190,7 +190,6 @@ export function transferContract(subject: Subject): void {
       const stuck = urls.filter((url, i) => visited[i] === 1 && !queued.has(url));
       expect(stuck).toEqual([]);
       expect(urls.slice(1_500).filter((url, i) => visited[1_500 + i] !== 1 || !queued.has(url))).toEqual([]);
-      expect(visited.slice(10, 1_500)).toEqual(urls.slice(10, 1_500).map(() => 0));
     });
 
     it.each(['clear', 'drop'] as const)('end in an error, not in a mix, after a %s half way', async (how) => {

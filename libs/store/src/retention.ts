@@ -3,7 +3,13 @@ import type { Operation } from './store.js';
 /** Default limit on the operation records of one filter (on Redis: of one segment) and origin, in bytes. */
 export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
 
-/** How long operation records are kept at least, in ms, unless the limit on their memory is reached. */
+/**
+ * Forgotten items that are noted for the queue of a visited set (on Redis: of a segment), unless an eighth of its entries is
+ * more, before its entries are looked through and the forgotten ones taken out. Unless a store is told otherwise.
+ */
+export const DEFAULT_MAX_MARKS = 100_000;
+
+/** How long operation records are kept at least, in ms, unless the bound on their memory is reached. */
 export const RETENTION_MS: Readonly<Record<Operation['origin'], number>> = {
   caller: 86_400_000,
   made: 60_000,

@@ -29,6 +29,8 @@ export class UnchangedError extends Error {
 export class Commits {
   /** A commit has failed, or a change broke off half way. */
   failed = false;
+  /** That was because a row is damaged. */
+  damaged = false;
   /** Settles with the commit of the last change that ran; undefined when all are committed. */
   private last: Promise<void> | undefined;
   private unfinished = 0;
@@ -60,7 +62,7 @@ export class Commits {
       } catch (error) {
         // Set at once, because the next change of the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
-        if (error instanceof DamagedRow) this.database.damage.add(error);
+        if (error instanceof DamagedRow) this.spoil(error);
         throw error;
       }
     }, this.flush);
@@ -79,7 +81,14 @@ export class Commits {
     }
   }
 
-  /** Resolves when everything that memory holds now is committed. Rejects with a CommitError if it never will be. */
+  /** Notes damage that a read has met. */
+  spoil(row: DamagedRow): void {
+    this.failed = true;
+    this.damaged = true;
+    this.database.damage.add(row);
+  }
+
+  /** Resolves when all that memory says now is committed; rejects with a CommitError if it never will be. */
   async committed(): Promise<void> {
     try {
       await this.last;

@@ -1,15 +1,14 @@
 import { slicePositions, type Positions } from '#bloom';
 import { assertCounting, assertPayloads } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
-import { Added, Removed } from '../store.js';
 import { addBatch, checkBatch, countBatch, refuseOverflow, removeBatch, type Outcome } from './batches.js';
 import type { Engine } from './engine.js';
 import type { FilterState } from './filter-state.js';
 import { JournalOperation } from './journal.js';
 import type { Change, Session } from './session.js';
-import { hashBytes } from './queue-entry.js';
-import { TodoQueue } from './todo-queue.js';
+import { TodoQueue } from './queue/todo-queue.js';
 import { ADD, REMOVE } from './verbs.js';
+import type { Watches } from './watches.js';
 
 /**
  * Items of a batch that change the queue in one transaction, so that the process is held for about 40 ms at most. A
@@ -21,7 +20,10 @@ const QUEUED_ITEM_COST = 10;
 
 /** See the port for what each method promises. */
 export class EmbeddedCounters implements Counters {
-  constructor(private readonly engine: Engine) {}
+  constructor(
+    private readonly engine: Engine,
+    private readonly watches: Watches,
+  ) {}
 
   async add(
     filter: Filter,
@@ -31,10 +33,12 @@ export class EmbeddedCounters implements Counters {
   ): Promise<Uint8Array> {
     if (!payloads) return this.addPart(filter, { from: 0, operation, positions }, positions);
     assertPayloads(filter, payloads, positions.count);
-    return inParts(positions, operation, (part) => {
+    const answers = await inParts(positions, operation, (part) => {
       const queued = payloads.slice(part.from, part.from + part.positions.count);
       return this.addPart(filter, part, positions, queued);
     });
+    this.watches.wake(filter);
+    return answers;
   }
 
   /**
@@ -54,10 +58,9 @@ export class EmbeddedCounters implements Counters {
           if (from === 0) refuseOverflow(scope, batch);
           const outcome = addBatch(scope, positions);
           if (payloads) {
-            const queue = new TodoQueue(session.database, scope);
-            outcome.answers.forEach((answer, i) => {
-              if (answer === Added.New) queue.push(hashBytes(positions.hash, i), payloads[i] as string);
-            });
+            const queue = new TodoQueue(session, scope);
+            queue.push(positions.hash, outcome.answers, payloads, session.now);
+            queue.flush();
           }
           return journaled(session, scope, JournalOperation.Add, positions, outcome);
         });
@@ -84,10 +87,9 @@ export class EmbeddedCounters implements Counters {
         return session.once({ scope, verb: REMOVE, operation }, () => {
           const outcome = removeBatch(scope, positions);
           if (queued) {
-            const queue = new TodoQueue(session.database, scope);
-            outcome.answers.forEach((answer, i) => {
-              if (answer === Removed.Removed) queue.remove(hashBytes(positions.hash, i));
-            });
+            const queue = new TodoQueue(session, scope);
+            queue.forget(positions.hash, outcome.answers);
+            queue.flush();
           }
           return journaled(session, scope, JournalOperation.Remove, positions, outcome);
         });

@@ -7,8 +7,11 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'states',
   'blocks',
   'block-counts',
-  'entries',
-  'order',
+  'log',
+  'leases',
+  'due',
+  'dead',
+  'marks',
   'records',
 ]);
 /** The key of the scope that holds the operations on names. */

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { Damage } from './damage.js';
+import { Snapshot } from './snapshot.js';
 import { Table, type Rows } from './table.js';
 
 /** The environment's file in the data directory. */
@@ -16,11 +17,11 @@ export function hasData(directory: string): boolean {
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
 /** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
-/** Version of the tables below. A store of another version refuses the directory. */
-export const FORMAT_VERSION = '2';
-/**
- * How long closing waits for the last flush. After a failed commit the library would wait for a flush that never comes.
- */
+/** Of the tables below; a store of another version refuses the directory. */
+export const FORMAT_VERSION = '3';
+/** LMDB wants to know: there is room for one or two more. */
+const MAX_TABLES = 16;
+/** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
 /**
@@ -33,8 +34,11 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   blocks       g, block number    checkpointed cells (checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operation-records.ts)
- *   order        g, place           queue entries in the order of handing out (queue-rows.ts)
- *   entries      g, item hash       their places
+ *   log          g, row             queue entries in line (queue/log.ts)
+ *   leases       g, lease, portion  those that leases hold (queue/leases.ts)
+ *   due          g, time, kind, number    ends of leases, and entries that are delayed (queue/due.ts)
+ *   dead         g, number          dead letters (queue/dead-letters.ts)
+ *   marks        g, row             what was forgotten (queue/marks.ts)
  *   credentials  id                 what is kept of a credential
  *
  * Every value is followed by checksums (table.ts).
@@ -47,11 +51,15 @@ export class Database {
   readonly blocks: Table;
   readonly blockCounts: Table;
   readonly records: Table;
-  readonly entries: Table;
-  readonly order: Table;
+  readonly log: Table;
+  readonly leases: Table;
+  readonly due: Table;
+  readonly dead: Table;
+  readonly marks: Table;
   readonly credentials: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
   private readonly unsealedMeta: Rows;
+  private readonly snapshots = new Set<Snapshot>();
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
   /**
@@ -67,6 +75,7 @@ export class Database {
       path: join(directory, DATA_FILE),
       noSubdir: true,
       readOnly,
+      maxDbs: MAX_TABLES,
       ...TABLE,
       // Each operation is one transaction of ours. With batching by event turn, a failed commit would also reject a
       // promise inside the library that nobody can handle, which would end the process.
@@ -87,8 +96,11 @@ export class Database {
     this.blocks = table('blocks');
     this.blockCounts = table('block-counts');
     this.records = table('records');
-    this.entries = table('entries');
-    this.order = table('order');
+    this.log = table('log');
+    this.leases = table('leases');
+    this.due = table('due');
+    this.dead = table('dead');
+    this.marks = table('marks');
     this.credentials = table('credentials');
   }
 
@@ -104,7 +116,8 @@ export class Database {
 
   /** The tables whose keys begin with a generation. */
   get tablesByGeneration(): Table[] {
-    return [this.states, this.blocks, this.blockCounts, this.records, this.entries, this.order];
+    const queue = [this.log, this.leases, this.due, this.dead, this.marks];
+    return [this.states, this.blocks, this.blockCounts, this.records, ...queue];
   }
 
   /**
@@ -126,7 +139,15 @@ export class Database {
     await flushed;
   }
 
+  /** The database as it is committed now, to be read outside of transactions until it is ended. */
+  snapshot(): Snapshot {
+    const snapshot = new Snapshot(this.root, () => this.snapshots.delete(snapshot));
+    this.snapshots.add(snapshot);
+    return snapshot;
+  }
+
   async close(): Promise<void> {
+    for (const snapshot of this.snapshots) snapshot.end();
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CLOSE_TIMEOUT_MS[this.last]);

@@ -4,7 +4,7 @@ import { SEED_BYTES, type Segmentation } from '#bloom';
 import { StoreError } from '../errors.js';
 import { otherExists } from '../refusals.js';
 import { rateLimiterOn } from '../rate-limiter.js';
-import { DEFAULT_RECORD_BYTES } from '../retention.js';
+import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
@@ -26,11 +26,11 @@ import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
-import { queueCounts } from './queue-entry.js';
 import { windowSeconds } from './record-window.js';
 import { Room, usageOf } from './room.js';
 import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
+import { Watches } from './watches.js';
 
 export interface EmbeddedOptions {
   /** The directory is made if it is missing. One store at a time owns it. */
@@ -44,6 +44,8 @@ export interface EmbeddedOptions {
   readonly maxRecordBytes?: number;
   /** Cells are checkpointed when the journal is larger than this, or than half of all cells if that is more. */
   readonly checkpointBytes?: number;
+  /** Forgotten items of a queue that are noted, unless an eighth of its entries is more, before its entries are swept. */
+  readonly maxMarks?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -69,9 +71,12 @@ export class EmbeddedStore implements Store {
     minSegmentBytes: 1,
   };
 
+  private readonly watches: Watches;
+
   private constructor(private readonly engine: Engine) {
-    this.counters = new EmbeddedCounters(engine);
-    this.queue = new EmbeddedQueue(engine);
+    this.watches = new Watches(engine);
+    this.counters = new EmbeddedCounters(engine, this.watches);
+    this.queue = new EmbeddedQueue(engine, this.watches);
     this.transfer = new EmbeddedTransfer(engine);
     this.credentials = new EmbeddedCredentials(engine);
   }
@@ -82,6 +87,7 @@ export class EmbeddedStore implements Store {
       fsync: options.fsync ?? false,
       maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
       checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
+      maxMarks: options.maxMarks ?? DEFAULT_MAX_MARKS,
       now: options.now ?? Date.now,
     });
     return new EmbeddedStore(engine);
@@ -136,7 +142,7 @@ export class EmbeddedStore implements Store {
       const { caller, made } = state.windows;
       return {
         ...state.tally,
-        ...(filter.kind === 'visited-set' ? { queue: queueCounts(state, now) } : {}),
+        ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
         recordWindowSeconds: {
           caller: windowSeconds(caller, 'caller', now),
           made: windowSeconds(made, 'made', now),
@@ -223,6 +229,7 @@ export class EmbeddedStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.watches.close();
     await this.engine.close();
   }
 }

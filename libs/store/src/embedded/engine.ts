@@ -96,11 +96,14 @@ export class Engine {
     return byDeadline(deadline, work);
   }
 
-  /** Answers what `look` finds in memory, once that is committed. STORE_UNAVAILABLE after the `deadline`. */
-  async read<T>(look: (memory: Memory, now: number) => T, deadline = Date.now() + READ_MS): Promise<T> {
+  /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
+  async read<T>(
+    look: (memory: Memory, now: number, database: Database) => T,
+    deadline = Date.now() + READ_MS,
+  ): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
-      const answer = look(session.memory, session.now);
+      const answer = look(session.memory, session.now, this.database);
       await session.commits.committed();
       return answer;
     });
@@ -137,7 +140,9 @@ export class Engine {
     } catch (error) {
       // A refusal waits for no commit. Without this pause a caller that retries at once would block the event loop.
       await setImmediate();
-      throw error instanceof CommitError ? await this.unavailable(error) : error;
+      if (error instanceof DamagedRow) throw this.lost(error);
+      if (!(error instanceof CommitError)) throw error;
+      throw error.cause instanceof DamagedRow ? this.lost(error.cause) : await this.unavailable(error);
     } finally {
       if (--this.calls === 0) this.idle?.();
     }
@@ -148,6 +153,14 @@ export class Engine {
     return (await this.space.isLacking())
       ? new StoreError('STORE_FULL', 'the disk of the data directory is full', { cause: error })
       : new StoreError('STORE_UNAVAILABLE', error.message, { cause: error });
+  }
+
+  /** What is damaged is known from now on: memory is loaded anew without it. */
+  private lost(row: DamagedRow): StoreError {
+    this.session?.commits.spoil(row);
+    return new StoreError('STORE_DATA_LOST', `${row.message}; restore the filter, clear it, or drop it`, {
+      cause: row,
+    });
   }
 
   private assertNotPausing(): void {
@@ -162,7 +175,9 @@ export class Engine {
     if (!this.loading) {
       // There is no session because the last load failed.
       if (!this.session) this.assertNotPausing();
-      this.retryAt = performance.now() + Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
+      // Damage is no failure of the disk, and concerns no others.
+      if (!this.session?.commits.damaged)
+        this.retryAt = performance.now() + Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
       this.loading = this.loadAnew().finally(() => {
         this.loading = undefined;
       });

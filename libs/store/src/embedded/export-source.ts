@@ -1,17 +1,14 @@
-import type { Filter, QueuedItem } from '../store.js';
+import type { Filter } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Engine } from './engine.js';
-import { QueueTransfer } from './queue-transfer.js';
+import { QueueSnapshot, type Place } from './queue/queue-snapshot.js';
 
-/** Entries read at a time, so that the event loop is held for about a millisecond. */
-const PAGE_ENTRIES = 256;
+/** Entries that a page looks at: the event loop is held for about a millisecond. */
+const PAGE_ENTRIES = 1_000;
 
 const NO_COUNTS = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
 
-/**
- * Reads a filter for export. Every read runs alone inside a transaction, where memory and database agree, and answers
- * when what it saw is committed.
- */
+/** Reads a filter for export: cells inside a transaction, alone, and then the queue as it is committed. */
 export class EmbeddedSource implements SegmentSource {
   constructor(
     private readonly engine: Engine,
@@ -31,20 +28,26 @@ export class EmbeddedSource implements SegmentSource {
     });
   }
 
+  /** Entries move while they are read; of one moment each is in one place. */
   async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    for (let after: Uint8Array | undefined, more = true; more;) {
-      const page = await this.page(segment, after);
-      yield page;
-      after = page.entries.at(-1)?.hash;
-      more = page.entries.length === PAGE_ENTRIES;
+    const snapshot = await this.engine.read((_, __, database) => database.snapshot());
+    try {
+      const queue = await this.engine.read(
+        (memory, _, database) => new QueueSnapshot(database, memory.current(this.filter), snapshot),
+      );
+      const { removals } = queue;
+      for (let place: Place | undefined, more = true; more;) {
+        const from = place;
+        const { entries, next } = await this.engine.read((memory) => {
+          memory.current(this.filter);
+          return queue.page(segment, PAGE_ENTRIES, from);
+        });
+        yield { entries, removals };
+        place = next;
+        more = next !== undefined;
+      }
+    } finally {
+      snapshot.end();
     }
-  }
-
-  private page(segment: number, after: Uint8Array | undefined): Promise<QueuePage> {
-    return this.engine.mutate(({ memory, database }) => {
-      const state = memory.current(this.filter);
-      const entries: QueuedItem[] = new QueueTransfer(database, state).page(segment, PAGE_ENTRIES, after);
-      return { entries, removals: state.tally.removed };
-    });
   }
 }

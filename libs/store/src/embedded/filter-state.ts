@@ -1,6 +1,7 @@
 import { pageBytes, segmentBytes } from '#bloom';
 import type { Filter } from '../store.js';
 import { generationKey } from './keys.js';
+import { QueueState } from './queue/queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
 
 /**
@@ -18,16 +19,6 @@ export interface Tally {
   duplicate: number;
   removed: number;
   refused: number;
-}
-
-/** The numbers of a visited set's queue. The entries themselves are in the database. */
-export interface QueueNumbers {
-  entries: number;
-  /** Place in line of the next entry. */
-  nextSequence: number;
-  nextLease: number;
-  /** How many entries are leased until a time (ms). Opening counts them again from the order table. */
-  readonly leasedUntil: Map<number, number>;
 }
 
 /** One generation of a filter in memory. */
@@ -50,7 +41,8 @@ export class FilterState implements RecordScope {
     removed: 0,
     refused: 0,
   };
-  readonly queue: QueueNumbers = { entries: 0, nextSequence: 1, nextLease: 1, leasedUntil: new Map() };
+  /** Of a visited set. */
+  readonly queue = new QueueState();
   windows: { caller: RecordWindow; made: RecordWindow };
   lastChange = 0;
   /** See fetchPages in fetch-pages.ts. */

@@ -9,7 +9,7 @@ import type { Engine } from './engine.js';
 import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
 import { blockKey, numberKey } from './keys.js';
-import { QueueTransfer } from './queue-transfer.js';
+import { TodoQueue } from './queue/todo-queue.js';
 import { Room } from './room.js';
 import type { Session } from './session.js';
 import { IMPORT } from './verbs.js';
@@ -92,9 +92,10 @@ class Making {
       case 'queue':
         for (let at = 0; at < part.entries.length; at += SLICE_ENTRIES) {
           const slice = part.entries.slice(at, at + SLICE_ENTRIES);
-          await this.write(({ database }) => {
-            const queue = new QueueTransfer(database, this.state);
-            for (const entry of slice) queue.restore(entry);
+          await this.write((session) => {
+            const queue = new TodoQueue(session, this.state);
+            queue.restore(slice);
+            queue.flush();
           });
         }
         break;

@@ -33,6 +33,14 @@ export function blockKey(generation: Buffer, block: number): Buffer {
   return key;
 }
 
+/** The key of a row that has a number in a generation. */
+export function numberedKey(generation: Buffer, number: number): Buffer {
+  const key = Buffer.allocUnsafe(GENERATION_BYTES + SEQUENCE_BYTES);
+  key.set(generation);
+  writeNumber(key, number, GENERATION_BYTES);
+  return key;
+}
+
 export interface KeyRange {
   start: Buffer;
   /** Exclusive. If absent, the range goes to the end of the table. */

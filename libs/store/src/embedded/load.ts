@@ -15,7 +15,7 @@ import {
 import { GENERATION_BYTES, readNumber, SEQUENCE_BYTES } from './keys.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
-import { countLeases } from './queue-entry.js';
+import { readMarks } from './queue/read-marks.js';
 
 /** A filter while it is being loaded. */
 interface Loading {
@@ -42,7 +42,7 @@ export function loadMemory(database: Database, now: number): Memory {
     state.lost = damaged || !decodeState(database.states.get(state.key), state) || state.lost;
     memory.filters.set(key.toString(), state);
     loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length), lastRecord: 0 });
-    if (filter.kind === 'visited-set' && !state.lost) countLeases(database, state);
+    if (!state.lost) state.lost = !readMarks(database, state);
   }
   database.damage.assertKnown(new Set(loading.keys()));
   for (const { key, value } of database.credentials.getRange({})) {

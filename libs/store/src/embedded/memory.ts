@@ -3,6 +3,7 @@ import { dataLost, notFound } from '../refusals.js';
 import type { Filter, FilterKind } from '../store.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
+import { HeadRows } from './queue/head-rows.js';
 import type { Room } from './room.js';
 import { freshWindows, type RecordScope } from './record-window.js';
 
@@ -13,7 +14,8 @@ export class Memory {
   readonly rooms = new Set<Room>();
   /** By id: the stored value of each credential. */
   readonly credentials = new Map<string, string>();
-  /** Scope of the operations on names: create, drop, clear. Its key is all zeros, which no generation is. */
+  readonly headRows = new HeadRows();
+  /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record; the first is 1. */
   sequence = 0;

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Commits } from './commits.js';
 import type { Database } from './database.js';
 import type { Table } from './table.js';
-import { GENERATION_BYTES, prefixRange, type KeyRange } from './keys.js';
+import { GENERATION_BYTES, numberedKey, prefixRange, type KeyRange } from './keys.js';
+import type { FilterState } from './filter-state.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';
 
@@ -28,7 +29,12 @@ export class Purger {
     this.range(this.database.records, range);
   }
 
-  /** Deletes what a crash left: generations that are not in the catalogue, and records of windows that are over. */
+  /** Marks of a queue that are needed no more. */
+  marks({ key, queue }: FilterState): void {
+    this.range(this.database.marks, { start: key, end: numberedKey(key, queue.firstMark) });
+  }
+
+  /** What a crash left: generations not in the catalogue, records before the windows, marks that are needed no more. */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
     const known = new Set([memory.names, ...states].map(({ key }) => key.toString('hex')));
@@ -36,6 +42,10 @@ export class Purger {
       for (const key of generationsIn(table)) {
         if (!known.has(key.toString('hex'))) this.range(table, prefixRange(key));
       }
+    }
+    for (const state of states) {
+      const end = numberedKey(state.key, state.queue.firstMark);
+      if (firstKey(this.database.marks, { start: state.key, end })) this.marks(state);
     }
     for (const scope of [memory.names, ...states]) {
       for (const range of [outdatedRecords(scope, 'caller'), outdatedRecords(scope, 'made')]) {

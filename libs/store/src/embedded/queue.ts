@@ -1,43 +1,120 @@
-import type { Filter, LeasedEntry, Operation, Queue } from '../store.js';
+import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../store.js';
 import type { Engine } from './engine.js';
-import type { Change } from './session.js';
-import { TodoQueue } from './todo-queue.js';
-import { ACK, LEASE, RELEASE, type Verb } from './verbs.js';
+import { deadLetterNumber, TodoQueue } from './queue/todo-queue.js';
+import type { Session } from './session.js';
+import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from './verbs.js';
+import type { Watches } from './watches.js';
 
 /** See the port for what each method promises. */
 export class EmbeddedQueue implements Queue {
-  constructor(private readonly engine: Engine) {}
+  constructor(
+    private readonly engine: Engine,
+    private readonly watches: Watches,
+  ) {}
 
   async lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
-    return this.execute(filter, LEASE, operation, (queue, now) => queue.lease(max, now, leaseMs));
+    for (;;) {
+      const { entries, more } = await this.engine.mutate(
+        (session) => leaseIn(session, filter, max, leaseMs, operation),
+        { deadline: operation.deadline, items: max },
+      );
+      if (!more) {
+        if (entries.length > 0) this.watches.reschedule(filter);
+        return entries;
+      }
+    }
   }
 
   async ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.execute(filter, ACK, operation, (queue, now) => ({
-      answer: Uint8Array.from(ids, (id) => queue.ack(id, now)),
-    }));
+    return this.settle(filter, ids, ACK, operation, (queue, now) => queue.ack(ids, now));
   }
 
-  async release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.execute(filter, RELEASE, operation, (queue, now) => ({
-      answer: Uint8Array.from(ids, (id) => queue.release(id, now)),
-    }));
-  }
-
-  private execute<T>(
+  async release(
     filter: Filter,
-    verb: Verb<T>,
+    ids: readonly string[],
     operation: Operation,
-    use: (queue: TodoQueue, now: number) => Change<T>,
-  ): Promise<T> {
+    release?: Partial<Release>,
+  ): Promise<Uint8Array> {
+    const answers = await this.settle(filter, ids, RELEASE, operation, (queue, now) =>
+      queue.release(ids, now, release),
+    );
+    this.watches.wake(filter);
+    return answers;
+  }
+
+  async extend(
+    filter: Filter,
+    ids: readonly string[],
+    leaseMs: number,
+    operation: Operation,
+  ): Promise<Uint8Array> {
+    return this.settle(filter, ids, EXTEND, operation, (queue, now) => queue.extend(ids, now, leaseMs));
+  }
+
+  watch(filter: Filter, wake: () => void): () => void {
+    return this.watches.add(filter, wake);
+  }
+
+  async deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
+    return this.engine.mutate((session) =>
+      new TodoQueue(session, session.memory.current(filter)).deadLetters(limit, deadLetterNumber(after)),
+    );
+  }
+
+  async putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    const answers = await this.settle(filter, ids, PUT_BACK, operation, (queue, now) =>
+      queue.putBack(ids, now),
+    );
+    this.watches.wake(filter);
+    return answers;
+  }
+
+  async purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.settle(filter, ids, PURGE, operation, (queue) => queue.purge(ids));
+  }
+
+  private settle(
+    filter: Filter,
+    ids: readonly string[],
+    verb: Verb<Uint8Array>,
+    operation: Operation,
+    use: (queue: TodoQueue, now: number) => Uint8Array,
+  ): Promise<Uint8Array> {
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
-        return session.once({ scope, verb, operation }, () =>
-          use(new TodoQueue(session.database, scope), session.now),
-        );
+        return session.once({ scope, verb, operation }, () => {
+          const queue = new TodoQueue(session, scope);
+          const answer = use(queue, session.now);
+          queue.flush();
+          return { answer };
+        });
       },
-      { deadline: operation.deadline },
+      { deadline: operation.deadline, items: ids.length },
     );
   }
+}
+
+/** One go of a lease. */
+function leaseIn(
+  session: Session,
+  filter: Filter,
+  max: number,
+  leaseMs: number,
+  operation: Operation,
+): { entries: LeasedEntry[]; more: boolean } {
+  const scope = session.memory.current(filter);
+  const queue = new TodoQueue(session, scope);
+  let found: { entries: LeasedEntry[]; more: boolean } | undefined;
+  const number = session.once({ scope, verb: LEASE, operation }, () => {
+    const { held } = scope.queue;
+    const lease = queue.lease(max, session.now, leaseMs);
+    queue.flush();
+    found = lease;
+    if (lease.number > 0) return { answer: lease.number };
+    // Forgotten entries may have gone.
+    if (scope.queue.held !== held) session.keep(scope);
+    return { answer: 0, unrecorded: true };
+  });
+  return found ?? { entries: queue.heldBy(number, session.now), more: false };
 }

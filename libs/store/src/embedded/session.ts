@@ -18,6 +18,8 @@ export interface SessionOptions {
   readonly maxRecordBytes: number;
   /** A checkpoint is due when the journal is larger than this, or than half of all cells if that is more. */
   readonly checkpointBytes: number;
+  /** See EmbeddedOptions. */
+  readonly maxMarks: number;
   readonly now: () => number;
 }
 
@@ -27,6 +29,8 @@ export interface Change<T> {
   readonly record?: Buffer;
   /** Makes the change, where the answer is known beforehand. If absent, the change has been made. */
   readonly apply?: () => void;
+  /** The answer is not kept: a repeat is like a first call. */
+  readonly unrecorded?: true;
 }
 
 /** The database loaded into memory, for as long as commits succeed. */
@@ -76,7 +80,8 @@ export class Session {
     if (known) return known.answer;
     const before = scope.windows[origin];
     const window = this.windowOf(scope, origin);
-    const { answer, record, apply } = change();
+    const { answer, record, apply, unrecorded } = change();
+    if (unrecorded) return answer;
     const encoded = encodeAnswer(identity.verb, answer, apply === undefined);
     apply?.();
     this.append(scope, record ?? this.journal.encodeNone(scope.key));
@@ -85,6 +90,12 @@ export class Session {
     this.save(scope);
     if (window.number !== before.number) this.purger.records(outdatedRecords(scope, origin));
     return answer;
+  }
+
+  /** Inside a transaction: keeps what a change did to a scope that answers nothing. */
+  keep(scope: RecordScope): void {
+    this.append(scope, this.journal.encodeNone(scope.key));
+    this.save(scope);
   }
 
   /** What an operation answered before; undefined if it has not been executed. Throws as findRecord does. */

@@ -1,77 +1,82 @@
 import type { FilterState } from './filter-state.js';
+import { QUEUE_NUMBERS } from './queue/queue-state.js';
 import type { RecordScope, RecordWindow } from './record-window.js';
 
 /**
  * The small state of a scope, which is written with every mutation of it: a row of doubles.
  *
- *   0 lost  1 last change  2-8 tally  9-11 queue  12-15 caller's window  16-19 window of made ids
+ *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-16 tally  17- numbers of the queue
+ *
+ * The names have windows only; filters that are no visited sets have no queue.
  */
-const FIELDS = 20;
+const LOST = 8;
+const TALLY = 10;
+const TALLY_FIELDS = [
+  'items',
+  'nonZeroCells',
+  'saturatedCells',
+  'added',
+  'duplicate',
+  'removed',
+  'refused',
+] as const;
+const QUEUE = TALLY + TALLY_FIELDS.length;
 
 /** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
-  const { tally, queue, windows } = state;
+  const { tally, queue, filter } = state;
   return row([
+    ...windowFields(state),
     state.lost ? 1 : 0,
     state.lastChange,
-    tally.items,
-    tally.nonZeroCells,
-    tally.saturatedCells,
-    tally.added,
-    tally.duplicate,
-    tally.removed,
-    tally.refused,
-    queue.entries,
-    queue.nextSequence,
-    queue.nextLease,
-    ...windowFields(windows.caller),
-    ...windowFields(windows.made),
+    ...TALLY_FIELDS.map((name) => tally[name]),
+    ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
   ]);
 }
 
-/** Encodes the scope of names, which has only windows. */
 export function encodeScope(scope: RecordScope): Buffer {
-  const { caller, made } = scope.windows;
-  return row([...new Array<number>(12).fill(0), ...windowFields(caller), ...windowFields(made)]);
+  return row(windowFields(scope));
 }
 
 /** Puts the state in `bytes` into `state`. False if `bytes` hold none. */
 export function decodeState(bytes: Buffer | undefined, state: FilterState): boolean {
-  const fields = numbers(bytes);
+  const queued = state.filter.kind === 'visited-set' ? QUEUE_NUMBERS : [];
+  const fields = numbers(bytes, QUEUE + queued.length);
   if (!fields) return false;
   const at = (i: number): number => fields[i] as number;
-  state.lost = at(0) !== 0;
-  state.lastChange = at(1);
-  Object.assign(state.tally, {
-    items: at(2),
-    nonZeroCells: at(3),
-    saturatedCells: at(4),
-    added: at(5),
-    duplicate: at(6),
-    removed: at(7),
-    refused: at(8),
-  });
-  Object.assign(state.queue, { entries: at(9), nextSequence: at(10), nextLease: at(11) });
-  state.windows = { caller: windowAtField(fields, 12), made: windowAtField(fields, 16) };
+  state.windows = windowsOf(fields);
+  state.lost = at(LOST) !== 0;
+  state.lastChange = at(LOST + 1);
+  for (const [i, name] of TALLY_FIELDS.entries()) state.tally[name] = at(TALLY + i);
+  for (const [i, name] of queued.entries()) state.queue[name] = at(QUEUE + i);
   return true;
 }
 
 export function decodeScope(bytes: Buffer | undefined, scope: RecordScope): void {
-  const fields = numbers(bytes);
-  if (fields) scope.windows = { caller: windowAtField(fields, 12), made: windowAtField(fields, 16) };
+  const fields = numbers(bytes, LOST);
+  if (fields) scope.windows = windowsOf(fields);
 }
 
 function row(fields: readonly number[]): Buffer {
   return Buffer.from(Float64Array.from(fields).buffer);
 }
 
-function numbers(bytes: Buffer | undefined): Float64Array | undefined {
-  if (bytes?.length !== FIELDS * 8) return undefined;
+function numbers(bytes: Buffer | undefined, count: number): Float64Array | undefined {
+  if (bytes?.length !== count * 8) return undefined;
   return new Float64Array(Uint8Array.from(bytes).buffer);
 }
 
-function windowFields(window: RecordWindow): number[] {
-  return [window.number, window.startedAt, window.previousStartedAt, window.bytes];
+function windowFields({ windows: { caller, made } }: RecordScope): number[] {
+  return [caller, made].flatMap(({ number, startedAt, previousStartedAt, bytes }) => [
+    number,
+    startedAt,
+    previousStartedAt,
+    bytes,
+  ]);
+}
+
+function windowsOf(fields: Float64Array): RecordScope['windows'] {
+  return { caller: windowAtField(fields, 0), made: windowAtField(fields, 4) };
 }
 
 function windowAtField(fields: Float64Array, at: number): RecordWindow {

@@ -1,6 +1,12 @@
+import type { Transaction } from 'lmdb';
 import { checksum } from './checksum.js';
 
-export interface RangeOptions {
+export interface ReadOptions {
+  /** Outside of transactions: what is read then. */
+  readonly transaction?: Transaction;
+}
+
+export interface RangeOptions extends ReadOptions {
   readonly start?: Buffer;
   /** Exclusive. */
   readonly end?: Buffer;
@@ -9,8 +15,8 @@ export interface RangeOptions {
 
 /** The methods of an LMDB table that are used here. Keys and values are copied. */
 export interface Rows {
-  get(key: Buffer): Buffer | undefined;
-  /** False if `noOverwrite` is set and the key exists. */
+  get(key: Buffer, options?: ReadOptions): Buffer | undefined;
+  /** False if `noOverwrite` and the key was there. */
   putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
   removeSync(key: Buffer): boolean;
   getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
@@ -94,8 +100,8 @@ export class Table {
     this.seed = sealSeed(name);
   }
 
-  get(key: Buffer): Buffer | undefined {
-    const sealed = this.rows.get(key);
+  get(key: Buffer, options?: ReadOptions): Buffer | undefined {
+    const sealed = this.rows.get(key, options);
     return sealed && this.open(key, sealed);
   }
 

@@ -1,5 +1,6 @@
-import type { Filter, LeasedEntry } from '../store.js';
+import type { Filter } from '../store.js';
 import { decodeFilter, encodeFilter } from './catalogue.js';
+import { numberKey, readNumber } from './keys.js';
 
 /**
  * A kind of mutation: its number in operation records, and how its answer is encoded there. A number is never reused.
@@ -40,10 +41,11 @@ export const REMOVE = answers(2);
 export const ACK = answers(3);
 export const RELEASE = answers(4);
 
-export const LEASE: Verb<LeasedEntry[]> = {
+/** Of a lease only its number is kept: a repeat answers what it still holds. */
+export const LEASE: Verb<number> = {
   number: 5,
-  encode: (entries) => Buffer.from(JSON.stringify(entries)),
-  decode: (bytes) => JSON.parse(bytes.toString()) as LeasedEntry[],
+  encode: numberKey,
+  decode: (bytes) => readNumber(bytes),
 };
 
 export const CREATE: Verb<{ filter: Filter; created: boolean }> = {
@@ -61,3 +63,7 @@ export const DROP: Verb<void> = {
 export const CLEAR: Verb<Filter> = { number: 8, encode: encodeFilter, decode: decodeFilter };
 
 export const IMPORT: Verb<Filter> = { number: 9, encode: encodeFilter, decode: decodeFilter };
+
+export const EXTEND = answers(10);
+export const PUT_BACK = answers(11);
+export const PURGE = answers(12);

@@ -1,0 +1,69 @@
+import type { Database } from '../database.js';
+import type { FilterState } from '../filter-state.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import { EntryPacker, unpackEntry, type Entry } from './entry.js';
+
+export interface DeadEntry {
+  readonly number: number;
+  readonly reason: string;
+  readonly entry: Entry;
+}
+
+const packer = new EntryPacker();
+
+/** The dead letters of a queue, inside a write transaction: a row each, in the order in which they died. */
+export class DeadLetters {
+  private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+  ) {
+    this.key.set(state.key);
+  }
+
+  add(entry: Entry, reason: string): void {
+    const { queue } = this.state;
+    this.database.dead.putSync(this.rowKey(queue.nextDead++), packDead(entry, reason));
+    queue.dead++;
+  }
+
+  get(number: number): DeadEntry | undefined {
+    const row = this.database.dead.get(this.rowKey(number));
+    return row && unpackDead(number, row);
+  }
+
+  remove(number: number): void {
+    this.database.dead.removeSync(this.rowKey(number));
+    this.state.queue.dead--;
+  }
+
+  /** At most `limit`, from a number on. */
+  from(number: number, limit: number): DeadEntry[] {
+    const { end } = prefixRange(this.state.key);
+    const range = { start: Buffer.from(this.rowKey(number)), ...(end && { end }), limit };
+    return Array.from(this.database.dead.getRange(range), ({ key, value }) =>
+      unpackDead(readNumber(key, GENERATION_BYTES), value),
+    );
+  }
+
+  private rowKey(number: number): Buffer {
+    writeNumber(this.key, number, GENERATION_BYTES);
+    return this.key;
+  }
+}
+
+/** Length of the reason (2 bytes), reason, entry. */
+function packDead(entry: Entry, reason: string): Buffer {
+  packer.clear();
+  packer.add(entry);
+  const why = Buffer.from(reason);
+  const length = Buffer.allocUnsafe(2);
+  length.writeUInt16BE(why.length);
+  return Buffer.concat([length, why, packer.packed()]);
+}
+
+export function unpackDead(number: number, row: Buffer): DeadEntry {
+  const at = 2 + row.readUInt16BE();
+  return { number, reason: row.toString('utf8', 2, at), entry: unpackEntry(row, at) };
+}

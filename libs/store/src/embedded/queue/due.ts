@@ -1,0 +1,126 @@
+import type { Database } from '../database.js';
+import type { FilterState } from '../filter-state.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import { MAX_LEASE_MS } from '../../store.js';
+
+/** What comes due. */
+export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
+export type DueKind = (typeof DueKind)[keyof typeof DueKind];
+
+/** A row: when it is due (ms), its number (of the lease; of delayed entries just a number), and what there is. */
+export interface Due {
+  readonly at: number;
+  readonly kind: DueKind;
+  readonly number: number;
+  /** LeaseEnd: how many entries of the lease end then (4 bytes). Delayed: these entries, packed. */
+  readonly value: Buffer;
+}
+
+const KIND_AT = GENERATION_BYTES + 8;
+const NUMBER_AT = KIND_AT + 1;
+const KEY_BYTES = NUMBER_AT + 8;
+
+/**
+ * What a queue has to look after at a time, in the order of that: inside a write transaction. A row a lease and end, and rows
+ * of delayed entries.
+ */
+export class DueIndex {
+  private readonly key = Buffer.alloc(KEY_BYTES);
+  private readonly count = Buffer.alloc(4);
+  /** Changes of counts that are still to be written. */
+  private readonly changes = new Map<string, { readonly lease: number; readonly at: number; by: number }>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+  ) {
+    this.key.set(state.key);
+  }
+
+  /** So many more entries of a lease (fewer, if negative) end at a time. Written with the next flush. */
+  countEnds(lease: number, at: number, change: number): void {
+    const name = `${lease} ${at}`;
+    const known = this.changes.get(name);
+    if (known) known.by += change;
+    else this.changes.set(name, { lease, at, by: change });
+  }
+
+  flush(): void {
+    for (const { lease, at, by } of this.changes.values()) {
+      if (by === 0) continue;
+      const key = this.keyOf(at, DueKind.LeaseEnd, lease);
+      const count = (this.database.due.get(key)?.readUInt32BE() ?? 0) + by;
+      if (count === 0) {
+        this.database.due.removeSync(key);
+        continue;
+      }
+      this.count.writeUInt32BE(count);
+      this.put(key, at, this.count);
+    }
+    this.changes.clear();
+  }
+
+  delay(at: number, entries: Buffer): void {
+    this.put(this.keyOf(at, DueKind.Delayed, this.state.queue.nextDelayed++), at, entries);
+  }
+
+  remove({ at, kind, number }: Due): void {
+    this.database.due.removeSync(this.keyOf(at, kind, number));
+  }
+
+  /** Writes other delayed entries in the place of a row's. */
+  replace({ at, kind, number }: Due, entries: Buffer): void {
+    this.database.due.putSync(this.keyOf(at, kind, number), entries);
+  }
+
+  /**
+   * The first row that is due, or is so far ahead that the clock must have been set back since. If there is none, that is known
+   * until something is added, or time has passed.
+   */
+  next(now: number): Due | undefined {
+    const { queue } = this.state;
+    const furthest = now + MAX_LEASE_MS;
+    if (queue.earliestDue > now && queue.latestDue <= furthest) return undefined;
+    const first = this.first(0);
+    if (first && first.at <= now) return first;
+    const beyond = first && queue.latestDue > furthest ? this.first(furthest + 1) : undefined;
+    if (beyond) return beyond;
+    queue.earliestDue = first?.at ?? Infinity;
+    queue.latestDue = Math.min(queue.latestDue, furthest);
+    return undefined;
+  }
+
+  /** The first row that is due at `at` (ms) or later; of those that are due then, behind `after`. */
+  first(at: number, after?: Due): Due | undefined {
+    const { end } = prefixRange(this.state.key);
+    const start = Buffer.from(this.keyOf(at, after?.kind ?? DueKind.LeaseEnd, after ? after.number + 1 : 0));
+    for (const { key, value } of this.database.due.getRange({ start, ...(end && { end }), limit: 1 })) {
+      return {
+        at: readNumber(key, GENERATION_BYTES),
+        kind: dueKindOf(key),
+        number: readNumber(key, NUMBER_AT),
+        value,
+      };
+    }
+    return undefined;
+  }
+
+  private put(key: Buffer, at: number, value: Buffer): void {
+    const { queue } = this.state;
+    this.database.due.putSync(key, value);
+    queue.earliestDue = Math.min(queue.earliestDue, at);
+    queue.latestDue = Math.max(queue.latestDue, at);
+  }
+
+  private keyOf(at: number, kind: DueKind, number: number): Buffer {
+    writeNumber(this.key, at, GENERATION_BYTES);
+    this.key[KIND_AT] = kind;
+    writeNumber(this.key, number, NUMBER_AT);
+    return this.key;
+  }
+}
+
+/** What a row is, by its key. */
+export function dueKindOf(key: Buffer): DueKind {
+  return key[KIND_AT] as DueKind;
+}

@@ -1,0 +1,152 @@
+import type { Database } from '../database.js';
+import type { FilterState } from '../filter-state.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import type { DueIndex } from './due.js';
+import { EntryPacker, entryEnd, unpackEntry, type Entry } from './entry.js';
+
+/** An entry in a lease. */
+export interface HeldEntry {
+  /** Its place in the lease, from 0. */
+  readonly index: number;
+  /** When the lease of it ends, ms. */
+  readonly until: number;
+  readonly entry: Entry;
+}
+
+/**
+ * Entries a row: so many are written anew when one of them is settled, which with URLs of usual length is not a page of the
+ * database; and so many fewer rows there are than entries.
+ */
+const PORTION = 16;
+const PORTION_AT = GENERATION_BYTES + 8;
+const HEAD_BYTES = 8;
+const packer = new EntryPacker();
+
+/** The entries that leases hold, inside a write transaction: a row each PORTION of them, which goes when none is left. */
+export class Leases {
+  private readonly key = Buffer.alloc(PORTION_AT + 2);
+  /** The portion that was looked at last, and whether it is still to be written. */
+  private open: { lease: number; portion: number; held: HeldEntry[]; changed: boolean } | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+    private readonly due: DueIndex,
+  ) {
+    this.key.set(state.key);
+  }
+
+  /** A new lease: its number. */
+  grant(entries: readonly Entry[], until: number): number {
+    const { queue } = this.state;
+    const lease = queue.nextLease++;
+    for (let from = 0; from < entries.length; from += PORTION) {
+      const held = entries.slice(from, from + PORTION).map((entry, i) => ({ index: from + i, until, entry }));
+      this.write(lease, from / PORTION, held);
+    }
+    queue.leased += entries.length;
+    this.due.countEnds(lease, until, entries.length);
+    return lease;
+  }
+
+  /** What a lease holds at a place. */
+  at(lease: number, index: number): HeldEntry | undefined {
+    const portion = Math.floor(index / PORTION);
+    if (this.open?.lease !== lease || this.open.portion !== portion) {
+      this.close();
+      const row = this.database.leases.get(this.rowKey(lease, portion));
+      this.open = { lease, portion, held: row ? unpackHeld(row) : [], changed: false };
+    }
+    return this.open.held.find((held) => held.index === index);
+  }
+
+  /** Takes an entry out of its lease. Written with the next flush. */
+  remove(lease: number, held: HeldEntry): void {
+    this.change(lease, held);
+    this.state.queue.leased--;
+    this.due.countEnds(lease, held.until, -1);
+  }
+
+  /** Has the lease of an entry end at another time. */
+  extend(lease: number, held: HeldEntry, until: number): void {
+    this.change(lease, held, { ...held, until });
+    this.due.countEnds(lease, held.until, -1);
+    this.due.countEnds(lease, until, 1);
+  }
+
+  /** To be called at the end of a change. */
+  flush(): void {
+    this.close();
+    this.due.flush();
+  }
+
+  /** All that a lease holds, in order. */
+  of(lease: number): HeldEntry[] {
+    this.close();
+    const found: HeldEntry[] = [];
+    const range = prefixRange(Buffer.from(this.rowKey(lease, 0).subarray(0, PORTION_AT)));
+    for (const { value } of this.database.leases.getRange(range)) found.push(...unpackHeld(value));
+    return found;
+  }
+
+  /** Number of the first lease from `lease` on that holds something. */
+  nextHolding(lease: number): number | undefined {
+    const { end } = prefixRange(this.state.key);
+    const range = { start: Buffer.from(this.rowKey(lease, 0)), ...(end && { end }), limit: 1 };
+    for (const key of this.database.leases.getKeys(range)) return readNumber(key, GENERATION_BYTES);
+    return undefined;
+  }
+
+  private change(lease: number, held: HeldEntry, to?: HeldEntry): void {
+    this.at(lease, held.index);
+    const { open } = this;
+    if (!open) throw new Error('no portion is open');
+    open.changed = true;
+    open.held = open.held.flatMap((one) => (one.index !== held.index ? [one] : to ? [to] : []));
+  }
+
+  private close(): void {
+    const { open } = this;
+    this.open = undefined;
+    if (open?.changed) this.write(open.lease, open.portion, open.held);
+  }
+
+  private write(lease: number, portion: number, held: readonly HeldEntry[]): void {
+    const key = this.rowKey(lease, portion);
+    if (held.length === 0) this.database.leases.removeSync(key);
+    else this.database.leases.putSync(key, packHeld(held));
+  }
+
+  private rowKey(lease: number, portion: number): Buffer {
+    writeNumber(this.key, lease, GENERATION_BYTES);
+    this.key.writeUInt16BE(portion, PORTION_AT);
+    return this.key;
+  }
+}
+
+/** Of each entry its index (2 bytes) and end (6), then the entries, in the same order, behind their number (2). */
+function packHeld(held: readonly HeldEntry[]): Buffer {
+  packer.clear();
+  for (const { entry } of held) packer.add(entry);
+  const row = Buffer.allocUnsafe(2 + held.length * HEAD_BYTES + packer.length);
+  let at = row.writeUInt16BE(held.length);
+  for (const { index, until } of held) {
+    at = row.writeUInt16BE(index, at);
+    at = row.writeUIntBE(until, at, 6);
+  }
+  row.set(packer.packed(), at);
+  return row;
+}
+
+export function unpackHeld(row: Buffer): HeldEntry[] {
+  const held: HeldEntry[] = [];
+  const count = row.readUInt16BE();
+  let at = 2 + count * HEAD_BYTES;
+  for (let i = 0; i < count; i++) {
+    const head = 2 + i * HEAD_BYTES;
+    const entry = unpackEntry(row, at);
+    held.push({ index: row.readUInt16BE(head), until: row.readUIntBE(head + 2, 6), entry });
+    at = entryEnd(row, at);
+  }
+  return held;
+}

@@ -1,0 +1,109 @@
+import type { Database } from '../database.js';
+import type { FilterState } from '../filter-state.js';
+import { GENERATION_BYTES, writeNumber } from '../keys.js';
+import { DamagedRow, RowState } from '../table.js';
+import { discoveredAtOf, ENTRY_HEAD_BYTES, EntryPacker, entryEnd, unpackEntry, type Entry } from './entry.js';
+import type { HeadRows } from './head-rows.js';
+
+/** A row has at most so many entries and bytes, unless one entry alone has more. With its seal it fills whole pages. */
+export const ROW_ENTRIES = 1_000;
+export const ROW_BYTES = 65_536 - 64;
+
+/** Changes run one at a time. */
+const packer = new EntryPacker();
+
+/**
+ * What waits in line, inside a write transaction: rows of packed entries, numbered without a gap. What a change appends is a
+ * row, or a few; what is taken goes from the first row, which goes with its last entry.
+ */
+export class QueueLog {
+  private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+    private readonly heads: HeadRows,
+  ) {
+    this.key.set(state.key);
+    packer.clear();
+  }
+
+  append(entry: Entry): void {
+    this.makeRoom(entry.payload.length, entry.discoveredAt);
+    packer.add(entry);
+  }
+
+  /** See EntryPacker.addNew. */
+  appendNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
+    this.makeRoom(payload.length, discoveredAt);
+    packer.addNew(hashes, word, birth, discoveredAt, payload);
+  }
+
+  /** Writes what has been appended: to be called before the head is looked at, and at the end of a change. */
+  flush(): void {
+    if (packer.count === 0) return;
+    this.database.log.putSync(this.rowKey(this.state.queue.nextRow++), packer.packed());
+    packer.clear();
+  }
+
+  /** The first entry; its parts are views that stay. */
+  head(): Entry | undefined {
+    const row = this.headRow();
+    return row && unpackEntry(row, this.state.queue.headAt);
+  }
+
+  /** Takes the first entry off. */
+  skip(): void {
+    const { queue } = this.state;
+    const row = this.headRow();
+    if (!row) throw new Error('the log is empty');
+    queue.waiting--;
+    queue.headAt = entryEnd(row, queue.headAt);
+    const next = this.headRow();
+    if (next) queue.headDiscoveredAt = discoveredAtOf(next, queue.headAt);
+  }
+
+  /** A row as it is; undefined if there is none of this number. */
+  row(number: number): Buffer | undefined {
+    return this.database.log.get(this.rowKey(number));
+  }
+
+  /** Puts other entries in the place of a row's, fewer of them. */
+  replace(number: number, row: Buffer): void {
+    this.database.log.putSync(this.rowKey(number), row);
+    this.heads.forget(this.state);
+  }
+
+  /** The row that the first entry is in; those before are done with. */
+  private headRow(): Buffer | undefined {
+    const { queue } = this.state;
+    while (queue.headRow < queue.nextRow) {
+      const row = this.heads.get(this.state, queue.headRow, () => this.load(queue.headRow));
+      if (queue.headAt < row.length) return row;
+      this.database.log.removeSync(this.rowKey(queue.headRow));
+      this.heads.forget(this.state);
+      queue.headRow++;
+      queue.headAt = 0;
+    }
+    return undefined;
+  }
+
+  private load(number: number): Buffer {
+    const row = this.row(number);
+    if (!row)
+      throw new DamagedRow(this.database.log.name, Buffer.from(this.rowKey(number)), RowState.ValueDamaged);
+    return row;
+  }
+
+  private makeRoom(payloadBytes: number, discoveredAt: number): void {
+    const { queue } = this.state;
+    const bytes = packer.length + ENTRY_HEAD_BYTES + payloadBytes;
+    if (packer.count === ROW_ENTRIES || bytes > ROW_BYTES) this.flush();
+    if (queue.waiting++ === 0) queue.headDiscoveredAt = discoveredAt;
+  }
+
+  private rowKey(number: number): Buffer {
+    writeNumber(this.key, number, GENERATION_BYTES);
+    return this.key;
+  }
+}

@@ -1,0 +1,72 @@
+import { MarkTable } from './mark-table.js';
+import { HASH_BYTES, type Entry } from './entry.js';
+
+/**
+ * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
+ * time of its birth. To forget an item is to note its hash with the time then: whichever of its entries were born by then are
+ * dead, wherever they are and however often they move, and one that is made later lives. So nothing is searched for.
+ *
+ * In memory here; in the database a row for each change that forgot something (`packMarks`), which a start reads. A
+ * sweep (sweep.ts) takes dead entries out, after which the marks that there were when it began are needed no more.
+ */
+export class Marks {
+  private current = new MarkTable();
+  /** Those that a sweep is to do away with. */
+  private old: MarkTable | undefined;
+
+  get size(): number {
+    return this.current.size + (this.old?.size ?? 0);
+  }
+
+  set(a: number, b: number, c: number, d: number, clock: number): void {
+    this.current.set(a, b, c, d, clock);
+  }
+
+  /** Whether an entry has been forgotten. */
+  cover({ hash, birth }: Pick<Entry, 'hash' | 'birth'>): boolean {
+    if (this.size === 0) return false;
+    const a = hash.readUInt32BE(0);
+    const b = hash.readUInt32BE(4);
+    const c = hash.readUInt32BE(8);
+    const d = hash.readUInt32BE(12);
+    return this.current.get(a, b, c, d) >= birth || (this.old?.get(a, b, c, d) ?? 0) >= birth;
+  }
+
+  /** A sweep begins: it will have done away with the marks of now. */
+  divide(): void {
+    this.old = this.current;
+    this.current = new MarkTable();
+  }
+
+  /** The sweep has ended. */
+  dropOld(): void {
+    this.old = undefined;
+  }
+
+  clear(): void {
+    this.current = new MarkTable();
+    this.old = undefined;
+  }
+
+  /** Adds the marks of a row. */
+  read(row: Buffer): void {
+    const clock = row.readUIntBE(0, CLOCK_BYTES);
+    for (let at = CLOCK_BYTES; at + HASH_BYTES <= row.length; at += HASH_BYTES) {
+      const word = (i: number): number => row.readUInt32BE(at + 4 * i);
+      this.set(word(0), word(1), word(2), word(3), clock);
+    }
+  }
+}
+
+const CLOCK_BYTES = 6;
+
+/** A row: the clock, then the hashes of these items. */
+export function packMarks(clock: number, hashes: Uint32Array, items: readonly number[]): Buffer {
+  const row = Buffer.allocUnsafe(CLOCK_BYTES + items.length * HASH_BYTES);
+  row.writeUIntBE(clock, 0, CLOCK_BYTES);
+  let at = CLOCK_BYTES;
+  for (const item of items) {
+    for (let word = 0; word < 4; word++, at += 4) row.writeUInt32BE(hashes[item * 4 + word] as number, at);
+  }
+  return row;
+}

@@ -1,0 +1,92 @@
+import { segmentOf } from '#bloom';
+import type { QueuedItem } from '../../store.js';
+import type { Database } from '../database.js';
+import { FilterState } from '../filter-state.js';
+import { numberedKey, prefixRange } from '../keys.js';
+import type { Snapshot } from '../snapshot.js';
+import { decodeState } from '../state-codec.js';
+import { unpackDead } from './dead-letters.js';
+import { DueKind, dueKindOf } from './due.js';
+import { unpackEntries, type Entry } from './entry.js';
+import { unpackHeld } from './leases.js';
+import { readMarks } from './read-marks.js';
+
+/** Where a page begins. */
+export interface Place {
+  readonly table: (typeof TABLES)[number];
+  readonly start: Buffer;
+}
+
+export interface Page {
+  readonly entries: QueuedItem[];
+  /** Absent on the last one. */
+  readonly next?: Place;
+}
+
+/** In the order in which they are read. */
+const TABLES = ['log', 'leases', 'due', 'dead'] as const;
+
+interface Item {
+  readonly entry: Entry;
+  readonly reason?: string;
+}
+
+/** The queue of one visited set as it was at one moment, outside of transactions. */
+export class QueueSnapshot {
+  private readonly state: FilterState;
+
+  constructor(
+    private readonly database: Database,
+    { filter }: FilterState,
+    private readonly snapshot: Snapshot,
+  ) {
+    this.state = new FilterState(filter, [], 0);
+    const { transaction } = snapshot;
+    decodeState(database.states.get(this.state.key, { transaction }), this.state);
+    readMarks(database, this.state, snapshot);
+  }
+
+  /** Removals from the set until then. */
+  get removals(): number {
+    return this.state.tally.removed;
+  }
+
+  /**
+   * Entries of a segment's items, but for those that are forgotten: those that wait, in order, then those that are leased, that
+   * are delayed, and dead letters. A page is what there is of them in rows of `looked` entries or a few more.
+   */
+  page(segment: number, looked: number, place: Place = this.startOf('log')): Page {
+    const { segments } = this.state.filter.geometry;
+    const { marks } = this.state.queue;
+    const entries: QueuedItem[] = [];
+    let left = looked;
+    const { transaction } = this.snapshot;
+    const { end } = prefixRange(this.state.key);
+    const range = { start: place.start, ...(end && { end }), transaction };
+    for (const { key, value } of this.database[place.table].getRange(range)) {
+      if (left <= 0) return { entries, next: { ...place, start: key } };
+      for (const { entry, reason } of this.unpack(place.table, key, value)) {
+        left--;
+        if (segmentOf(entry.hash.readUInt32BE(), segments) !== segment || marks.cover(entry)) continue;
+        const { hash, attempt, discoveredAt, payload } = entry;
+        entries.push({ hash, attempt, discoveredAt, payload, ...(reason !== undefined && { reason }) });
+      }
+    }
+    const next = TABLES[TABLES.indexOf(place.table) + 1];
+    return { entries, ...(next && { next: this.startOf(next) }) };
+  }
+
+  private startOf(table: Place['table']): Place {
+    const { key, queue } = this.state;
+    return { table, start: table === 'log' ? numberedKey(key, queue.headRow) : key };
+  }
+
+  private unpack(table: Place['table'], key: Buffer, value: Buffer): readonly Item[] {
+    if (table === 'leases') return unpackHeld(value);
+    if (table === 'dead') return [unpackDead(0, value)];
+    if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
+    const isHead = table === 'log' && key.equals(this.startOf('log').start);
+    const from = isHead ? this.state.queue.headAt : 0;
+    return unpackEntries(value.subarray(from)).map((entry) => ({ entry }));
+  }
+}

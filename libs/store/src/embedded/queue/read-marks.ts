@@ -1,0 +1,16 @@
+import type { Database } from '../database.js';
+import type { FilterState } from '../filter-state.js';
+import type { Snapshot } from '../snapshot.js';
+import { numberedKey } from '../keys.js';
+
+/** Reads the marks of a queue after a start; false if some of them are not there. */
+export function readMarks(database: Database, { key, queue }: FilterState, snapshot?: Snapshot): boolean {
+  let rows = 0;
+  const range = { start: numberedKey(key, queue.firstMark), end: numberedKey(key, queue.nextMark) };
+  const at = snapshot && { transaction: snapshot.transaction };
+  for (const { value } of database.marks.getRange({ ...range, ...at })) {
+    queue.marks.read(value);
+    rows++;
+  }
+  return rows === queue.nextMark - queue.firstMark;
+}

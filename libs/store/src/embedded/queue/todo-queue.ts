@@ -1,0 +1,335 @@
+import { encodeEntryId, decodeEntryId, HASH_PREFIX_BYTES, type EntryId } from '../../entry-id.js';
+import {
+  Added,
+  LEASE_ENDED,
+  MAX_LEASED_BYTES,
+  RELEASED,
+  Removed,
+  Settled,
+  type DeadLetterPage,
+  type LeasedEntry,
+  type QueuedItem,
+  type Release,
+} from '../../store.js';
+import type { FilterState } from '../filter-state.js';
+import { numberedKey } from '../keys.js';
+import type { Session } from '../session.js';
+import { DamagedRow, RowState } from '../table.js';
+import { DeadLetters } from './dead-letters.js';
+import { DueIndex, DueKind, type Due } from './due.js';
+import { EntryPacker, unpackEntries, type Entry } from './entry.js';
+import { Leases, type HeldEntry } from './leases.js';
+import { QueueLog } from './log.js';
+import { packMarks } from './marks.js';
+
+/** The embedded store keeps one queue a visited set, whatever its segments. */
+const SEGMENT = 0;
+/** Entries that one change takes from where they are due, and forgotten ones that it passes in the log: some milliseconds. */
+const MOVED_A_GO = 1_000;
+const SKIPPED_A_GO = 5_000;
+/** Dead letters that one page looks at, at most. */
+const LISTED_A_GO = 1_000;
+
+const packer = new EntryPacker();
+
+export interface Lease {
+  /** 0 if nothing was found. */
+  readonly number: number;
+  readonly entries: LeasedEntry[];
+  /** Nothing was found, but there is more to look at. */
+  readonly more: boolean;
+}
+
+/**
+ * The queue of one visited set, inside a write transaction. An entry is in one place: in the log (log.ts), held by a lease
+ * (leases.ts), delayed (due.ts), or a dead letter (dead-letters.ts). Wherever it moves, it is seen whether it has been forgotten
+ * (marks.ts). After the changes, and before the transaction ends, `flush`.
+ */
+export class TodoQueue {
+  private readonly log: QueueLog;
+  private readonly due: DueIndex;
+  private readonly leases: Leases;
+  private readonly letters: DeadLetters;
+
+  constructor(
+    private readonly session: Session,
+    private readonly state: FilterState,
+  ) {
+    const { database, memory } = session;
+    this.log = new QueueLog(database, state, memory.headRows);
+    this.due = new DueIndex(database, state);
+    this.leases = new Leases(database, state, this.due);
+    this.letters = new DeadLetters(database, state);
+  }
+
+  /** Queues the items of a batch that were new. */
+  push(hashes: Uint32Array, answers: Uint8Array, payloads: readonly string[], now: number): void {
+    if (!answers.includes(Added.New)) return;
+    this.moveDue(now);
+    const birth = ++this.state.queue.clock;
+    const discoveredAt = Math.floor(now / 1000);
+    for (let i = 0; i < answers.length; i++) {
+      if (answers[i] === Added.New)
+        this.log.appendNew(hashes, i * 4, birth, discoveredAt, payloads[i] as string);
+    }
+  }
+
+  /** Queues entries of an export. */
+  restore(items: readonly QueuedItem[]): void {
+    const birth = (this.state.queue.clock = 1);
+    for (const { hash, discoveredAt, attempt, payload, reason } of items) {
+      const entry = { hash: asBuffer(hash), birth, discoveredAt, attempt, payload: asBuffer(payload) };
+      if (reason === undefined) this.log.append(entry);
+      else this.letters.add(entry, reason);
+    }
+  }
+
+  /** Forgets the items of a batch that were removed, wherever their entries are. */
+  forget(hashes: Uint32Array, answers: Uint8Array): void {
+    const { queue, key } = this.state;
+    if (queue.held === 0) return;
+    const items: number[] = [];
+    for (let i = 0; i < answers.length; i++) {
+      if (answers[i] !== Removed.Removed) continue;
+      items.push(i);
+      const word = (n: number): number => hashes[i * 4 + n] as number;
+      queue.marks.set(word(0), word(1), word(2), word(3), queue.clock);
+    }
+    if (items.length === 0) return;
+    const row = numberedKey(key, queue.nextMark++);
+    this.session.database.marks.putSync(row, packMarks(queue.clock, hashes, items));
+  }
+
+  /** At most `max` entries until now + leaseMs. */
+  lease(max: number, now: number, leaseMs: number): Lease {
+    const { queue } = this.state;
+    this.moveDue(now);
+    const taken = this.take(max);
+    if (taken.length === 0) {
+      return { number: 0, entries: [], more: queue.waiting > 0 || this.due.next(now) !== undefined };
+    }
+    const number = this.leases.grant(taken, now + Math.ceil(leaseMs));
+    const entries = taken.map((entry, index) => leasedEntry(number, index, entry));
+    return { number, entries, more: false };
+  }
+
+  /** What a lease still holds. */
+  heldBy(lease: number, now: number): LeasedEntry[] {
+    return this.leases
+      .of(lease)
+      .filter(({ until, entry }) => until > now && !this.isForgotten(entry))
+      .map(({ index, entry }) => leasedEntry(lease, index, entry));
+  }
+
+  /** Settled.* of each id. */
+  ack(ids: readonly string[], now: number): Uint8Array {
+    return this.settle(ids, now, (lease, held) => this.leases.remove(lease, held));
+  }
+
+  release(
+    ids: readonly string[],
+    now: number,
+    { delayMs = 0, reason = '' }: Partial<Release> = {},
+  ): Uint8Array {
+    this.moveDue(now);
+    const delayed: Entry[] = [];
+    const answers = this.settle(ids, now, (lease, held) => {
+      this.leases.remove(lease, held);
+      if (this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
+      else if (delayMs > 0) delayed.push(held.entry);
+      else this.log.append(held.entry);
+    });
+    if (delayed.length > 0) {
+      this.state.queue.delayed += delayed.length;
+      this.due.delay(now + Math.ceil(delayMs), pack(delayed));
+    }
+    return answers;
+  }
+
+  extend(ids: readonly string[], now: number, leaseMs: number): Uint8Array {
+    const until = now + Math.ceil(leaseMs);
+    return this.settle(ids, now, (lease, held) => this.leases.extend(lease, held, until));
+  }
+
+  /** Dead letters behind the one of this number. */
+  deadLetters(limit: number, after: number): DeadLetterPage {
+    const looked = this.letters.from(after + 1, Math.min(limit, LISTED_A_GO) + 1);
+    const more = looked.length > Math.min(limit, LISTED_A_GO);
+    const page = more ? looked.slice(0, -1) : looked;
+    const last = page.at(-1);
+    const entries = page
+      .filter(({ entry }) => !this.isForgotten(entry))
+      .map(({ number, reason, entry }) => ({
+        id: idOf({ of: 'dead-letter', number, index: 0 }, entry),
+        payload: entry.payload.toString(),
+        attempt: entry.attempt,
+        reason,
+      }));
+    if (!more || !last) return { entries };
+    return { entries, next: idOf({ of: 'dead-letter', number: last.number, index: 0 }, last.entry) };
+  }
+
+  putBack(ids: readonly string[], now: number): Uint8Array {
+    this.moveDue(now);
+    return this.takeLetters(ids, (entry) => this.log.append({ ...entry, attempt: 0 }));
+  }
+
+  purge(ids: readonly string[]): Uint8Array {
+    return this.takeLetters(ids, () => undefined);
+  }
+
+  /** Writes what is still to be written; drops all marks when there is no entry that they could concern. */
+  flush(): void {
+    this.log.flush();
+    this.leases.flush();
+    const { queue } = this.state;
+    if (queue.held > 0 || queue.marks.size === 0) return;
+    queue.marks.clear();
+    queue.firstMark = queue.nextMark;
+    this.session.purger.marks(this.state);
+  }
+
+  /**
+   * Moves what is due to where it goes: entries whose lease has ended, those whose delay is over. They come into line before
+   * what a change brings itself.
+   */
+  private moveDue(now: number): void {
+    const { queue } = this.state;
+    const before = queue.leased + queue.delayed;
+    if (before === 0) return;
+    for (let due = this.due.next(now); due; due = this.due.next(now)) {
+      if (due.kind === DueKind.LeaseEnd) this.endLease(due);
+      else this.endDelay(due);
+      if (before - queue.leased - queue.delayed >= MOVED_A_GO) break;
+    }
+    this.log.flush();
+  }
+
+  private endLease(due: Due): void {
+    const ended = this.leases.of(due.number).filter(({ until }) => until === due.at);
+    if (ended.length !== due.value.readUInt32BE()) throw this.damaged('leases', due.number);
+    for (const held of ended) {
+      this.leases.remove(due.number, held);
+      if (this.isForgotten(held.entry)) continue;
+      if (this.isExhausted(held.entry)) this.letters.add(held.entry, LEASE_ENDED);
+      else this.log.append(held.entry);
+    }
+    this.leases.flush();
+  }
+
+  private endDelay(due: Due): void {
+    this.due.remove(due);
+    for (const entry of unpackEntries(due.value)) {
+      this.state.queue.delayed--;
+      if (!this.isForgotten(entry)) this.log.append(entry);
+    }
+  }
+
+  /** Takes entries off the head of the log, as many as one lease hands out. */
+  private take(max: number): Entry[] {
+    this.log.flush();
+    const taken: Entry[] = [];
+    let bytes = 0;
+    for (let skipped = 0; taken.length < max && skipped <= SKIPPED_A_GO;) {
+      const entry = this.log.head();
+      if (!entry) break;
+      if (this.isForgotten(entry)) {
+        skipped++;
+        this.log.skip();
+        continue;
+      }
+      bytes += entry.payload.length;
+      if (taken.length > 0 && bytes > MAX_LEASED_BYTES) break;
+      taken.push({ ...entry, attempt: entry.attempt + 1 });
+      this.log.skip();
+    }
+    return taken;
+  }
+
+  private settle(
+    ids: readonly string[],
+    now: number,
+    change: (lease: number, held: HeldEntry) => void,
+  ): Uint8Array {
+    return Uint8Array.from(ids, (id) => {
+      const named = this.decode(id, 'lease', this.state.queue.nextLease);
+      if (!named) return Settled.Unknown;
+      const { number, index, hashPrefix } = named;
+      const held = this.leases.at(number, index);
+      if (!held) return Settled.Expired;
+      if (!isOf(held.entry, hashPrefix)) return Settled.Unknown;
+      if (this.isForgotten(held.entry)) {
+        this.leases.remove(number, held);
+        return Settled.Unknown;
+      }
+      if (held.until <= now) return Settled.Expired;
+      change(number, held);
+      return Settled.Done;
+    });
+  }
+
+  private takeLetters(ids: readonly string[], take: (entry: Entry) => void): Uint8Array {
+    return Uint8Array.from(ids, (id) => {
+      const named = this.decode(id, 'dead-letter', this.state.queue.nextDead);
+      const letter = named && this.letters.get(named.number);
+      if (!letter || !isOf(letter.entry, named.hashPrefix)) return Settled.Unknown;
+      this.letters.remove(named.number);
+      if (this.isForgotten(letter.entry)) return Settled.Unknown;
+      take(letter.entry);
+      return Settled.Done;
+    });
+  }
+
+  /** Undefined for an id that was never given. */
+  private decode(id: string, of: EntryId['of'], next: number): EntryId | undefined {
+    const named = decodeEntryId(id);
+    const given = named?.of === of && named.segment === SEGMENT && named.number > 0 && named.number < next;
+    return given ? named : undefined;
+  }
+
+  private isForgotten(entry: Entry): boolean {
+    return this.state.queue.marks.cover(entry);
+  }
+
+  private isExhausted({ attempt }: Entry): boolean {
+    const { maxAttempts } = this.state.filter;
+    return maxAttempts !== undefined && attempt >= maxAttempts;
+  }
+
+  private damaged(table: 'leases', number: number): DamagedRow {
+    const { name } = this.session.database[table];
+    return new DamagedRow(name, numberedKey(this.state.key, number), RowState.ValueDamaged);
+  }
+}
+
+/** Number of the dead letter that an id names; 0 for none. */
+export function deadLetterNumber(id: string | undefined): number {
+  const named = id === undefined ? undefined : decodeEntryId(id);
+  return named?.of === 'dead-letter' ? named.number : 0;
+}
+
+function leasedEntry(number: number, index: number, entry: Entry): LeasedEntry {
+  return {
+    id: idOf({ of: 'lease', number, index }, entry),
+    payload: entry.payload.toString(),
+    attempt: entry.attempt,
+  };
+}
+
+function idOf(named: Pick<EntryId, 'of' | 'number' | 'index'>, { hash }: Entry): string {
+  return encodeEntryId({ ...named, segment: SEGMENT, hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES) });
+}
+
+function isOf({ hash }: Entry, prefix: Uint8Array): boolean {
+  return hash.compare(prefix, 0, HASH_PREFIX_BYTES, 0, HASH_PREFIX_BYTES) === 0;
+}
+
+function pack(entries: readonly Entry[]): Buffer {
+  packer.clear();
+  for (const entry of entries) packer.add(entry);
+  return packer.packed();
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
