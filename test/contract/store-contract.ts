@@ -14,6 +14,7 @@ import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
+import { queueLogContract } from './queue-log.js';
 import { recordWindowContract } from './record-window.js';
 import { refusalsContract } from './refusals.js';
 import { queuedRemovalsContract } from './queued-removals.js';
@@ -53,6 +54,7 @@ export function storeContract<H extends StoreHarness>(
     limitsContract(subject);
     roomContract(subject);
     queueContract(subject);
+    queueLogContract(subject);
     recordWindowContract(subject);
     refusalsContract(subject);
     leasesContract(subject);

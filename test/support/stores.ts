@@ -24,6 +24,7 @@ export type Damage = 'missing' | 'short';
 /** Limits that a store is opened with. */
 export interface StoreLimits {
   readonly maxRecordBytes?: number;
+  readonly maxMarks?: number;
 }
 
 /** One place where data is stored, and the stores opened on it. */

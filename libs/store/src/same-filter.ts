@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FilterSpec } from './store.js';
 
-/** The parameters that a caller chooses. Geometry follows from them, and the seed is random. */
-type Chosen = Pick<FilterSpec, 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'urlProfile'>;
+/** What a caller chooses of a filter. Geometry and seed follow, or are random. */
+type Chosen = Pick<
+  FilterSpec,
+  'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'urlProfile' | 'maxAttempts'
+>;
 
 /** Whether an existing filter is what a creation under its name asks for. */
 export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
@@ -12,6 +15,7 @@ export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
     filter.semantics === spec.semantics &&
     filter.capacity === spec.capacity &&
     filter.errorRate === spec.errorRate &&
+    filter.maxAttempts === spec.maxAttempts &&
     isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
   );
 }

@@ -1,0 +1,60 @@
+interface Entry {
+  readonly item: string;
+  readonly attempt: number;
+}
+
+export interface DeadEntry extends Entry {
+  readonly reason: string;
+}
+
+/** The queue of one segment as the port describes it, with arrays. Its user says when leases and delays end. */
+export class QueueModel {
+  line: Entry[] = [];
+  held: Entry[] = [];
+  dead: DeadEntry[] = [];
+
+  constructor(private readonly maxAttempts: number) {}
+
+  discover(items: readonly string[]): void {
+    this.line.push(...items.map((item) => ({ item, attempt: 0 })));
+  }
+
+  lease(max: number): Entry[] {
+    const leased = this.line.splice(0, max).map(({ item, attempt }) => ({ item, attempt: attempt + 1 }));
+    this.held.push(...leased);
+    return leased;
+  }
+
+  /** Takes entries out of their leases, for good or to bring them back. */
+  settle(items: readonly string[]): Entry[] {
+    return items.flatMap((item) => {
+      const at = this.held.findIndex((entry) => entry.item === item);
+      return this.held.splice(at, at < 0 ? 0 : 1);
+    });
+  }
+
+  bringBack(entries: readonly Entry[], reason: string): void {
+    for (const entry of entries) {
+      if (entry.attempt >= this.maxAttempts) this.dead.push({ ...entry, reason });
+      else this.line.push(entry);
+    }
+  }
+
+  putBack(items: readonly string[]): void {
+    for (const item of items) {
+      const at = this.dead.findIndex((entry) => entry.item === item);
+      this.line.push(...this.dead.splice(at, 1).map((entry) => ({ item: entry.item, attempt: 0 })));
+    }
+  }
+
+  forget(items: ReadonlySet<string>): void {
+    const lives = ({ item }: Entry) => !items.has(item);
+    this.line = this.line.filter(lives);
+    this.held = this.held.filter(lives);
+    this.dead = this.dead.filter(lives);
+  }
+
+  has(item: string): boolean {
+    return [...this.line, ...this.held, ...this.dead].some((entry) => entry.item === item);
+  }
+}
