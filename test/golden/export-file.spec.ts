@@ -62,10 +62,11 @@ describe('the golden export', () => {
       expect(after.header.geometry).toEqual(before.header.geometry);
       const leased = await store.queue.lease(filter, 10, 1_000, made());
       expect(leased.map(({ payload, attempt }) => [payload, attempt])).toEqual([
-        [URLS[0], 2],
-        [URLS[2], 2],
+        // Of one segment after the other, each in its order.
         [URLS[3], 1],
         [URLS[4], 1],
+        [URLS[0], 2],
+        [URLS[2], 2],
       ]);
     } finally {
       await store.close();

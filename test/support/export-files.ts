@@ -44,9 +44,13 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
 }
 
 export function specOf(header: ExportHeader, name = header.name): FilterSpec {
-  const { kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile } = header;
+  const { kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile, maxAttempts } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
-  return urlProfile === undefined ? spec : { ...spec, urlProfile };
+  return {
+    ...spec,
+    ...(urlProfile !== undefined && { urlProfile }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+  };
 }
 
 export async function* pieces(bytes: Buffer, cut: number): AsyncGenerator<Buffer, void, undefined> {

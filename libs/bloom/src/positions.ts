@@ -36,20 +36,7 @@ export function blankPositions(count: number, hashes: number): Positions {
   };
 }
 
-/** The items from index `from` up to, but not including, `to`, in the same memory. */
-export function slicePositions(positions: Positions, from: number, to: number): Positions {
-  const { hashes, hash, segment, page, cell } = positions;
-  return {
-    count: to - from,
-    hashes,
-    hash: hash.subarray(4 * from, 4 * to),
-    segment: segment.subarray(from, to),
-    page: page.subarray(from, to),
-    cell: cell.subarray(hashes * from, hashes * to),
-  };
-}
-
-// Node supports no big-endian platform that matters here. On one, all hashes would silently differ.
+// Every platform that Node supports in earnest; on another one all hashes would differ, silently.
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
-import { generationKey, numberKey, prefixRange } from './keys.js';
-import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
-import { LEASE } from './verbs.js';
+import { generationKey, numberedKey, numberKey } from './keys.js';
+import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { flipRow } from './testing/flip-row.js';
+import { CREATE } from './verbs.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -127,26 +128,28 @@ describe('a read that sees a change before it is committed', () => {
   });
 });
 
-describe('a queue entry whose place in the line is gone while the store runs', () => {
-  it('loses its visited set, for good, and nothing else', async () => {
+describe('a row of a queue that is gone or damaged while the store runs', () => {
+  const BREAK: Record<string, (database: Database, key: Buffer) => void> = {
+    gone: (database, key) => void database.log.removeSync(key),
+    damaged: (database, key) => flipRow(database, 'log', key),
+  };
+
+  it.each(Object.keys(BREAK))('and %s loses its visited set, for good, and nothing else', async (how) => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
-    const leased = await store.queue.lease(visited, 2, 60_000, operation());
     const database = new Database(await bench.dataDir());
-    await database.transaction(() => {
-      const all = prefixRange(generationKey(visited.generation));
-      for (const key of database.order.getKeys(all)) database.order.removeSync(key);
-    }, true);
+    const row = numberedKey(generationKey(visited.generation), 1);
+    await database.transaction(() => BREAK[how]?.(database, row), true);
     await database.close();
 
-    const ids = leased.map(({ id }) => id);
-    const ack = (id: string) => store.queue.ack(visited, ids, keyed(id));
-    await expect(ack('first')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await expect(patiently(() => ack('second'))).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+    const lease = () => store.queue.lease(visited, 1, 60_000, operation());
+    await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+    // At once: nobody waits for a disk that is whole.
     const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
-    expect([...(await patiently(add))]).toEqual(keys(5).map(() => 1));
+    expect([...(await add())]).toEqual(keys(5).map(() => 1));
+    await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
     expect(await store.readiness()).toMatchObject({ ready: true, warnings: ['part of a filter is missing'] });
     await store.close();
     const again = await bench.open();
@@ -158,20 +161,19 @@ describe('a queue entry whose place in the line is gone while the store runs', (
 describe('a change whose answer cannot be recorded', () => {
   it('fails alone, before anything is changed: nothing is loaded anew', async () => {
     const store = await bench.open();
-    const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
-    await store.counters.add(visited, positions(visited, keys(5)), operation(), keys(5));
-    const { encode } = LEASE;
-    const unspeakable = jest.spyOn(LEASE, 'encode').mockImplementation((entries) => {
-      if (entries.length === 3) throw new RangeError('Invalid string length');
-      return encode(entries);
+    const other = filterSpec(store, { name: 'other' });
+    const { encode } = CREATE;
+    const unspeakable = jest.spyOn(CREATE, 'encode').mockImplementation((answer) => {
+      if (answer.filter.name === 'other') throw new RangeError('Invalid string length');
+      return encode(answer);
     });
     try {
       const outcomes = await Promise.allSettled([
         store.counters.add(counted, positions(counted, keys(1)), keyed('before')),
-        store.queue.lease(visited, 3, 60_000, keyed('lease')),
+        store.create(other, keyed('create')),
         store.counters.add(counted, positions(counted, keys(1)), keyed('after')),
-        store.queue.lease(visited, 2, 60_000, keyed('other lease')),
+        store.create(filterSpec(store, { name: 'third' }), keyed('create')),
       ]);
       expect(outcomes.map(({ status }) => status)).toEqual([
         'fulfilled',
@@ -180,15 +182,19 @@ describe('a change whose answer cannot be recorded', () => {
         'fulfilled',
       ]);
       expect(outcomes[1]).toMatchObject({ reason: { cause: { message: 'Invalid string length' } } });
-      expect((await store.describe(visited)).queue).toEqual({ waiting: 3, leased: 2 });
+      await expect(store.open('other', 'filter')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
     } finally {
       unspeakable.mockRestore();
     }
-    // The lease broke off, so its id may be used again.
-    expect(await store.queue.lease(visited, 3, 60_000, keyed('lease'))).toHaveLength(3);
+    // It made nothing, so its id may come again.
+    expect(await store.create(other, keyed('create'))).toMatchObject({ created: true });
     await store.close();
     const again = await bench.open();
-    expect((await again.describe(visited)).queue).toEqual({ waiting: 0, leased: 5 });
+    expect((await again.list('filter', 10)).filters.map(({ name }) => name)).toEqual([
+      'counted',
+      'other',
+      'third',
+    ]);
     expect([...(await again.counters.count(counted, positions(counted, keys(1))))]).toEqual([2]);
   });
 });
@@ -252,6 +258,6 @@ describe('a change of the same filter, right behind one that breaks off', () => 
     expect(broken).toMatchObject({ status: 'rejected' });
     expect([...(await patiently(add))]).toEqual([1]);
     const { queue } = await patiently(() => store.describe(visited));
-    expect(queue).toEqual({ waiting: 3, leased: 0 });
+    expect(queue).toMatchObject({ waiting: 3, leased: 0 });
   });
 });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Filter } from '../store.js';
 import { Database } from './database.js';
 import type { EmbeddedStore } from './embedded-store.js';
+import { flipRow } from './testing/flip-row.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 import { verifyDirectory } from './verify-directory.js';
 import { blockKey, generationKey, numberKey } from './keys.js';
@@ -38,25 +39,12 @@ const DAMAGES: Record<string, (database: Database, generation: Buffer) => void> 
   'an empty block': (database, generation) => {
     database.blocks.putSync(blockKey(generation, 0), Buffer.alloc(1));
   },
-  'a flipped bit in a block': (database, generation) => flip(database, 'blocks', blockKey(generation, 1)),
-  'a flipped bit in its state': (database, generation) => flip(database, 'states', generation),
+  'a flipped bit in a block': (database, generation) => flipRow(database, 'blocks', blockKey(generation, 1)),
+  'a flipped bit in its state': (database, generation) => flipRow(database, 'states', generation),
   'a flipped bit in its count of blocks': (database, generation) =>
-    flip(database, 'block-counts', generation),
+    flipRow(database, 'block-counts', generation),
   'no state': (database, generation) => database.states.removeSync(generation),
 };
-
-/** Flips a bit of a value without going through the table, which would write a new checksum. */
-function flip(database: Database, table: string, key: Buffer): void {
-  const rows = (database as unknown as Inside).root.openDB({
-    name: table,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-  });
-  const value = rows.get(key);
-  if (!value) throw new Error(`${table} has no such row`);
-  value[3] = (value[3] as number) ^ 4;
-  rows.putSync(key, value);
-}
 
 describe('a filter of which something is missing', () => {
   it.each(Object.keys(DAMAGES))('answers STORE_DATA_LOST to every call: %s', async (name) => {
@@ -131,9 +119,9 @@ describe('a journal', () => {
   });
 
   it.each([
-    ['a damaged record', (database: Database) => flip(database, 'journal', numberKey(4))],
+    ['a damaged record', (database: Database) => flipRow(database, 'journal', numberKey(4))],
     ['a missing record', (database: Database) => database.journal.removeSync(numberKey(4))],
-    ['a damaged last record', (database: Database) => flip(database, 'journal', numberKey(8))],
+    ['a damaged last record', (database: Database) => flipRow(database, 'journal', numberKey(8))],
   ])('with %s loses its filter, and none that changed after it', async (_, damage) => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });
     const hurt = await createFilter(store, { name: 'hurt' });
@@ -168,13 +156,7 @@ async function killedThen(damage: (database: Database) => unknown): Promise<Embe
   return bench.open({ dataDir: copy });
 }
 
-/** The library has these members, but its types lack some of them. */
+/** What the library has, and its types have not. */
 interface Inside {
-  readonly root: {
-    backup(path: string, compact: boolean): Promise<void>;
-    openDB(options: object): {
-      get(key: Buffer): Buffer | undefined;
-      putSync(key: Buffer, value: Buffer): void;
-    };
-  };
+  readonly root: { backup(path: string, compact: boolean): Promise<void> };
 }

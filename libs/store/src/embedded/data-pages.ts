@@ -46,9 +46,9 @@ export class DataPages {
     return kind;
   }
 
-  /** Reads a long value, which fills `count` pages, into `buffer`. */
-  readOverflow(page: number, count: number, buffer: Buffer): void {
-    this.load(page, count, buffer);
+  /** Reads `count` pages that hold one long value into `buffer`, or only so many bytes of them. */
+  readOverflow(page: number, count: number, buffer: Buffer, bytes = count * this.pageSize): void {
+    this.load(page, count, buffer, bytes);
     if (buffer.readUInt16LE(18) !== PageKind.Overflow || buffer.readUInt32LE(20) !== count) {
       throw new DataFileError(`page ${page} does not begin a long value`);
     }
@@ -62,12 +62,11 @@ export class DataPages {
     for (let at = page; at < page + count; at++) this.take(at);
   }
 
-  private load(page: number, count: number, buffer: Buffer): void {
+  private load(page: number, count: number, buffer: Buffer, bytes = count * this.pageSize): void {
     if (!(page > 1 && count > 0 && page + count <= Math.min(this.filePages, this.taken.length))) {
       throw new DataFileError(`page ${page} is not in the file`);
     }
     for (let at = page; at < page + count; at++) this.take(at);
-    const bytes = count * this.pageSize;
     if (readSync(this.fd, buffer, 0, bytes, page * this.pageSize) < bytes) {
       throw new DataFileError(`page ${page} is not readable`);
     }

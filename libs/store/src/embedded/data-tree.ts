@@ -15,8 +15,9 @@ export type Visit = (key: Buffer, value: Buffer, tree: boolean) => void;
 export type CompareKeys = (a: Buffer, b: Buffer) => number;
 
 /**
- * Walks one tree of a data file and visits its rows in order. It checks everything that LMDB relies on first, because
- * LMDB aborts, reads beyond its memory or never returns where something is not as it wrote it. Throws DataFileError.
+ * Walks one tree of a data file and visits its rows in order; when it skims, but those with long values, of which only what LMDB
+ * goes by is read. Everything that LMDB goes by is looked at first, since it
+ * asserts, runs out of memory's bounds or never returns where it is not as LMDB wrote it. Throws DataFileError.
  */
 export class DataTree {
   private branchPages = 0;
@@ -32,6 +33,7 @@ export class DataTree {
     private readonly pages: DataPages,
     private readonly compare: CompareKeys,
     private readonly visit: Visit,
+    private readonly skim = false,
   ) {
     this.layout = new PageLayout(pages.pageSize);
   }
@@ -101,12 +103,13 @@ export class DataTree {
       if (order > 0 || (before && order === 0)) throw new DataFileError('rows are out of order');
       before = key;
       const flags = page.readUInt16LE(node + 4);
-      this.visit(key, this.valueOf(page, node, key.length, flags), flags === NodeFlag.Tree);
+      const value = this.valueOf(page, node, key.length, flags);
+      if (value) this.visit(key, value, flags === NodeFlag.Tree);
     }
     if (high && before && this.compare(before, high) >= 0) throw new DataFileError('rows are out of order');
   }
 
-  private valueOf(page: Buffer, node: number, keyLength: number, flags: number): Buffer {
+  private valueOf(page: Buffer, node: number, keyLength: number, flags: number): Buffer | undefined {
     const at = node + NODE_HEADER + keyLength;
     const length = page.readUInt32LE(node);
     if (flags !== NodeFlag.Long) return page.subarray(at, at + length);
@@ -114,10 +117,11 @@ export class DataTree {
     if (count !== Math.floor((PAGE_HEADER - 1 + length) / this.pages.pageSize) + 1) {
       throw new DataFileError('a long value has not the pages that it needs');
     }
-    const bytes = count * this.pages.pageSize;
+    const bytes = this.skim ? PAGE_HEADER : count * this.pages.pageSize;
     if (this.long.length < bytes) this.long = Buffer.alloc(2 * bytes);
     this.overflowPages += count;
-    this.pages.readOverflow(readPageNumber(page, at), count, this.long);
+    this.pages.readOverflow(readPageNumber(page, at), count, this.long, bytes);
+    if (this.skim) return undefined;
     return this.long.subarray(PAGE_HEADER, PAGE_HEADER + length);
   }
 }

@@ -7,11 +7,16 @@ import { DataTree } from './data-tree.js';
 const PLAIN = 0;
 
 /**
- * Checks everything that LMDB relies on and visits every row of a data file, table by table, in order of the keys. Key
- * and value are valid until the next visit. A new file has no rows. Throws DataFileError for what LMDB would not
- * survive, or would read otherwise than it was written.
+ * Visits every row of a data file's tables, table by table in order of their keys, after a look at everything that LMDB
+ * goes by. Key and value are valid until the next row. Nothing is visited of a file that is new. Throws
+ * DataFileError for what LMDB would not survive, or would read otherwise than it was written. Of the tables that are `skimmed`
+ * long values are not read, nor visited.
  */
-export function walkDataFile(path: string, visit: (table: string, key: Buffer, value: Buffer) => void): void {
+export function walkDataFile(
+  path: string,
+  visit: (table: string, key: Buffer, value: Buffer) => void,
+  skimmed: ReadonlySet<string> = new Set(),
+): void {
   const fd = openSync(path, 'r');
   try {
     const found = readMetas(fd);
@@ -21,7 +26,8 @@ export function walkDataFile(path: string, visit: (table: string, key: Buffer, v
     for (const meta of metas) assertOfItsCommit(pages, meta, chosen);
     new DataTree(pages, compareNumbers, (_, value) => takeFreePages(pages, value)).walk(chosen.free);
     for (const [name, tree] of tablesOf(pages, chosen.main)) {
-      new DataTree(pages, compareBytes, (key, value) => visit(name, key, value)).walk(tree);
+      const visitRow = (key: Buffer, value: Buffer): void => visit(name, key, value);
+      new DataTree(pages, compareBytes, visitRow, skimmed.has(name)).walk(tree);
     }
   } finally {
     closeSync(fd);

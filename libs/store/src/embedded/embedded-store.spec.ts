@@ -74,7 +74,7 @@ describe('a restart', () => {
     expect(await again.open('seen', 'filter')).toEqual(filter);
     expect(await Promise.all([filter, bits, visited].map((each) => again.describe(each)))).toEqual(before);
     expect(await again.counters.check(filter, all)).toEqual(answers);
-    expect(before[2]?.queue).toEqual({ waiting: 4, leased: 1 });
+    expect(before[2]?.queue).toMatchObject({ waiting: 4, leased: 1 });
     expect(leased?.payload).toBe(keys(1)[0]);
     const acks = await again.queue.ack(visited, [leased?.id ?? ''], operation());
     expect([...acks]).toEqual([Settled.Done]);

@@ -64,7 +64,7 @@ export class Engine {
     try {
       takeLockFile(directory);
       assertRoomForNew(directory);
-      database = new Database(directory, inspectData(directory));
+      database = new Database(directory, inspectData(directory, { start: true }));
       await database.checkFormat();
       const engine = new Engine(directory, lock, database, options);
       engine.session = await Session.load(database, options);
@@ -187,6 +187,7 @@ export class Engine {
 
   private async loadAnew(): Promise<Session> {
     const old = this.session;
+    await old?.sweeper.stop();
     await old?.purger.stop();
     await this.checkpointing;
     await old?.commits.settled();
@@ -214,6 +215,7 @@ export class Engine {
   private async shutDown(): Promise<void> {
     if (this.calls > 0) await new Promise<void>((resolve) => (this.idle = resolve));
     const { session } = this;
+    await session?.sweeper.stop();
     await session?.purger.stop();
     await this.checkpointing;
     if (session && !session.commits.failed) {

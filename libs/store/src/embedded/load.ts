@@ -42,7 +42,7 @@ export function loadMemory(database: Database, now: number): Memory {
     state.lost = damaged || !decodeState(database.states.get(state.key), state) || state.lost;
     memory.filters.set(key.toString(), state);
     loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length), lastRecord: 0 });
-    if (!state.lost) state.lost = !readMarks(database, state);
+    if (!state.lost && filter.kind === 'visited-set') state.lost = !readMarks(database, state);
   }
   database.damage.assertKnown(new Set(loading.keys()));
   for (const { key, value } of database.credentials.getRange({})) {

@@ -8,6 +8,7 @@ import type { Memory } from './memory.js';
 import { findRecord, outdatedRecords, putRecord, type Identity } from './operation-records.js';
 import { Purger } from './purge.js';
 import { windowAt, type Origin, type RecordScope, type RecordWindow } from './record-window.js';
+import { Sweeper } from './queue/sweeper.js';
 import { encodeScope, encodeState } from './state-codec.js';
 import type { Verb } from './verbs.js';
 
@@ -38,6 +39,7 @@ export class Session {
   readonly memory: Memory;
   readonly commits: Commits;
   readonly purger: Purger;
+  readonly sweeper: Sweeper;
   readonly journal = new JournalEncoder();
 
   private constructor(
@@ -47,6 +49,7 @@ export class Session {
     this.memory = loadMemory(database, options.now());
     this.commits = new Commits(database, this.memory, options.fsync);
     this.purger = new Purger(database, this.commits);
+    this.sweeper = new Sweeper(this, options.maxMarks);
   }
 
   static async load(database: Database, options: SessionOptions): Promise<Session> {

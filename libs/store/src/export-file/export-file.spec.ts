@@ -30,6 +30,7 @@ const HEADER: ExportHeader = {
   errorRate: 0.01,
   geometry: GEOMETRY,
   seed: Uint8Array.from({ length: 16 }, (_, i) => i),
+  maxAttempts: 5,
   urlProfile: { base: 'safe' },
   generation: '0123456789abcdef',
   createdAt: 1_700_000_000_000,
@@ -51,7 +52,10 @@ function parts(): Part[] {
       type: 'queue',
       segment: 0,
       entries: [
-        { hash: hash(0x7f), place: 2 ** 51 + 1, attempt: 3, payload: Buffer.from('https://ü.example/') },
+        {
+          ...{ hash: hash(0x7f), discoveredAt: 2 ** 32 - 1, attempt: 3, reason: 'HTTP 503, „später“' },
+          payload: Buffer.from('https://ü.example/'),
+        },
       ],
     },
     cellsPart(0, first.subarray(0, 10)),
@@ -60,8 +64,8 @@ function parts(): Part[] {
       type: 'queue',
       segment: 1,
       entries: [
-        { hash: hash(0x80), place: 0, attempt: 0, payload: new Uint8Array(0) },
-        { hash: hash(0xff), place: 7, attempt: 2 ** 31, payload: Buffer.from('x') },
+        { hash: hash(0x80), discoveredAt: 0, attempt: 0, payload: new Uint8Array(0) },
+        { hash: hash(0xff), discoveredAt: 7, attempt: 2 ** 31, payload: Buffer.from('x') },
       ],
     },
     cellsPart(1, second),
@@ -195,7 +199,13 @@ describe('a forged header', () => {
       { kind: 'filter', type: 'standard', semantics: 'multiset', ...geometry({ cellBits: 1 }) },
       'standard',
     ],
-    ['a filter with a profile', { kind: 'filter' }, 'only a visited set'],
+    ['a filter with a profile', { kind: 'filter' }, 'only a visited set has a urlProfile'],
+    [
+      'a filter with a limit of attempts',
+      { kind: 'filter', urlProfile: undefined, maxAttempts: 3 },
+      'only a visited set has maxAttempts',
+    ],
+    ['maxAttempts 0', { maxAttempts: 0 }, 'maxAttempts must be a whole number from 1 to'],
     ['capacity 0', { capacity: 0 }, 'capacity must be a whole number from 1 to'],
     ['capacity 2^53', { capacity: 2 ** 53 }, 'capacity must be'],
     ['errorRate 0', { errorRate: 0 }, 'errorRate'],
@@ -247,13 +257,13 @@ describe('forged frames', () => {
   const header = ['H', json(headerJson)] as const;
   const cells = (segment: number, bytes = segmentBytes(GEOMETRY)) =>
     ['C', inSegment(segment, Buffer.alloc(bytes))] as const;
-  const entry = (first: number, place: number, payload: Buffer, length = payload.length, attempt = 0) => {
-    const packed = Buffer.alloc(32);
+  const entry = (first: number, payload: Buffer, length = payload.length, attempt = 0, reason?: Buffer) => {
+    const packed = Buffer.alloc(30);
     packed[0] = first;
-    packed.writeBigUInt64BE(BigInt(place), 16);
-    packed.writeUInt32BE(attempt, 24);
-    packed.writeUInt32BE(length, 28);
-    return Buffer.concat([packed, payload]);
+    packed.writeUInt32BE(attempt, 20);
+    packed.writeUInt16BE(reason?.length ?? 0, 24);
+    packed.writeUInt32BE(length, 26);
+    return Buffer.concat([packed, reason ?? Buffer.of(), payload]);
   };
   const queue = (segment: number, ...entries: Buffer[]) =>
     ['Q', inSegment(segment, Buffer.concat(entries))] as const;
@@ -276,23 +286,24 @@ describe('forged frames', () => {
     ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
     ['a segment of none', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
     ['an empty frame', [header, cells(0, 0)], 'a frame is empty'],
+    ['a queue behind the cells', [header, cells(0, 1), queue(0, entry(0, Buffer.of()))], 'behind its cells'],
+    ['an entry of another segment', [header, queue(0, entry(0x80, Buffer.of()))], 'belongs to another'],
+    ['an entry cut short', [header, queue(0, Buffer.alloc(29))], 'longer than its frame'],
+    ['a payload cut short', [header, queue(0, entry(0, Buffer.of(), 2 ** 32 - 1))], 'longer than its frame'],
+    ['a payload of no characters', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
     [
-      'a queue behind the cells',
-      [header, cells(0, 1), queue(0, entry(0, 0, Buffer.of()))],
-      'behind its cells',
+      'a reason of no characters',
+      [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.of(0xff)))],
+      'not valid UTF-8',
     ],
-    ['an entry of another segment', [header, queue(0, entry(0x80, 0, Buffer.of()))], 'belongs to another'],
-    ['an entry cut short', [header, queue(0, Buffer.alloc(31))], 'longer than its frame'],
     [
-      'a payload cut short',
-      [header, queue(0, entry(0, 0, Buffer.of(), 2 ** 32 - 1))],
-      'longer than its frame',
+      'a reason that is too long',
+      [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.alloc(257, 'x')))],
+      'a reason of 257 bytes: at most 256',
     ],
-    ['a payload of no characters', [header, queue(0, entry(0, 0, Buffer.of(0xff)))], 'not valid UTF-8'],
-    ['a place beyond all', [header, queue(0, entry(0, 2 ** 53, Buffer.of()))], 'has the place'],
     [
       'more leases than there can have been',
-      [header, queue(0, entry(0, 0, Buffer.of(), 0, 2 ** 32 - 1))],
+      [header, queue(0, entry(0, Buffer.of(), 0, 2 ** 32 - 1))],
       'was leased 4294967295 times',
     ],
   ])('with %s are refused', async (_, frames, message) => {
@@ -301,7 +312,7 @@ describe('forged frames', () => {
 
   it('with a queue are refused in a filter', async () => {
     const { urlProfile: _, ...filter } = { ...headerJson, kind: 'filter' };
-    const frames = [['H', json(filter)] as const, queue(0, entry(0, 0, Buffer.of()))];
+    const frames = [['H', json(filter)] as const, queue(0, entry(0, Buffer.of()))];
     expect(await refusal(forged(frames, end))).toContain('only a visited set has a queue');
   });
 

@@ -11,7 +11,7 @@ import {
   type Geometry,
 } from '#bloom';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import type { Filter, FilterSpec } from '../store.js';
+import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../store.js';
 import { ExportFileError } from './export-file-error.js';
 import { isObject, oneOf, text, whole } from './members.js';
 
@@ -28,13 +28,15 @@ export interface ExportHeader extends FilterSpec {
 
 /** The header of an export that begins now. */
 export function exportHeader(filter: Filter): ExportHeader {
-  const { name, kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile } = filter;
+  const { name, kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile, maxAttempts } =
+    filter;
   const { generation, createdAt } = filter;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
     id: randomUUID(),
     ...spec,
     ...(urlProfile !== undefined && { urlProfile }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
     ...{ generation, createdAt, exportedAt: Date.now() },
   };
 }
@@ -71,6 +73,7 @@ export function decodeHeader(json: unknown): ExportHeader {
     geometry: geometryOf(json['geometry'], type === 'counting' ? 4 : 1),
     seed: Buffer.from(text(json, 'seed', new RegExp(`^[0-9a-f]{${SEED_BYTES * 2}}$`)), 'hex'),
     ...('urlProfile' in json && { urlProfile: json['urlProfile'] }),
+    ...('maxAttempts' in json && { maxAttempts: whole(json, 'maxAttempts', 1, MAX_ATTEMPT) }),
     generation: text(json, 'generation', /^[0-9a-f]{16}$/),
     createdAt: whole(json, 'createdAt', 0, Number.MAX_SAFE_INTEGER),
     exportedAt: whole(json, 'exportedAt', 0, Number.MAX_SAFE_INTEGER),
@@ -120,7 +123,7 @@ function knownScheme(number: number): number {
 }
 
 function refuseImpossible(header: ExportHeader): void {
-  const { kind, type, semantics, urlProfile, capacity, errorRate, geometry } = header;
+  const { kind, type, semantics, urlProfile, maxAttempts, capacity, errorRate, geometry } = header;
   const held = capacityAt(geometry, errorRate);
   if (capacity > held) {
     throw new ExportFileError(
@@ -136,5 +139,8 @@ function refuseImpossible(header: ExportHeader): void {
   }
   if (!visitedSet && urlProfile !== undefined) {
     throw new ExportFileError('only a visited set has a urlProfile');
+  }
+  if (!visitedSet && maxAttempts !== undefined) {
+    throw new ExportFileError('only a visited set has maxAttempts');
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
-import { EntryPacker, unpackEntry, type Entry } from './entry.js';
+import { Entry, EntryPacker } from './entry.js';
 
 export interface DeadEntry {
   readonly number: number;
@@ -65,5 +65,5 @@ function packDead(entry: Entry, reason: string): Buffer {
 
 export function unpackDead(number: number, row: Buffer): DeadEntry {
   const at = 2 + row.readUInt16BE();
-  return { number, reason: row.toString('utf8', 2, at), entry: unpackEntry(row, at) };
+  return { number, reason: row.toString('utf8', 2, at), entry: new Entry(row, at) };
 }

@@ -1,22 +1,10 @@
+import type { QueuedItem } from '../../store.js';
+
 export const HASH_BYTES = 16;
 
-/** An entry of a queue, wherever in it. */
-export interface Entry {
-  /** Of its item: HASH_BYTES. */
-  readonly hash: Buffer;
-  /** The queue's clock when the entry was made: see marks.ts. */
-  readonly birth: number;
-  /** Seconds since the epoch. */
-  readonly discoveredAt: number;
-  /** Leases so far. */
-  readonly attempt: number;
-  /** UTF-8. */
-  readonly payload: Buffer;
-}
-
 /**
- * A packed entry: hash (16 bytes), birth (6), discovered at (4), attempts (4), length of the payload (4), payload. All numbers
- * are big-endian.
+ * A packed entry: hash of its item (16 bytes), birth (6), discovered at (4), attempts (4), length of the payload (4), payload in
+ * UTF-8. All numbers are big-endian.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
@@ -24,30 +12,71 @@ const ATTEMPT_AT = DISCOVERED_AT + 4;
 const LENGTH_AT = ATTEMPT_AT + 4;
 export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
 
-/** Where the entry that is packed at `at` ends. */
-export function entryEnd(bytes: Buffer, at: number): number {
-  return at + ENTRY_HEAD_BYTES + bytes.readUInt32BE(at + LENGTH_AT);
+/** An entry of a queue, wherever in it: packed, at a place of a row that was read. Nothing of it is copied before it is used. */
+export class Entry {
+  constructor(
+    readonly bytes: Buffer,
+    readonly at: number,
+  ) {}
+
+  /** A view. */
+  get hash(): Buffer {
+    return this.bytes.subarray(this.at, this.at + HASH_BYTES);
+  }
+
+  /** One of the four words of the hash. */
+  word(i: number): number {
+    return this.bytes.readUInt32BE(this.at + 4 * i);
+  }
+
+  /** Whether the hash begins so. */
+  isOf(prefix: Uint8Array): boolean {
+    const { length } = prefix;
+    return this.bytes.compare(prefix, 0, length, this.at, this.at + length) === 0;
+  }
+
+  /** The queue's clock when the entry was made: see marks.ts. */
+  get birth(): number {
+    return this.bytes.readUIntBE(this.at + BIRTH_AT, 6);
+  }
+
+  /** Seconds since the epoch. */
+  get discoveredAt(): number {
+    return this.bytes.readUInt32BE(this.at + DISCOVERED_AT);
+  }
+
+  /** Leases so far. */
+  get attempt(): number {
+    return this.bytes.readUInt32BE(this.at + ATTEMPT_AT);
+  }
+
+  get payloadBytes(): number {
+    return this.bytes.readUInt32BE(this.at + LENGTH_AT);
+  }
+
+  /** A view. */
+  get payload(): Buffer {
+    return this.bytes.subarray(this.at + ENTRY_HEAD_BYTES, this.end);
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8', this.at + ENTRY_HEAD_BYTES, this.end);
+  }
+
+  /** Where it ends in the row. */
+  get end(): number {
+    return this.at + ENTRY_HEAD_BYTES + this.payloadBytes;
+  }
 }
 
-export function discoveredAtOf(bytes: Buffer, at: number): number {
-  return bytes.readUInt32BE(at + DISCOVERED_AT);
-}
-
-/** The entry that is packed at `at`: hash and payload are views of `bytes`. */
-export function unpackEntry(bytes: Buffer, at: number): Entry {
-  return {
-    hash: bytes.subarray(at, at + HASH_BYTES),
-    birth: bytes.readUIntBE(at + BIRTH_AT, 6),
-    discoveredAt: bytes.readUInt32BE(at + DISCOVERED_AT),
-    attempt: bytes.readUInt32BE(at + ATTEMPT_AT),
-    payload: bytes.subarray(at + ENTRY_HEAD_BYTES, entryEnd(bytes, at)),
-  };
-}
-
-/** All entries of a row that holds nothing else. */
-export function unpackEntries(row: Buffer): Entry[] {
+/** All entries of a row that holds nothing else from `at` on. */
+export function entriesOf(row: Buffer, at = 0): Entry[] {
   const entries: Entry[] = [];
-  for (let at = 0; at < row.length; at = entryEnd(row, at)) entries.push(unpackEntry(row, at));
+  while (at < row.length) {
+    const entry = new Entry(row, at);
+    entries.push(entry);
+    at = entry.end;
+  }
   return entries;
 }
 
@@ -68,38 +97,52 @@ export class EntryPacker {
     return this.buffer.subarray(0, this.length);
   }
 
-  add({ hash, birth, discoveredAt, attempt, payload }: Entry): void {
-    const at = this.reserve(payload.length);
-    this.buffer.set(hash, at);
-    this.writeNumbers(at, birth, discoveredAt, attempt);
-    this.buffer.set(payload, at + ENTRY_HEAD_BYTES);
-    this.end(at, payload.length);
+  add({ bytes, at: from, end }: Entry, attempt?: number): void {
+    const at = this.reserve(end - from);
+    bytes.copy(this.buffer, at, from, end);
+    if (attempt !== undefined) this.buffer.writeUInt32BE(attempt, at + ATTEMPT_AT);
+    this.end(at + end - from);
   }
 
   /** A new entry: of the item whose hash are the four words of `hashes` from `word` on. */
   addNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
-    const at = this.reserve(payload.length * 3);
+    const at = this.reserve(ENTRY_HEAD_BYTES + payload.length * 3);
     const { buffer } = this;
     for (let i = 0; i < 4; i++) buffer.writeUInt32BE(hashes[word + i] as number, at + 4 * i);
-    this.writeNumbers(at, birth, discoveredAt, 0);
-    this.end(at, buffer.write(payload, at + ENTRY_HEAD_BYTES));
+    const length = buffer.write(payload, at + ENTRY_HEAD_BYTES);
+    this.writeNumbers(at, birth, discoveredAt, 0, length);
   }
 
-  private writeNumbers(at: number, birth: number, discoveredAt: number, attempt: number): void {
+  /** An entry of an export. */
+  addItem({ hash, discoveredAt, attempt, payload }: QueuedItem, birth: number): void {
+    const at = this.reserve(ENTRY_HEAD_BYTES + payload.length);
+    this.buffer.set(hash, at);
+    this.buffer.set(payload, at + ENTRY_HEAD_BYTES);
+    this.writeNumbers(at, birth, discoveredAt, attempt, payload.length);
+  }
+
+  private writeNumbers(
+    at: number,
+    birth: number,
+    discoveredAt: number,
+    attempt: number,
+    payloadBytes: number,
+  ): void {
     this.buffer.writeUIntBE(birth, at + BIRTH_AT, 6);
     this.buffer.writeUInt32BE(discoveredAt, at + DISCOVERED_AT);
     this.buffer.writeUInt32BE(attempt, at + ATTEMPT_AT);
+    this.buffer.writeUInt32BE(payloadBytes, at + LENGTH_AT);
+    this.end(at + ENTRY_HEAD_BYTES + payloadBytes);
   }
 
-  private end(at: number, payloadBytes: number): void {
-    this.buffer.writeUInt32BE(payloadBytes, at + LENGTH_AT);
-    this.length = at + ENTRY_HEAD_BYTES + payloadBytes;
+  private end(at: number): void {
+    this.length = at;
     this.count++;
   }
 
-  /** Has room for an entry with so many bytes of payload; answers where it begins. */
-  private reserve(payloadBytes: number): number {
-    const needed = this.length + ENTRY_HEAD_BYTES + payloadBytes;
+  /** Has room for so many bytes; answers where they begin. */
+  private reserve(bytes: number): number {
+    const needed = this.length + bytes;
     if (needed > this.buffer.length) {
       const larger = Buffer.allocUnsafe(2 * needed);
       larger.set(this.packed());

@@ -2,7 +2,7 @@ import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
 import type { DueIndex } from './due.js';
-import { EntryPacker, entryEnd, unpackEntry, type Entry } from './entry.js';
+import { Entry, EntryPacker } from './entry.js';
 
 /** An entry in a lease. */
 export interface HeldEntry {
@@ -36,13 +36,13 @@ export class Leases {
     this.key.set(state.key);
   }
 
-  /** A new lease: its number. */
+  /** A new lease: its number. Each of the entries has been leased once more. */
   grant(entries: readonly Entry[], until: number): number {
     const { queue } = this.state;
     const lease = queue.nextLease++;
     for (let from = 0; from < entries.length; from += PORTION) {
       const held = entries.slice(from, from + PORTION).map((entry, i) => ({ index: from + i, until, entry }));
-      this.write(lease, from / PORTION, held);
+      this.database.leases.putSync(this.rowKey(lease, from / PORTION), packHeld(held, 1));
     }
     queue.leased += entries.length;
     this.due.countEnds(lease, until, entries.length);
@@ -102,7 +102,8 @@ export class Leases {
     const { open } = this;
     if (!open) throw new Error('no portion is open');
     open.changed = true;
-    open.held = open.held.flatMap((one) => (one.index !== held.index ? [one] : to ? [to] : []));
+    const at = open.held.findIndex(({ index }) => index === held.index);
+    open.held.splice(at, 1, ...(to ? [to] : []));
   }
 
   private close(): void {
@@ -125,9 +126,9 @@ export class Leases {
 }
 
 /** Of each entry its index (2 bytes) and end (6), then the entries, in the same order, behind their number (2). */
-function packHeld(held: readonly HeldEntry[]): Buffer {
+function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   packer.clear();
-  for (const { entry } of held) packer.add(entry);
+  for (const { entry } of held) packer.add(entry, entry.attempt + attempts);
   const row = Buffer.allocUnsafe(2 + held.length * HEAD_BYTES + packer.length);
   let at = row.writeUInt16BE(held.length);
   for (const { index, until } of held) {
@@ -144,9 +145,9 @@ export function unpackHeld(row: Buffer): HeldEntry[] {
   let at = 2 + count * HEAD_BYTES;
   for (let i = 0; i < count; i++) {
     const head = 2 + i * HEAD_BYTES;
-    const entry = unpackEntry(row, at);
+    const entry = new Entry(row, at);
     held.push({ index: row.readUInt16BE(head), until: row.readUIntBE(head + 2, 6), entry });
-    at = entryEnd(row, at);
+    at = entry.end;
   }
   return held;
 }

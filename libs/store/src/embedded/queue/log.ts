@@ -2,7 +2,7 @@ import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, writeNumber } from '../keys.js';
 import { DamagedRow, RowState } from '../table.js';
-import { discoveredAtOf, ENTRY_HEAD_BYTES, EntryPacker, entryEnd, unpackEntry, type Entry } from './entry.js';
+import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from './head-rows.js';
 
 /** A row has at most so many entries and bytes, unless one entry alone has more. With its seal it fills whole pages. */
@@ -28,9 +28,10 @@ export class QueueLog {
     packer.clear();
   }
 
-  append(entry: Entry): void {
-    this.makeRoom(entry.payload.length, entry.discoveredAt);
-    packer.add(entry);
+  /** `attempt`: if it is to have another count of leases. */
+  append(entry: Entry, attempt?: number): void {
+    this.makeRoom(entry.payloadBytes, entry.discoveredAt);
+    packer.add(entry, attempt);
   }
 
   /** See EntryPacker.addNew. */
@@ -46,10 +47,10 @@ export class QueueLog {
     packer.clear();
   }
 
-  /** The first entry; its parts are views that stay. */
+  /** The first entry; it stays readable. */
   head(): Entry | undefined {
     const row = this.headRow();
-    return row && unpackEntry(row, this.state.queue.headAt);
+    return row && new Entry(row, this.state.queue.headAt);
   }
 
   /** Takes the first entry off. */
@@ -58,20 +59,26 @@ export class QueueLog {
     const row = this.headRow();
     if (!row) throw new Error('the log is empty');
     queue.waiting--;
-    queue.headAt = entryEnd(row, queue.headAt);
+    queue.headAt = new Entry(row, queue.headAt).end;
     const next = this.headRow();
-    if (next) queue.headDiscoveredAt = discoveredAtOf(next, queue.headAt);
+    if (next) queue.headDiscoveredAt = new Entry(next, queue.headAt).discoveredAt;
   }
 
-  /** A row as it is; undefined if there is none of this number. */
-  row(number: number): Buffer | undefined {
-    return this.database.log.get(this.rowKey(number));
-  }
-
-  /** Puts other entries in the place of a row's, fewer of them. */
-  replace(number: number, row: Buffer): void {
-    this.database.log.putSync(this.rowKey(number), row);
+  /** Takes the entries of a row out that do not live. A row stays where it is, though nothing be left of it. */
+  sweep(number: number, lives: (entry: Entry) => boolean): void {
+    const { queue } = this.state;
+    const entries = entriesOf(this.load(number), number === queue.headRow ? queue.headAt : 0);
+    const kept = entries.filter(lives);
+    if (kept.length === entries.length) return;
+    for (const entry of kept) packer.add(entry);
+    this.database.log.putSync(this.rowKey(number), packer.packed());
+    packer.clear();
+    queue.waiting -= entries.length - kept.length;
+    if (number !== queue.headRow) return;
     this.heads.forget(this.state);
+    queue.headAt = 0;
+    const head = this.head();
+    if (head) queue.headDiscoveredAt = head.discoveredAt;
   }
 
   /** The row that the first entry is in; those before are done with. */
@@ -89,7 +96,7 @@ export class QueueLog {
   }
 
   private load(number: number): Buffer {
-    const row = this.row(number);
+    const row = this.database.log.get(this.rowKey(number));
     if (!row)
       throw new DamagedRow(this.database.log.name, Buffer.from(this.rowKey(number)), RowState.ValueDamaged);
     return row;

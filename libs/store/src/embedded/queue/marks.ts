@@ -7,7 +7,7 @@ import { HASH_BYTES, type Entry } from './entry.js';
  * dead, wherever they are and however often they move, and one that is made later lives. So nothing is searched for.
  *
  * In memory here; in the database a row for each change that forgot something (`packMarks`), which a start reads. A
- * sweep (sweep.ts) takes dead entries out, after which the marks that there were when it began are needed no more.
+ * sweep (sweeper.ts) takes dead entries out, after which the marks that there were when it began are needed no more.
  */
 export class Marks {
   private current = new MarkTable();
@@ -23,12 +23,13 @@ export class Marks {
   }
 
   /** Whether an entry has been forgotten. */
-  cover({ hash, birth }: Pick<Entry, 'hash' | 'birth'>): boolean {
+  cover(entry: Entry): boolean {
     if (this.size === 0) return false;
-    const a = hash.readUInt32BE(0);
-    const b = hash.readUInt32BE(4);
-    const c = hash.readUInt32BE(8);
-    const d = hash.readUInt32BE(12);
+    const a = entry.word(0);
+    const b = entry.word(1);
+    const c = entry.word(2);
+    const d = entry.word(3);
+    const { birth } = entry;
     return this.current.get(a, b, c, d) >= birth || (this.old?.get(a, b, c, d) ?? 0) >= birth;
   }
 

@@ -7,7 +7,7 @@ import type { Snapshot } from '../snapshot.js';
 import { decodeState } from '../state-codec.js';
 import { unpackDead } from './dead-letters.js';
 import { DueKind, dueKindOf } from './due.js';
-import { unpackEntries, type Entry } from './entry.js';
+import { entriesOf, type Entry } from './entry.js';
 import { unpackHeld } from './leases.js';
 import { readMarks } from './read-marks.js';
 
@@ -67,7 +67,7 @@ export class QueueSnapshot {
       if (left <= 0) return { entries, next: { ...place, start: key } };
       for (const { entry, reason } of this.unpack(place.table, key, value)) {
         left--;
-        if (segmentOf(entry.hash.readUInt32BE(), segments) !== segment || marks.cover(entry)) continue;
+        if (segmentOf(entry.word(0), segments) !== segment || marks.cover(entry)) continue;
         const { hash, attempt, discoveredAt, payload } = entry;
         entries.push({ hash, attempt, discoveredAt, payload, ...(reason !== undefined && { reason }) });
       }
@@ -87,6 +87,6 @@ export class QueueSnapshot {
     if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
     const isHead = table === 'log' && key.equals(this.startOf('log').start);
     const from = isHead ? this.state.queue.headAt : 0;
-    return unpackEntries(value.subarray(from)).map((entry) => ({ entry }));
+    return entriesOf(value, from).map((entry) => ({ entry }));
   }
 }

@@ -3,6 +3,7 @@ import {
   Added,
   LEASE_ENDED,
   MAX_LEASED_BYTES,
+  MAX_LEASED_ENTRIES,
   RELEASED,
   Removed,
   Settled,
@@ -17,7 +18,7 @@ import type { Session } from '../session.js';
 import { DamagedRow, RowState } from '../table.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
-import { EntryPacker, unpackEntries, type Entry } from './entry.js';
+import { entriesOf, Entry, EntryPacker } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
 import { packMarks } from './marks.js';
@@ -77,10 +78,12 @@ export class TodoQueue {
   /** Queues entries of an export. */
   restore(items: readonly QueuedItem[]): void {
     const birth = (this.state.queue.clock = 1);
-    for (const { hash, discoveredAt, attempt, payload, reason } of items) {
-      const entry = { hash: asBuffer(hash), birth, discoveredAt, attempt, payload: asBuffer(payload) };
-      if (reason === undefined) this.log.append(entry);
-      else this.letters.add(entry, reason);
+    for (const item of items) {
+      packer.clear();
+      packer.addItem(item, birth);
+      const entry = new Entry(packer.packed(), 0);
+      if (item.reason === undefined) this.log.append(entry);
+      else this.letters.add(entry, item.reason);
     }
   }
 
@@ -98,18 +101,19 @@ export class TodoQueue {
     if (items.length === 0) return;
     const row = numberedKey(key, queue.nextMark++);
     this.session.database.marks.putSync(row, packMarks(queue.clock, hashes, items));
+    this.session.sweeper.consider(this.state);
   }
 
   /** At most `max` entries until now + leaseMs. */
   lease(max: number, now: number, leaseMs: number): Lease {
     const { queue } = this.state;
     this.moveDue(now);
-    const taken = this.take(max);
+    const taken = this.take(Math.min(max, MAX_LEASED_ENTRIES));
     if (taken.length === 0) {
       return { number: 0, entries: [], more: queue.waiting > 0 || this.due.next(now) !== undefined };
     }
     const number = this.leases.grant(taken, now + Math.ceil(leaseMs));
-    const entries = taken.map((entry, index) => leasedEntry(number, index, entry));
+    const entries = taken.map((entry, index) => leasedEntry(number, index, entry, entry.attempt + 1));
     return { number, entries, more: false };
   }
 
@@ -118,7 +122,7 @@ export class TodoQueue {
     return this.leases
       .of(lease)
       .filter(({ until, entry }) => until > now && !this.isForgotten(entry))
-      .map(({ index, entry }) => leasedEntry(lease, index, entry));
+      .map(({ index, entry }) => leasedEntry(lease, index, entry, entry.attempt));
   }
 
   /** Settled.* of each id. */
@@ -160,18 +164,18 @@ export class TodoQueue {
     const entries = page
       .filter(({ entry }) => !this.isForgotten(entry))
       .map(({ number, reason, entry }) => ({
-        id: idOf({ of: 'dead-letter', number, index: 0 }, entry),
-        payload: entry.payload.toString(),
+        id: idOf('dead-letter', number, 0, entry),
+        payload: entry.text,
         attempt: entry.attempt,
         reason,
       }));
     if (!more || !last) return { entries };
-    return { entries, next: idOf({ of: 'dead-letter', number: last.number, index: 0 }, last.entry) };
+    return { entries, next: idOf('dead-letter', last.number, 0, last.entry) };
   }
 
   putBack(ids: readonly string[], now: number): Uint8Array {
     this.moveDue(now);
-    return this.takeLetters(ids, (entry) => this.log.append({ ...entry, attempt: 0 }));
+    return this.takeLetters(ids, (entry) => this.log.append(entry, 0));
   }
 
   purge(ids: readonly string[]): Uint8Array {
@@ -219,7 +223,7 @@ export class TodoQueue {
 
   private endDelay(due: Due): void {
     this.due.remove(due);
-    for (const entry of unpackEntries(due.value)) {
+    for (const entry of entriesOf(due.value)) {
       this.state.queue.delayed--;
       if (!this.isForgotten(entry)) this.log.append(entry);
     }
@@ -238,9 +242,9 @@ export class TodoQueue {
         this.log.skip();
         continue;
       }
-      bytes += entry.payload.length;
+      bytes += entry.payloadBytes;
       if (taken.length > 0 && bytes > MAX_LEASED_BYTES) break;
-      taken.push({ ...entry, attempt: entry.attempt + 1 });
+      taken.push(entry);
       this.log.skip();
     }
     return taken;
@@ -257,7 +261,7 @@ export class TodoQueue {
       const { number, index, hashPrefix } = named;
       const held = this.leases.at(number, index);
       if (!held) return Settled.Expired;
-      if (!isOf(held.entry, hashPrefix)) return Settled.Unknown;
+      if (!held.entry.isOf(hashPrefix)) return Settled.Unknown;
       if (this.isForgotten(held.entry)) {
         this.leases.remove(number, held);
         return Settled.Unknown;
@@ -272,7 +276,7 @@ export class TodoQueue {
     return Uint8Array.from(ids, (id) => {
       const named = this.decode(id, 'dead-letter', this.state.queue.nextDead);
       const letter = named && this.letters.get(named.number);
-      if (!letter || !isOf(letter.entry, named.hashPrefix)) return Settled.Unknown;
+      if (!letter || !letter.entry.isOf(named.hashPrefix)) return Settled.Unknown;
       this.letters.remove(named.number);
       if (this.isForgotten(letter.entry)) return Settled.Unknown;
       take(letter.entry);
@@ -308,28 +312,17 @@ export function deadLetterNumber(id: string | undefined): number {
   return named?.of === 'dead-letter' ? named.number : 0;
 }
 
-function leasedEntry(number: number, index: number, entry: Entry): LeasedEntry {
-  return {
-    id: idOf({ of: 'lease', number, index }, entry),
-    payload: entry.payload.toString(),
-    attempt: entry.attempt,
-  };
+function leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {
+  return { id: idOf('lease', number, index, entry), payload: entry.text, attempt };
 }
 
-function idOf(named: Pick<EntryId, 'of' | 'number' | 'index'>, { hash }: Entry): string {
-  return encodeEntryId({ ...named, segment: SEGMENT, hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES) });
-}
-
-function isOf({ hash }: Entry, prefix: Uint8Array): boolean {
-  return hash.compare(prefix, 0, HASH_PREFIX_BYTES, 0, HASH_PREFIX_BYTES) === 0;
+function idOf(of: EntryId['of'], number: number, index: number, { hash }: Entry): string {
+  const hashPrefix = hash.subarray(0, HASH_PREFIX_BYTES);
+  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
 }
 
 function pack(entries: readonly Entry[]): Buffer {
   packer.clear();
   for (const entry of entries) packer.add(entry);
   return packer.packed();
-}
-
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -1,0 +1,99 @@
+import type { FilterState } from '../filter-state.js';
+import type { Session } from '../session.js';
+import { DeadLetters } from './dead-letters.js';
+import { DueIndex, DueKind, type Due } from './due.js';
+import { entriesOf, EntryPacker, type Entry } from './entry.js';
+import { Leases } from './leases.js';
+import { QueueLog } from './log.js';
+
+/** Entries, or rows of them, that one slice looks at, or a row of the log more: some milliseconds. */
+const SLICE = 1_000;
+
+/**
+ * One pass over the entries of a queue, which takes those out that are forgotten, and at its end the marks that there were at
+ * its beginning. To be taken on inside transactions, a slice in each.
+ */
+export function* sweepQueue(session: Session, state: FilterState): Generator<void, void, undefined> {
+  const { queue } = state;
+  const swept = queue.nextMark;
+  queue.marks.divide();
+  const lives = (entry: Entry): boolean => !queue.marks.cover(entry);
+  yield* sweepLog(session, state, lives);
+  yield* sweepLeases(session, state, lives);
+  yield* sweepDelayed(session, state, lives);
+  yield* sweepLetters(session, state, lives);
+  queue.marks.dropOld();
+  queue.firstMark = Math.max(queue.firstMark, swept);
+  session.purger.marks(state);
+}
+
+type Lives = (entry: Entry) => boolean;
+
+function* sweepLog({ database, memory }: Session, state: FilterState, lives: Lives) {
+  const end = state.queue.nextRow;
+  for (let row = state.queue.headRow; row < end; row++) {
+    row = Math.max(row, state.queue.headRow);
+    if (row < end) new QueueLog(database, state, memory.headRows).sweep(row, lives);
+    yield;
+  }
+}
+
+function* sweepLeases({ database }: Session, state: FilterState, lives: Lives) {
+  const end = state.queue.nextLease;
+  for (let lease = 0; ;) {
+    const leases = new Leases(database, state, new DueIndex(database, state));
+    for (let looked = 0; looked < SLICE; lease++) {
+      const next = leases.nextHolding(lease);
+      if (next === undefined || next >= end) {
+        leases.flush();
+        return;
+      }
+      lease = next;
+      const all = leases.of(lease);
+      looked += all.length;
+      for (const held of all) if (!lives(held.entry)) leases.remove(lease, held);
+    }
+    leases.flush();
+    yield;
+  }
+}
+
+function* sweepDelayed({ database }: Session, state: FilterState, lives: Lives) {
+  for (let last: Due | undefined; ;) {
+    const index = new DueIndex(database, state);
+    for (let looked = 0; looked < SLICE; looked++) {
+      const due = index.first(last?.at ?? 0, last);
+      if (!due) return;
+      last = due;
+      if (due.kind !== DueKind.Delayed) continue;
+      const entries = entriesOf(due.value);
+      looked += entries.length;
+      const kept = entries.filter(lives);
+      if (kept.length === entries.length) continue;
+      state.queue.delayed -= entries.length - kept.length;
+      if (kept.length === 0) index.remove(due);
+      else index.replace(due, pack(kept));
+    }
+    yield;
+  }
+}
+
+function* sweepLetters({ database }: Session, state: FilterState, lives: Lives) {
+  const end = state.queue.nextDead;
+  const letters = new DeadLetters(database, state);
+  for (let from = 1; from < end;) {
+    const some = letters.from(from, SLICE);
+    for (const { number, entry } of some) if (!lives(entry)) letters.remove(number);
+    if (some.length < SLICE) return;
+    from = (some.at(-1)?.number ?? end) + 1;
+    yield;
+  }
+}
+
+const packer = new EntryPacker();
+
+function pack(entries: readonly Entry[]): Buffer {
+  packer.clear();
+  for (const entry of entries) packer.add(entry);
+  return packer.packed();
+}
