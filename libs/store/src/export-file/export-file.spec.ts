@@ -311,7 +311,7 @@ describe('forged frames', () => {
   });
 
   it('with a queue are refused in a filter', async () => {
-    const { urlProfile: _, ...filter } = { ...headerJson, kind: 'filter' };
+    const { urlProfile: _, maxAttempts: __, ...filter } = { ...headerJson, kind: 'filter' };
     const frames = [['H', json(filter)] as const, queue(0, entry(0, Buffer.of()))];
     expect(await refusal(forged(frames, end))).toContain('only a visited set has a queue');
   });
@@ -334,7 +334,7 @@ describe('forged frames', () => {
   few.fill(0x11, 0, 7);
   const fewBits = Buffer.alloc(16);
   fewBits.fill(0xff, 0, 1);
-  const set = { ...headerJson, kind: 'filter', urlProfile: undefined };
+  const set = { ...headerJson, kind: 'filter', urlProfile: undefined, maxAttempts: undefined };
   const standard = { ...set, type: 'standard', geometry: { ...GEOMETRY, cellBits: 1 } };
 
   it.each([

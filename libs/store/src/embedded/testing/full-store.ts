@@ -22,7 +22,7 @@ const FILTERS = [
   { name: 'bits', type: 'standard' },
   { name: 'counted', semantics: 'multiset' },
   { name: 'late', semantics: 'multiset' },
-  { name: 'visited', kind: 'visited-set' },
+  { name: 'visited', kind: 'visited-set', maxAttempts: 1 },
 ] as const satisfies readonly Partial<FilterSpec>[];
 /** All leases of the store end long after the test. */
 const LEASE_MS = 80_000_000;
@@ -32,6 +32,9 @@ const LEASE = 'repeat of lease';
 /** The number of the visited set's items that are leased. The first ones of these are acknowledged. */
 const LEASED = 300;
 const ACKED = 100;
+/** Of the next ones: they are dead letters. Some before, among and behind them are forgotten. */
+const OTHERS = 40;
+const FORGOTTEN = 20;
 
 const keyed = (id: string): Operation => operation({ id, origin: 'caller', repeat: true });
 const batch = (filter: Filter, from: number, count = BATCH): Positions =>
@@ -52,6 +55,11 @@ export async function fill(store: EmbeddedStore): Promise<void> {
     leased.slice(0, ACKED).map(({ id }) => id),
     keyed('ack'),
   );
+  const others = (await store.queue.lease(visited, OTHERS, LEASE_MS, keyed('lease of others'))).map(
+    ({ id }) => id,
+  );
+  await store.queue.release(visited, others, keyed('release'), { reason: 'a reason' });
+  await store.counters.remove(visited, batch(visited, LEASED - FORGOTTEN, 3 * FORGOTTEN), keyed('forget'));
 }
 
 function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8Array> {
@@ -81,7 +89,9 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
   const leased = (known?.facts ?? found).find(({ of }) => of === LEASE)?.expected as { id: string }[];
   const ids = leased.map(({ id }) => id);
   await ask('repeat of ack', () => store.queue.ack(visited, ids.slice(0, ACKED), keyed('ack')));
+  await ask('dead letters', () => store.queue.deadLetters(visited, 1_000));
   await ask('release', () => store.queue.release(visited, ids, operation()));
+  await ask('more dead letters', () => store.queue.deadLetters(visited, 1_000));
   for (let turn = 0; turn < 2; turn++) {
     await ask(`queue, portion ${turn}`, async () =>
       (await store.queue.lease(visited, 1_000, LEASE_MS, operation())).map(({ payload, attempt }) => [
@@ -102,7 +112,11 @@ async function askFilter(
 ): Promise<void> {
   const filter = await store.open(name, kind);
   const all = batch(filter, 0, 2 * ITEMS);
-  const counts = async () => ({ ...(await store.describe(filter)), recordWindowSeconds: 0 });
+  // But for what tells the time.
+  const counts = async () => {
+    const { recordWindowSeconds: _, queue, ...stats } = await store.describe(filter);
+    return { ...stats, queue: { ...queue, oldestSeconds: 0 } };
+  };
   await ask(`${name}: counts`, counts);
   await ask(`${name}: items`, () => store.counters.check(filter, all, Infinity));
   if (semantics === 'multiset') {
