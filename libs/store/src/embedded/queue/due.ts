@@ -20,6 +20,12 @@ const KIND_AT = GENERATION_BYTES + 8;
 const NUMBER_AT = KIND_AT + 1;
 const KEY_BYTES = NUMBER_AT + 8;
 
+interface CountChange {
+  readonly lease: number;
+  readonly at: number;
+  by: number;
+}
+
 /**
  * What a queue has to look after at a time, in the order of that: inside a write transaction. A row a lease and end, and rows
  * of delayed entries.
@@ -28,7 +34,9 @@ export class DueIndex {
   private readonly key = Buffer.alloc(KEY_BYTES);
   private readonly count = Buffer.alloc(4);
   /** Changes of counts that are still to be written. */
-  private readonly changes = new Map<string, { readonly lease: number; readonly at: number; by: number }>();
+  private readonly changes = new Map<string, CountChange>();
+  /** The one that was changed last: mostly it is changed again. */
+  private last: CountChange | undefined;
 
   constructor(
     private readonly database: Database,
@@ -39,10 +47,12 @@ export class DueIndex {
 
   /** So many more entries of a lease (fewer, if negative) end at a time. Written with the next flush. */
   countEnds(lease: number, at: number, change: number): void {
-    const name = `${lease} ${at}`;
-    const known = this.changes.get(name);
-    if (known) known.by += change;
-    else this.changes.set(name, { lease, at, by: change });
+    if (this.last?.lease !== lease || this.last.at !== at) {
+      const name = `${lease} ${at}`;
+      this.last = this.changes.get(name) ?? { lease, at, by: 0 };
+      this.changes.set(name, this.last);
+    }
+    this.last.by += change;
   }
 
   flush(): void {
@@ -58,6 +68,7 @@ export class DueIndex {
       this.put(key, at, this.count);
     }
     this.changes.clear();
+    this.last = undefined;
   }
 
   delay(at: number, entries: Buffer): void {

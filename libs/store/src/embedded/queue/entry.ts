@@ -85,7 +85,9 @@ export class EntryPacker {
   /** Of the entries since `clear`. */
   count = 0;
   length = 0;
-  private buffer = Buffer.allocUnsafe(0x20000);
+  private buffer = Buffer.alloc(0x20000);
+  /** Of the same memory: it writes numbers at a third of the cost. */
+  private view = viewOf(this.buffer);
 
   clear(): void {
     this.count = 0;
@@ -100,15 +102,15 @@ export class EntryPacker {
   add({ bytes, at: from, end }: Entry, attempt?: number): void {
     const at = this.reserve(end - from);
     bytes.copy(this.buffer, at, from, end);
-    if (attempt !== undefined) this.buffer.writeUInt32BE(attempt, at + ATTEMPT_AT);
+    if (attempt !== undefined) this.view.setUint32(at + ATTEMPT_AT, attempt);
     this.end(at + end - from);
   }
 
   /** A new entry: of the item whose hash are the four words of `hashes` from `word` on. */
   addNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + payload.length * 3);
-    const { buffer } = this;
-    for (let i = 0; i < 4; i++) buffer.writeUInt32BE(hashes[word + i] as number, at + 4 * i);
+    const { buffer, view } = this;
+    for (let i = 0; i < 4; i++) view.setUint32(at + 4 * i, hashes[word + i] as number);
     const length = buffer.write(payload, at + ENTRY_HEAD_BYTES);
     this.writeNumbers(at, birth, discoveredAt, 0, length);
   }
@@ -128,10 +130,12 @@ export class EntryPacker {
     attempt: number,
     payloadBytes: number,
   ): void {
-    this.buffer.writeUIntBE(birth, at + BIRTH_AT, 6);
-    this.buffer.writeUInt32BE(discoveredAt, at + DISCOVERED_AT);
-    this.buffer.writeUInt32BE(attempt, at + ATTEMPT_AT);
-    this.buffer.writeUInt32BE(payloadBytes, at + LENGTH_AT);
+    const { view } = this;
+    view.setUint16(at + BIRTH_AT, Math.floor(birth / 2 ** 32));
+    view.setUint32(at + BIRTH_AT + 2, birth % 2 ** 32);
+    view.setUint32(at + DISCOVERED_AT, discoveredAt);
+    view.setUint32(at + ATTEMPT_AT, attempt);
+    view.setUint32(at + LENGTH_AT, payloadBytes);
     this.end(at + ENTRY_HEAD_BYTES + payloadBytes);
   }
 
@@ -144,10 +148,15 @@ export class EntryPacker {
   private reserve(bytes: number): number {
     const needed = this.length + bytes;
     if (needed > this.buffer.length) {
-      const larger = Buffer.allocUnsafe(2 * needed);
+      const larger = Buffer.alloc(2 * needed);
       larger.set(this.packed());
       this.buffer = larger;
+      this.view = viewOf(larger);
     }
     return this.length;
   }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
 }

@@ -47,9 +47,17 @@ class Shard {
         this.grow();
         slot = this.slotOf(a, b, c, d);
       }
-      this.words.set([a, b, c, d], slot * WORDS);
+      this.put(slot, a, b, c, d);
     }
     this.values[slot] = value;
+  }
+
+  private put(slot: number, a: number, b: number, c: number, d: number): void {
+    const at = slot * WORDS;
+    this.words[at] = a;
+    this.words[at + 1] = b;
+    this.words[at + 2] = c;
+    this.words[at + 3] = d;
   }
 
   /** Where a hash is, or would be. */
@@ -68,11 +76,14 @@ class Shard {
     this.slots *= 2;
     this.words = new Uint32Array(this.slots * WORDS);
     this.values = new Float64Array(this.slots);
-    for (const [slot, value] of values.entries()) {
+    for (let slot = 0; slot < values.length; slot++) {
+      const value = values[slot] as number;
       if (value === 0) continue;
-      const hash = words.subarray(slot * WORDS, (slot + 1) * WORDS);
-      const to = this.slotOf(hash[0] as number, hash[1] as number, hash[2] as number, hash[3] as number);
-      this.words.set(hash, to * WORDS);
+      const at = slot * WORDS;
+      const [a, b] = [words[at] as number, words[at + 1] as number];
+      const [c, d] = [words[at + 2] as number, words[at + 3] as number];
+      const to = this.slotOf(a, b, c, d);
+      this.put(to, a, b, c, d);
       this.values[to] = value;
     }
   }

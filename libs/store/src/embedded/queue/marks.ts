@@ -18,8 +18,16 @@ export class Marks {
     return this.current.size + (this.old?.size ?? 0);
   }
 
-  set(a: number, b: number, c: number, d: number, clock: number): void {
-    this.current.set(a, b, c, d, clock);
+  /** Adds the marks of a row. */
+  add(row: Buffer): void {
+    const clock = row.readUIntBE(0, CLOCK_BYTES);
+    for (let at = CLOCK_BYTES; at < row.length; at += HASH_BYTES) {
+      const a = row.readUInt32BE(at);
+      const b = row.readUInt32BE(at + 4);
+      const c = row.readUInt32BE(at + 8);
+      const d = row.readUInt32BE(at + 12);
+      this.current.set(a, b, c, d, clock);
+    }
   }
 
   /** Whether an entry has been forgotten. */
@@ -47,15 +55,6 @@ export class Marks {
   clear(): void {
     this.current = new MarkTable();
     this.old = undefined;
-  }
-
-  /** Adds the marks of a row. */
-  read(row: Buffer): void {
-    const clock = row.readUIntBE(0, CLOCK_BYTES);
-    for (let at = CLOCK_BYTES; at + HASH_BYTES <= row.length; at += HASH_BYTES) {
-      const word = (i: number): number => row.readUInt32BE(at + 4 * i);
-      this.set(word(0), word(1), word(2), word(3), clock);
-    }
   }
 }
 

@@ -9,7 +9,7 @@ export function readMarks(database: Database, { key, queue }: FilterState, snaps
   const range = { start: numberedKey(key, queue.firstMark), end: numberedKey(key, queue.nextMark) };
   const at = snapshot && { transaction: snapshot.transaction };
   for (const { value } of database.marks.getRange({ ...range, ...at })) {
-    queue.marks.read(value);
+    queue.marks.add(value);
     rows++;
   }
   return rows === queue.nextMark - queue.firstMark;

@@ -95,12 +95,11 @@ export class TodoQueue {
     for (let i = 0; i < answers.length; i++) {
       if (answers[i] !== Removed.Removed) continue;
       items.push(i);
-      const word = (n: number): number => hashes[i * 4 + n] as number;
-      queue.marks.set(word(0), word(1), word(2), word(3), queue.clock);
     }
     if (items.length === 0) return;
-    const row = numberedKey(key, queue.nextMark++);
-    this.session.database.marks.putSync(row, packMarks(queue.clock, hashes, items));
+    const row = packMarks(queue.clock, hashes, items);
+    queue.marks.add(row);
+    this.session.database.marks.putSync(numberedKey(key, queue.nextMark++), row);
     this.session.sweeper.consider(this.state);
   }
 
