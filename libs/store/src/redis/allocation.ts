@@ -2,8 +2,8 @@ import { segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
 import type { CatalogueEntry } from './filter.js';
-import { allKeys, segmentKeys } from './keys.js';
-import { createCellsScript, createMetaScript } from './scripts/segment.js';
+import { allKeys, type QueueKeys, segmentKeys } from './keys.js';
+import { createCellsScript, createLogScript, createMetaScript } from './scripts/segment.js';
 
 /** Makes the keys of segments, and deletes them. Repeating either is harmless. */
 export class Allocation {
@@ -21,13 +21,21 @@ export class Allocation {
     await this.connection.mutate(createCellsScript, [keys.cells], [last], deadline);
     const { caller, made } = keys.operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous];
-    const queued = entry.kind === 'visited-set';
-    if (queued) hashes.push(keys.queueEntries);
     await joinAll<unknown>([
       this.connection.mutate(createMetaScript, [keys.meta], [entry.generation], deadline),
       ...hashes.map((key) => this.connection.write('hset', key, ['', ''], deadline)),
-      ...(queued ? [this.connection.write('zadd', keys.queueOrder, ['+inf', ''], deadline)] : []),
+      ...(entry.kind === 'visited-set' ? this.allocateQueue(keys.queue, deadline) : []),
     ]);
+  }
+
+  private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
+    const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
+    const { connection } = this;
+    return [
+      ...logs.map((key) => connection.mutate(createLogScript, [key], [], deadline)),
+      ...[leases, marks, oldMarks].map((key) => connection.write('hset', key, ['', ''], deadline)),
+      ...[ends, delayed, dead].map((key) => connection.write('zadd', key, ['-inf', ''], deadline)),
+    ];
   }
 
   /**

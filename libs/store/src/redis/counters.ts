@@ -38,7 +38,7 @@ export class RedisCounters implements Counters {
     const multiset = filter.semantics === 'multiset' ? '1' : '0';
     return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
       const packed = packItems(positions, indexes, geometry);
-      const queue = payloads ? [packPayloads(positions, indexes, payloads)] : [];
+      const queue = payloads ? [packPayloads(positions, indexes, payloads), filter.maxAttempts ?? 0] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, multiset, packed, ...queue];
       return this.segments.change({
         script,

@@ -1,10 +1,11 @@
 import { segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
-import type { FilterStats } from '../store.js';
+import type { FilterStats, QueueStats } from '../store.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
+import { queueKeys } from './keys.js';
 import { describeScript } from './scripts/segment.js';
 
 /** The counts of a filter: the sums over its segments. */
@@ -17,8 +18,9 @@ export async function describeFilter(
   const deadline = Date.now() + timeoutMs;
   const bytes = segmentBytes(filter.geometry);
   const rows = await joinAll(
-    filter.segments.map(async ({ cells, meta, queueOrder }) => {
-      const keys = filter.queued ? [cells, meta, queueOrder] : [cells, meta];
+    filter.segments.map(async (segment) => {
+      const { cells, meta } = segment;
+      const keys = [cells, meta, ...(filter.queued ? queueKeys(segment) : [])];
       const reply = await connection.run(describeScript, keys, [filter.generation, bytes], deadline);
       if (reply === 'LOST') throw await catalogue.explainLoss(filter);
       return readRow(reply, filter.queued);
@@ -28,7 +30,6 @@ export async function describeFilter(
   rows.forEach((row, segment) => (filter.itemsSeen[segment] = row.items));
   const windowSeconds = (origin: 'caller' | 'made') =>
     Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
-  const waiting = sum('waiting');
   return {
     items: sum('items'),
     nonZeroCells: sum('nonZero'),
@@ -37,18 +38,32 @@ export async function describeFilter(
     duplicate: sum('duplicate'),
     removed: sum('removed'),
     refused: sum('refused'),
-    ...(filter.queued ? { queue: { waiting, leased: sum('queued') - waiting } } : {}),
+    ...(filter.queued ? { queue: queueStats(rows) } : {}),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
 }
 
-/** The numbers that the script answers, in order. The last two are answered for visited sets only. */
+/** The numbers that the script answers, in its order, and those beside them for visited sets. */
 const COLUMNS = [
   ...(['now', 'items', 'nonZero', 'saturated', 'added', 'duplicate', 'removed', 'refused'] as const),
-  ...(['callerSince', 'madeSince', 'waiting', 'queued'] as const),
+  ...(['callerSince', 'madeSince'] as const),
 ];
+const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
 
-type Row = Readonly<Record<(typeof COLUMNS)[number], number>>;
+type Row = Readonly<Record<(typeof COLUMNS)[number] | (typeof QUEUE_COLUMNS)[number], number>>;
+
+function queueStats(rows: readonly Row[]): QueueStats {
+  const sum = (key: keyof QueueStats) => rows.reduce((total, row) => total + row[key], 0);
+  const oldestSeconds = Math.max(...rows.map((row) => row.oldestSeconds));
+  return {
+    waiting: sum('waiting'),
+    leased: sum('leased'),
+    delayed: sum('delayed'),
+    dead: sum('dead'),
+    forgotten: sum('forgotten'),
+    ...(oldestSeconds >= 0 && { oldestSeconds }),
+  };
+}
 
 function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
   const since = row[`${origin}Since`];
@@ -57,8 +72,9 @@ function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
 
 function readRow(reply: unknown, queued: boolean): Row {
   const numbers: unknown[] = Array.isArray(reply) ? reply : [];
-  if (numbers.length !== (queued ? COLUMNS.length : COLUMNS.length - 2)) {
+  const columns = queued ? [...COLUMNS, ...QUEUE_COLUMNS] : COLUMNS;
+  if (numbers.length !== columns.length) {
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
-  return Object.fromEntries(COLUMNS.map((name, n) => [name, Number(numbers[n] ?? 0)])) as unknown as Row;
+  return Object.fromEntries(columns.map((name, n) => [name, Number(numbers[n])])) as unknown as Row;
 }

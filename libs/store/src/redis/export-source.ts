@@ -1,18 +1,19 @@
 import type { ChainableCommander } from 'ioredis';
 import { segmentBytes } from '#bloom';
-import type { QueuedItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
-import { exportQueueScript } from './scripts/transfer.js';
+import { queueKeys } from './keys.js';
+import { QueueReader, type RawPage } from './queue-reader.js';
 import type { Script } from './scripts/script.js';
 import { segmentKeysOf } from './segments.js';
 
-/** About how many entries a script reads: each takes 2 µs. */
-const PAGE_ENTRIES = 250;
-/** Places are in µs, scores in ms. */
-export const PLACES_PER_MS = 1_000;
+/**
+ * How often what is not in line is read, if entries come through the line whole all the while: so few wait then that hardly
+ * any are missed.
+ */
+const ROUNDS = 10;
 
 /** Names of the counts in a segment's meta. */
 const COUNTS = ['items', 'added', 'duplicate', 'removed', 'refused'];
@@ -52,21 +53,30 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * HSCAN answers every entry that is there from the first step to the last, whatever the others do; but a cursor means
-   * something to the server's run that gave it only. After a failover, a restart or the move of a slot it begins anew.
+   * The line from its head to its end; then what is not in line, but may have been in it before or come back; then what has
+   * come to the end of the line meanwhile. An entry moves from the line to a lease, from there to the delayed, the dead
+   * or the end of the line, from both of these to the end of the line: so it is missed only if it was not in line when that was
+   * read first, and came through the line whole while the others were read. Then these are read again. A place in line
+   * means something to the server's run that told it only, and so does a cursor: after a failover, a restart or the
+   * move of a slot all begins anew.
    */
   async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    const { cells, meta, queueEntries, queueOrder } = segmentKeysOf(this.filter, segment);
-    const keys = [cells, meta, queueEntries, queueOrder];
-    for (let cursor = '0', scanned = '', done = false; !done;) {
-      const [next, run, removals, packed] = await this.run(exportQueueScript, keys, [cursor, PAGE_ENTRIES]);
-      if (!Buffer.isBuffer(packed)) throw new Error('a script answered no entries');
-      yield { entries: readEntries(packed), removals: Number(removals) };
-      const moved = cursor !== '0' && String(run) !== scanned;
-      scanned = String(run);
-      cursor = moved ? '0' : String(next);
-      done = !moved && cursor === '0';
+    const reader = new QueueReader((script, args) => this.readPage(script, segment, args));
+    yield* reader.line();
+    for (let round = 1; ; round++) {
+      reader.overtaken = false;
+      for (const kind of ['leases', 'delayed', 'dead'] as const) yield* reader.rest(kind);
+      yield* reader.line();
+      if (!reader.overtaken || round === ROUNDS) return;
     }
+  }
+
+  private async readPage(script: Script, segment: number, args: (string | number)[]): Promise<RawPage> {
+    const keys = segmentKeysOf(this.filter, segment);
+    const reply = await this.run(script, [keys.cells, keys.meta, ...queueKeys(keys)], args);
+    const [next, run, removals, bytes] = reply;
+    if (!Buffer.isBuffer(bytes)) throw new Error('a script answered no entries');
+    return { next: String(next), run: String(run), removals: Number(removals), bytes };
   }
 
   private async run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown[]> {
@@ -92,24 +102,4 @@ async function together(transaction: ChainableCommander): Promise<unknown[]> {
     const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
     throw cause ?? error;
   }
-}
-
-/** Entries as the script answers them: "<visible at> <attempt> <length> ", 16 bytes of hash, the payload. */
-function readEntries(packed: Buffer): QueuedItem[] {
-  const entries: QueuedItem[] = [];
-  for (let at = 0; at < packed.length;) {
-    const numbers: number[] = [];
-    while (numbers.length < 3) {
-      const end = packed.indexOf(' ', at);
-      if (end < 0) throw new Error('a queue entry is cut short');
-      numbers.push(Number(packed.toString('latin1', at, end)));
-      at = end + 1;
-    }
-    const [score = 0, attempt = 0, length = 0] = numbers;
-    const place = Math.max(0, Math.round(score * PLACES_PER_MS));
-    const payload = packed.subarray(at + 16, at + 16 + length);
-    entries.push({ hash: packed.subarray(at, at + 16), place, attempt, payload });
-    at += 16 + length;
-  }
-  return entries;
 }

@@ -17,6 +17,7 @@ export interface CatalogueEntry {
   readonly errorRate: number;
   readonly geometry: Geometry;
   readonly urlProfile?: unknown;
+  readonly maxAttempts?: number;
   readonly seed: string;
   readonly generation: string;
   readonly createdAt: number;
@@ -51,6 +52,7 @@ export class RedisFilter implements Filter {
   readonly geometry: Geometry;
   readonly seed: Uint8Array;
   readonly urlProfile?: unknown;
+  readonly maxAttempts?: number;
   readonly generation: string;
   readonly createdAt: number;
   readonly segments: readonly SegmentKeys[];
@@ -72,6 +74,7 @@ export class RedisFilter implements Filter {
     this.geometry = entry.geometry;
     this.seed = Buffer.from(entry.seed, 'hex');
     if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
+    if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
     this.generation = entry.generation;
     this.createdAt = entry.createdAt;
     this.segments = entry.tags.map(segmentKeys);

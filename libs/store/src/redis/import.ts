@@ -3,8 +3,8 @@ import { busy } from '../refusals.js';
 import type { CallCounts, Part, QueuedItem } from '../store.js';
 import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
-import { PLACES_PER_MS } from './export-source.js';
-import { segmentKeys, type SegmentKeys } from './keys.js';
+import { queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
+import { writeEntry } from './queue-entry.js';
 import { importCellsScript, importCountsScript, importQueueScript } from './scripts/transfer.js';
 import type { Script } from './scripts/script.js';
 
@@ -20,6 +20,8 @@ export class RedisImport {
   private readonly segments: {
     readonly keys: SegmentKeys;
     filled: number;
+    /** Scripts that have queued some. */
+    queued: number;
     nonZero: number;
     saturated: number;
   }[] = [];
@@ -42,11 +44,8 @@ export class RedisImport {
     if (part.type === 'queue') {
       for (let at = 0; at < part.entries.length; at += ENTRIES_PER_SCRIPT) {
         const packed = packEntries(part.entries.slice(at, at + ENTRIES_PER_SCRIPT));
-        await this.run(
-          importQueueScript,
-          [keys.cells, keys.meta, keys.queueEntries, keys.queueOrder],
-          [packed],
-        );
+        const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+        await this.run(importQueueScript, all, [segment.queued++, packed]);
       }
       return;
     }
@@ -82,7 +81,7 @@ export class RedisImport {
     if (known) return known;
     await this.claim.allocate(index, this.deadline);
     const keys = segmentKeys(this.claim.entry.tags[index] as string);
-    return (this.segments[index] = { keys, filled: 0, nonZero: 0, saturated: 0 });
+    return (this.segments[index] = { keys, filled: 0, queued: 0, nonZero: 0, saturated: 0 });
   }
 
   private async run(script: Script, keys: string[], args: (string | number | Buffer)[]): Promise<void> {
@@ -99,12 +98,14 @@ export class RedisImport {
   }
 }
 
+/** Per entry the length of its reason, the reason and the entry. */
 function packEntries(entries: readonly QueuedItem[]): Buffer {
   return Buffer.concat(
-    entries.flatMap(({ hash, place, attempt, payload }) => [
-      Buffer.from(`${(place / PLACES_PER_MS).toFixed(3)} ${attempt} ${payload.length} `),
-      hash,
-      payload,
-    ]),
+    entries.flatMap((entry) => {
+      const reason = Buffer.from(entry.reason ?? '');
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(reason.length);
+      return [length, reason, writeEntry(entry)];
+    }),
   );
 }

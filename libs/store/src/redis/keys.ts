@@ -9,8 +9,13 @@ import calculateSlot from 'cluster-key-slot';
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
- *                                         :queue:entries    item hash -> lease, attempt, URL (hash; visited sets)
- *                                         :queue:order      item hash -> place, or visible at (sorted set; visited sets)
+ *                                         :queue:…          of visited sets:
+ *                                           log:0 | log:1     entries that wait, in order (lists)
+ *                                           leases            lease -> its entries, and how each stands (hash)
+ *                                           ends              leases, by when they end (sorted set)
+ *                                           delayed           entries, by when they are back in line (sorted set)
+ *                                           dead              dead letters, by number (sorted set)
+ *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
  * All are made with the filter, are never empty and have no time to live, so a missing one is data loss. The salt puts
  * segment i of S into the i-th of S equal ranges of the 16,384 slots.
@@ -31,9 +36,19 @@ import calculateSlot from 'cluster-key-slot';
 export interface SegmentKeys {
   readonly cells: string;
   readonly meta: string;
-  readonly queueEntries: string;
-  readonly queueOrder: string;
+  readonly queue: QueueKeys;
   readonly operations: OperationKeys;
+}
+
+/** See scripts/queue-state.ts for what is in them. */
+export interface QueueKeys {
+  readonly logs: readonly [string, string];
+  readonly leases: string;
+  readonly ends: string;
+  readonly delayed: string;
+  readonly dead: string;
+  readonly marks: string;
+  readonly oldMarks: string;
 }
 
 export type OperationKeys = Readonly<
@@ -111,8 +126,15 @@ export function segmentKeys(tag: string): SegmentKeys {
   return {
     cells: `${prefix}:cells`,
     meta: `${prefix}:meta`,
-    queueEntries: `${prefix}:queue:entries`,
-    queueOrder: `${prefix}:queue:order`,
+    queue: {
+      logs: [`${prefix}:queue:log:0`, `${prefix}:queue:log:1`],
+      leases: `${prefix}:queue:leases`,
+      ends: `${prefix}:queue:ends`,
+      delayed: `${prefix}:queue:delayed`,
+      dead: `${prefix}:queue:dead`,
+      marks: `${prefix}:queue:marks:new`,
+      oldMarks: `${prefix}:queue:marks:old`,
+    },
     operations: operationKeys(prefix),
   };
 }
@@ -121,5 +143,11 @@ export function segmentKeys(tag: string): SegmentKeys {
 export function allKeys(keys: SegmentKeys, queued: boolean): string[] {
   const { caller, made } = keys.operations;
   const always = [keys.cells, keys.meta, caller.current, caller.previous, made.current, made.previous];
-  return queued ? [...always, keys.queueEntries, keys.queueOrder] : always;
+  return queued ? [...always, ...queueKeys(keys)] : always;
+}
+
+/** Keys of a segment's queue, in the order in which scripts have them: see scripts/queue-state.ts. */
+export function queueKeys({ queue }: SegmentKeys): string[] {
+  const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
+  return [...logs, leases, ends, delayed, dead, marks, oldMarks];
 }

@@ -148,10 +148,11 @@ export class LifeCycle {
     before: CatalogueEntry | undefined,
   ): CatalogueEntry {
     const generation = randomBytes(8).toString('hex');
-    const { name, kind, type, semantics, capacity, errorRate, geometry, urlProfile } = spec;
+    const { name, kind, type, semantics, capacity, errorRate, geometry, urlProfile, maxAttempts } = spec;
     return {
       ...{ name, kind, type, semantics, capacity, errorRate, geometry },
       ...(urlProfile === undefined ? {} : { urlProfile }),
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
       seed: Buffer.from(spec.seed).toString('hex'),
       generation,
       createdAt: now,

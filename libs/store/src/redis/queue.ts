@@ -1,127 +1,171 @@
+import { encodeEntryId, HASH_PREFIX_BYTES } from '../entry-id.js';
 import { joinAll } from '../join-all.js';
-import type { Filter, LeasedEntry, Operation, Queue } from '../store.js';
-import { MAX_LEASED_BYTES } from '../store.js';
-import { decodeLeaseId, encodeLeaseId } from '../lease-id.js';
+import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../store.js';
+import { MAX_LEASED_BYTES, RELEASED } from '../store.js';
+import { readDeadLetters } from './dead-letters.js';
 import { RedisFilter } from './filter.js';
-import { dealChunks } from './packing.js';
+import { readEntry } from './queue-entry.js';
+import type { QueueWatches } from './queue-watches.js';
 import type { Segments } from './segments.js';
+import { reviewScript } from './scripts/dead-letters.js';
+import { LEASE_ENTRIES, LEASED } from './scripts/queue-state.js';
 import { leaseScript, settleScript } from './scripts/queue.js';
+import { settle } from './settling.js';
 
-/**
- * Entries a script is given: each takes four to six calls inside the server, about 3 µs. Not to be edited, since chunks
- * name operation records.
- */
-const ENTRIES_PER_SCRIPT = 100;
+const NEWLINE = 10;
 
-/** The point at the end of leaseScript's answer, which no entry begins with. */
-const FULL = 46;
+/** What a segment answered to a lease. */
+interface SegmentLease {
+  readonly entries: LeasedEntry[];
+  /** How many it gave at first: a repeat answers those that are still held. */
+  readonly given: number;
+  readonly bytes: number;
+  /** There is more to look through. */
+  readonly more: boolean;
+  /** MAX_LEASED_BYTES were too few for another entry. */
+  readonly full: boolean;
+}
 
 export class RedisQueue implements Queue {
-  constructor(private readonly segments: Segments) {}
+  constructor(
+    private readonly segments: Segments,
+    private readonly watches: QueueWatches,
+    /** For one step of a read. */
+    private readonly timeoutMs: number,
+  ) {}
 
-  /**
-   * Segment after segment, from one that the operation's id picks, so that a repeat asks in the same order and
-   * gets from each segment's record what it got before.
-   */
+  /** Segment after segment, from one that the operation's id picks, until there are enough. */
   async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
     const filter = RedisFilter.of(handle);
     const { segments } = filter.geometry;
+    // In a single segment the script itself finds the record of a repeat.
+    const before = operation.repeat && segments > 1 ? await this.recallLease(filter, operation) : undefined;
+    if (before) return before;
     const first = startOf(operation.id, segments);
     const leased: LeasedEntry[] = [];
     let bytes = MAX_LEASED_BYTES;
-    for (let n = 0, full = false; n < segments && leased.length < max && !full; n++) {
+    let given = 0;
+    for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
-      for (let chunk = 0, exhausted = false; !exhausted && leased.length < max; chunk++) {
-        const wanted = Math.min(ENTRIES_PER_SCRIPT, max - leased.length);
-        const field = `lease:${operation.id}:${chunk}`;
-        const args = [wanted, leaseMs, bytes, leased.length === 0 ? '1' : '0'];
-        const { answers } = await this.segments.changeBinary({
-          script: leaseScript,
-          filter,
-          segment,
-          operation,
-          field,
-          args,
-        });
-        const read = readLeased(answers, segment);
-        const { entries } = read;
-        leased.push(...entries);
-        for (const { payload } of entries) bytes -= Buffer.byteLength(payload);
-        full = read.full;
-        exhausted = entries.length < wanted;
+      for (let more = true; more;) {
+        const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
+        const found = await this.leaseFrom(filter, segment, operation, args);
+        leased.push(...found.entries);
+        given += found.given;
+        bytes -= found.bytes;
+        ({ full, more } = found);
       }
     }
     return leased;
   }
 
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.settle('ack', filter, ids, operation);
+    return this.settle('ack', filter, ids, operation, [0, '']);
   }
 
-  release(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.settle('release', filter, ids, operation);
+  release(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    { delayMs = 0, reason = '' }: Partial<Release> = {},
+  ): Promise<Uint8Array> {
+    return this.settle('release', filter, ids, operation, [delayMs, reason === '' ? RELEASED : reason]);
   }
 
-  private async settle(
-    verb: 'ack' | 'release',
-    handle: Filter,
+  extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array> {
+    return this.settle('extend', filter, ids, operation, [leaseMs, '']);
+  }
+
+  watch(filter: Filter, wake: () => void): () => void {
+    return this.watches.watch(RedisFilter.of(filter), wake);
+  }
+
+  deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
+    return readDeadLetters(this.segments, RedisFilter.of(filter), limit, after, this.timeoutMs);
+  }
+
+  putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.review('putBack', filter, ids, operation);
+  }
+
+  purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.review('purge', filter, ids, operation);
+  }
+
+  private settle(
+    verb: 'ack' | 'release' | 'extend',
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    args: readonly [number, string],
+  ): Promise<Uint8Array> {
+    const settling = { script: settleScript, verb, of: 'lease', args } as const;
+    return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
+  }
+
+  private review(
+    verb: 'putBack' | 'purge',
+    filter: Filter,
     ids: readonly string[],
     operation: Operation,
   ): Promise<Uint8Array> {
-    const filter = RedisFilter.of(handle);
+    const settling = { script: reviewScript, verb, of: 'dead-letter', args: [] } as const;
+    return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
+  }
+
+  /** What an earlier try has leased and still holds; undefined if it had found nothing anywhere. */
+  private async recallLease(filter: RedisFilter, operation: Operation): Promise<LeasedEntry[] | undefined> {
     const { segments } = filter.geometry;
-    const leases = ids.map(decodeLeaseId);
-    // Ids that name no segment of this filter are unknown; they are not sent.
-    const known = Uint32Array.from(leases.keys()).filter((i) => (leases[i]?.segment ?? segments) < segments);
-    const results = new Uint8Array(ids.length);
-    await this.segments.begin(filter, operation, verb);
-    const owners = known.map((i) => leases[i]?.segment ?? 0);
-    await joinAll(
-      dealChunks(owners, segments, ENTRIES_PER_SCRIPT).map(async (chunks) => {
-        for (const { segment, number, indexes } of chunks) {
-          const places = indexes.map((index) => known[index] as number);
-          const packed = Buffer.concat(
-            [...places].map((i) => {
-              const { hash, lease } = leases[i] as NonNullable<(typeof leases)[number]>;
-              return Buffer.concat([hash, Buffer.from(lease.toString(16).padStart(16, '0'))]);
-            }),
-          );
-          const field = `${verb}:${operation.id}:${number}`;
-          const args = [places.length, verb, packed];
-          const { answers } = await this.segments.change({
-            script: settleScript,
-            filter,
-            segment,
-            operation,
-            field,
-            args,
-          });
-          places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));
-        }
-      }),
+    const first = startOf(operation.id, segments);
+    const found = await joinAll(
+      Array.from({ length: segments }, (_, n) =>
+        this.leaseFrom(filter, (first + n) % segments, operation, [0, 0, 0, '0']),
+      ),
     );
-    return results;
+    return found.some(({ given }) => given > 0) ? found.flatMap(({ entries }) => entries) : undefined;
+  }
+
+  private async leaseFrom(
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation,
+    args: readonly (string | number)[],
+  ): Promise<SegmentLease> {
+    const { answers } = await this.segments.changeBinary({
+      script: leaseScript,
+      filter,
+      segment,
+      operation,
+      field: `lease:${operation.id}`,
+      args: [filter.maxAttempts ?? 0, ...args],
+    });
+    return readLease(answers, segment);
   }
 }
 
-/** What leaseScript answers. `full`: MAX_LEASED_BYTES were too few for another entry. */
-function readLeased(answers: Buffer, segment: number): { entries: LeasedEntry[]; full: boolean } {
+/** What leaseScript answers. */
+function readLease(answers: Buffer, segment: number): SegmentLease {
+  const end = answers.indexOf(NEWLINE);
+  const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
+  const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
   const entries: LeasedEntry[] = [];
-  let at = 0;
-  while (at < answers.length && answers[at] !== FULL) {
-    const numbers: number[] = [];
-    while (numbers.length < 3) {
-      const end = answers.indexOf(' ', at);
-      if (end < 0) throw new Error('a leased entry is cut short');
-      numbers.push(Number(answers.toString('latin1', at, end)));
-      at = end + 1;
-    }
-    const [lease = 0, attempt = 0, length = 0] = numbers;
-    const id = encodeLeaseId({ segment, hash: answers.subarray(at, at + 16), lease });
-    entries.push({ id, payload: answers.toString('utf8', at + 16, at + 16 + length), attempt });
-    at += 16 + length;
+  let bytes = 0;
+  for (let n = 0, at = end + 1; n < given; n++) {
+    if (states[n] === '-') continue;
+    const { attempt, hash, payload, size } = readEntry(answers, at);
+    at += size;
+    bytes += payload.length;
+    if (states !== '' && states.charCodeAt(n) !== LEASED) continue;
+    const id = encodeEntryId({
+      of: 'lease',
+      segment,
+      number: first + Math.floor(n / LEASE_ENTRIES),
+      index: n % LEASE_ENTRIES,
+      hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES),
+    });
+    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
   }
-  return { entries, full: at < answers.length };
+  return { entries, given, bytes, more: flag === 1, full: flag === 2 };
 }
 
 function startOf(id: string, segments: number): number {

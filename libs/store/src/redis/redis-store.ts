@@ -26,6 +26,7 @@ import { describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
+import { QueueWatches } from './queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './readiness.js';
 import { Segments, segmentKeysOf } from './segments.js';
@@ -47,6 +48,7 @@ export class RedisStore implements Store {
   readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
+  private readonly watches: QueueWatches;
   private readonly opened = new Map<string, RedisFilter>();
 
   private constructor(
@@ -58,7 +60,8 @@ export class RedisStore implements Store {
     this.lifeCycle = new LifeCycle(connection, this.catalogue);
     const segments = new Segments(connection, this.catalogue, maxRecordBytes);
     this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
-    this.queue = new RedisQueue(segments);
+    this.watches = new QueueWatches(connection, timeoutMs);
+    this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, timeoutMs);
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
@@ -143,6 +146,7 @@ export class RedisStore implements Store {
   }
 
   close(): Promise<void> {
+    this.watches.close();
     return this.connection.close();
   }
 

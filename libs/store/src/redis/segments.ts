@@ -3,9 +3,9 @@ import type { Operation } from '../store.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
-import type { SegmentKeys } from './keys.js';
+import { queueKeys, type SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
-import type { Script } from './scripts/script.js';
+import { QUEUE_AT, type Script } from './scripts/script.js';
 import { beginScript, recallScript } from './scripts/segment.js';
 
 type Value = string | number | Buffer;
@@ -53,7 +53,27 @@ export class Segments {
     return this.decode<string>(reply, filter, segment, undefined);
   }
 
-  /** Runs a script that changes the segment, at most once per operation and field. */
+  /** As `read`, of the queue, for scripts whose answers are bytes. */
+  async readQueue(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    args: Value[],
+    deadline: number,
+  ): Promise<Answer<Buffer>> {
+    const keys = segmentKeysOf(filter, segment);
+    const reply = await this.connection.run(
+      script,
+      [keys.cells, keys.meta, ...queueKeys(keys)],
+      [filter.generation, segmentBytes(filter.geometry), ...args],
+      deadline,
+      true,
+    );
+    const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
+    return this.decode<Buffer>(word, filter, segment, undefined);
+  }
+
+  /** A script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
     const reply = await this.call(change);
     return this.decode<string>(reply, change.filter, change.segment, change.operation);
@@ -90,7 +110,7 @@ export class Segments {
     const { script, filter, segment, operation, field, args } = change;
     const keys = segmentKeysOf(filter, segment);
     const { current, previous } = keys.operations[operation.origin];
-    const queue = script.numberOfKeys === 6 ? [keys.queueEntries, keys.queueOrder] : [];
+    const queue = script.numberOfKeys >= QUEUE_AT ? queueKeys(keys) : [];
     return this.connection.mutate(
       script,
       [keys.cells, keys.meta, current, previous, ...queue],

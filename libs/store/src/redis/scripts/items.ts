@@ -1,5 +1,6 @@
 import type { Script } from './script.js';
-import { addCounts, ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD, WAITING } from './script.js';
+import { bringBack, LEASES, MARKS, MOVE_DUE, openQueue } from './queue-state.js';
+import { addCounts, ALLOW_OOM, CHECK_SEGMENT, QUEUE_AT, RECALL, RECORD } from './script.js';
 
 /**
  * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled into one text per k and
@@ -56,31 +57,51 @@ function suffix({ hashes, wide }: ItemShape): string {
   return `${hashes}${wide ? 'w' : 'n'}`;
 }
 
+/** Opens the queue, as `line`: a script may have 200 local variables at a time, and the unrolled loop has most of them. */
+const openLine = (parts: string) => `
+local line
+do
+${openQueue(QUEUE_AT)}${parts}
+line = queue
+end
+`;
+
+/** `queue.isHeld`: whether there is any entry. `queue.mark`: marks item hashes, each with the clock behind it. */
+const FORGET = `
+function queue.isHeld()
+  local sizes = queue.sizes
+  return queue.leased > 0 or sizes[1] + sizes[2] + sizes[5] + sizes[6] > 4
+end
+function queue.mark(marks) each('HSET', queue.marks, marks) end
+`;
+
 /**
  * add: see Counters.add. ARGV: 9 items, 10 values of a cell, 11 '1' for multiset, 12 packed items.
- * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 13 packed payloads. Entries are queued in the
- * order of the batch: their scores are thousandths apart.
+ * Visited sets also give the queue's KEYS and ARGV: 13 packed payloads, 14 attempts after which an entry is dead (0: never).
+ * What is due comes into line before what is new.
  */
 export function addScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
   const enqueue = `
-    local id = sub(payloads, p, p + 15)
     local a1, a2, a3, a4 = byte(payloads, p + 16, p + 19)
-    local length = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
-    if fresh then
-      call('HSET', entries, id, '0 0 ' .. sub(payloads, p + 20, p + 19 + length))
-      call('ZADD', order, string.format('%.3f', now - ${WAITING} + n / 1000), id)
-    end
-    p = p + 20 + length`;
+    local next = p + 20 + ((a1 * 256 + a2) * 256 + a3) * 256 + a4
+    if fresh then entries[added] = head .. sub(payloads, p, next - 1) end
+    p = next`;
+  const queueNew = `if added > 0 then
+  line.moveDue(0, now)
+  line.count('clock', 1)
+  line.append(entries)
+end`;
   return {
     name: `unseenAdd${queued ? 'Queued' : ''}${suffix(shape)}`,
-    numberOfKeys: queued ? 6 : 4,
+    numberOfKeys: queued ? 12 : 4,
     lua: `${CHECK_SEGMENT}${RECALL}
 local values, multiset, packed = tonumber(ARGV[10]), ARGV[11] == '1', ARGV[12]
 ${
   queued
-    ? `local entries, order, payloads, p = KEYS[5], KEYS[6], ARGV[13], 1
-if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then return redis.status_reply('LOST') end`
+    ? `${openLine(`${MARKS}${bringBack('ARGV[14]')}${LEASES}${MOVE_DUE}`)}
+local entries, payloads, p = {}, ARGV[13], 1
+local head = struct.pack('>I4I6I4', 0, line.clock + 1, math.floor(now / 1000))`
     : ''
 }
 local out, at = {}, 1
@@ -104,6 +125,7 @@ for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
   ${queued ? enqueue : ''}
   out[n] = fresh and '1' or '0'
 end
+${queued ? queueNew : ''}
 local answers, items = concat(out), added
 ${addCounts('added', 'duplicate', 'nonzero', 'saturated', 'items')}
 ${RECORD}
@@ -144,23 +166,23 @@ return {concat(out), tonumber(kept[2])}`,
 
 /**
  * remove: see Counters.remove. ARGV: 9 items, 10 values of a cell, 11 packed items.
- * Visited sets also give KEYS: 5 queue-entries, 6 queue-order and ARGV: 12 item hashes, 16 bytes each.
+ * Visited sets also give the queue's KEYS and ARGV: 12 item hashes, 16 bytes each. What is removed is marked as forgotten,
+ * if anything is queued that this could mean.
  */
 export function removeScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
-  const dequeue = `
-      local id = sub(ids, n * 16 - 15, n * 16)
-      call('HDEL', entries, id)
-      call('ZREM', order, id)`;
+  const forget = `
+      gone[2 * removed - 1], gone[2 * removed] = sub(hashes, n * 16 - 15, n * 16), clock`;
+  const mark = `if removed > 0 and line.isHeld() then line.mark(gone) end`;
   return {
     name: `unseenRemove${queued ? 'Queued' : ''}${suffix(shape)}`,
-    numberOfKeys: queued ? 6 : 4,
+    numberOfKeys: queued ? 12 : 4,
     lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
 local values, packed = tonumber(ARGV[10]), ARGV[11]
 ${
   queued
-    ? `local entries, order, ids = KEYS[5], KEYS[6], ARGV[12]
-if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then return redis.status_reply('LOST') end`
+    ? `${openLine(FORGET)}
+local gone, hashes, clock = {}, ARGV[12], string.format('%.0f', line.clock)`
     : ''
 }
 local out, at = {}, 1
@@ -184,7 +206,7 @@ for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
     if moved then
       ${writeItem(k)}
       removed = removed + 1
-      if emptied then items = items - 1 end${queued ? dequeue : ''}
+      if emptied then items = items - 1 end${queued ? forget : ''}
       out[n] = '1'
     else
       refused = refused + 1
@@ -192,6 +214,7 @@ for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
     end
   end
 end
+${queued ? mark : ''}
 local answers = concat(out)
 items = math.max(items, -tonumber(kept[2]))
 ${addCounts('removed', 'refused', 'nonzero', 'items')}

@@ -32,15 +32,16 @@ end
 `;
 
 /**
- * Opens a mutation: answers a repeat from its record, before anything is changed. KEYS: 3 operations-current, 4
- * operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may
- * hold, 8 when a made id that came with the request was made, in ms, else ''.
+ * Opens a mutation: finds the record of a repeat, before anything is changed, as `recalled`.
+ * KEYS: 3 operations-current, 4 operations-previous.
+ * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
+ * 8 when a made id that came with the request was made, in ms, else ''.
  *
  * An answer from a record writes, though it changes nothing, because the record may not have reached the replicas yet
  * and from Redis 7.2 on WAIT waits only for what its connection has written. The HDEL needs no memory, and lets the
  * HSET pass when the server is at its memory limit.
  */
-export const RECALL = `
+export const FIND_RECORD = `
 local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -48,13 +49,20 @@ local window = call('HMGET', meta, origin .. ':since', origin .. ':bytes', origi
 local newer, older = call('HMGET', current, '', field), call('HMGET', previous, '', field)
 if not newer[1] or not older[1] or not window[3] then return redis.status_reply('LOST') end
 local record = newer[2] or older[2]
+local recalled
 if record then
   if sub(record, 1, #fingerprint + 1) ~= fingerprint .. ' ' then return redis.status_reply('REUSED') end
   call('HDEL', meta, 'recalled')
   call('HSET', meta, 'recalled', '1')
-  return {sub(record, #fingerprint + 2), tonumber(kept[2])}
+  recalled = sub(record, #fingerprint + 2)
+elseif ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then
+  return redis.status_reply('EXPIRED')
 end
-if ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then return redis.status_reply('EXPIRED') end
+`;
+
+/** As FIND_RECORD, and answers a repeat from its record. */
+export const RECALL = `${FIND_RECORD}
+if recalled then return {recalled, tonumber(kept[2])} end
 `;
 
 /**
@@ -83,11 +91,8 @@ end
 call('HSET', current, field, fingerprint .. ' ' .. answers)
 `;
 
-/**
- * Entries that wait in a queue have their time of arrival, ms, less this for a score, those that are leased the time at
- * which they are visible. So what waits is below zero until 2109, and leased whatever the clock does.
- */
-export const WAITING = 2 ** 42;
+/** Number of the first of a queue's keys in KEYS, in scripts that change something: behind cells, meta and operations. */
+export const QUEUE_AT = 5;
 
 /** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
 export function addCounts(...names: readonly string[]): string {

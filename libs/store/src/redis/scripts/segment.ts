@@ -1,3 +1,4 @@
+import { LEASED, LEASES, openQueue } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
@@ -22,8 +23,18 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, 'leases', 0, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
+  'removed', 0, 'refused', 0, 'clock', 0, 'leases', 0, 'leased', 0, 'dead', 0, 'delays', 0, 'sweeps', 0, 'awaited', 0,
+  'start:0', 0, 'start:1', 0, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
   'made:since', now, 'made:previous', now, 'made:bytes', 0)
+return 'OK'`,
+};
+
+/** Makes a list of a queue's log, unless it is there: with its first element, which stands for none. KEYS: 1 the list. */
+export const createLogScript: Script = {
+  name: 'unseenCreateLog',
+  numberOfKeys: 1,
+  lua: `
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], '') end
 return 'OK'`,
 };
 
@@ -48,9 +59,12 @@ export const recallScript: Script = {
 return redis.status_reply('NONE')`,
 };
 
+/** Leases that are counted as ended at most, while nobody has come to move their entries: that takes time. */
+const DUE_LEASES_COUNTED = 50;
+
 /**
- * The counts of a segment, as a flat list. For each record window it says since when there are records, or 0 if none
- * has been forgotten. KEYS: 3 queue-order, for visited sets.
+ * Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten.
+ * KEYS: 3 and on, those of the queue, for visited sets: see QueueStats, where an age of -1 stands for none.
  */
 export const describeScript: Script = {
   name: 'unseenDescribe',
@@ -65,9 +79,27 @@ local stats = {now}
 for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 if KEYS[3] then
-  if not call('ZSCORE', KEYS[3], '') then return redis.status_reply('LOST') end
-  stats[#stats + 1] = call('ZCOUNT', KEYS[3], '-inf', now)
-  stats[#stats + 1] = call('ZCARD', KEYS[3]) - 1
+${openQueue(3)}${LEASES}
+  local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
+  local back = delayed
+  local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
+  for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
+  local opened = queue.open(keys)
+  for n = 1, #ends do
+    local lease = opened[keys[n]]
+    if lease and #ends[n] > 6 then
+      back = back + 1
+      queue.leased = queue.leased - 1
+    elseif lease then
+      local _, ended = string.gsub(char(unpack(lease.states)), '${String.fromCharCode(LEASED)}', '')
+      back, queue.leased = back + ended, queue.leased - ended
+    end
+  end
+  local first = call('LINDEX', queue.head, 1) or call('LINDEX', queue.tail, 1)
+  local age = first and math.max(0, math.floor(now / 1000) - struct.unpack('>I4', first, 11)) or -1
+  local queued = {queue.sizes[1] + queue.sizes[2] - 2 + back, queue.leased, queue.sizes[5] - 1 - delayed,
+    queue.sizes[6] - 1, queue.marked, age}
+  for n = 1, #queued do stats[#stats + 1] = queued[n] end
 end
 return stats`,
 };

@@ -1,34 +1,79 @@
 import type { Script } from './script.js';
-import { CHECK_SEGMENT, WAITING } from './script.js';
+import { EXTENDED, HEAD_BYTES, LEASED, LEASES, MARKS, openQueue } from './queue-state.js';
+import { CHECK_SEGMENT } from './script.js';
 
-const CHECK_QUEUE = `
-local entries, order = KEYS[3], KEYS[4]
-if call('HEXISTS', entries, '') == 0 or not call('ZSCORE', order, '') then return redis.status_reply('LOST') end
-`;
+/** Ends a script that reads some of a queue: whatever is in `out`, and what tells of the server's run and of removals. */
+const ANSWER_PAGE = `
+local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
- * A step of a scan over a segment's queue. KEYS: 3 queue-entries, 4 queue-order. ARGV: 3 cursor, 4 about how many.
- * Answers {next cursor, id of the server's run, removals so far, entries}, of these each as
- * "<visible at> <attempt> <bytes of payload> ", hash, payload.
+ * Entries that wait, in order. KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and place in it of the next entry,
+ * as of the answer before, or '' for the first in line; 4 how many.
+ * Answers {"<sweeps> <list> <place> <flag>", id of the server's run, removals so far, entries}. Flag: 1 if there may be
+ * more, 2 if something in between was taken out of the line already, so that it was not read; the sum of both; or 0.
  */
-export const exportQueueScript: Script = {
-  name: 'unseenExportQueue',
-  numberOfKeys: 4,
-  lua: `${CHECK_SEGMENT}${CHECK_QUEUE}
-local scan = call('HSCAN', entries, ARGV[3], 'COUNT', ARGV[4])
-local found, out = scan[2], {}
+export const exportLogScript: Script = {
+  name: 'unseenExportLog',
+  numberOfKeys: 10,
+  lua: `${CHECK_SEGMENT}${openQueue(3)}${MARKS}
+local starts = call('HMGET', meta, 'start:0', 'start:1')
+local sweeps, list, place = string.match(ARGV[3], '^(%d+) (%d) (-?%d+)$')
+sweeps, list, place = tonumber(sweeps), tonumber(list), tonumber(place)
+local flag = 0
+if sweeps == queue.sweeps - 1 and list == sweeps % 2 then
+  flag = 2
+elseif sweeps ~= queue.sweeps then
+  list, place = queue.headNumber, tonumber(starts[queue.headNumber + 1])
+end
+local start, asked = tonumber(starts[list + 1]), tonumber(ARGV[4])
+if start > place then flag, place = 2, start end
+local found = call('LRANGE', KEYS[3 + list], place - start + 1, place - start + asked)
+local gone, out = queue.forgotten(found), {}
+for n = 1, #found do
+  if not gone[n] then out[#out + 1] = found[n] end
+end
+place = place + #found
+if #found == asked then
+  flag = flag + 1
+elseif list == queue.headNumber then
+  list, place, flag = queue.tailNumber, tonumber(starts[queue.tailNumber + 1]), flag + 1
+end
+local next = string.format('%.0f %d %.0f %d', queue.sweeps, list, place, flag)
+${ANSWER_PAGE}`,
+};
+
+/**
+ * A step of a scan over what is in a queue, but not in line. KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or
+ * 'dead', 4 cursor, 5 about how many of these. Answers {next cursor, id of the server's run, removals so far, entries};
+ * dead letters as they are kept.
+ */
+export const exportRestScript: Script = {
+  name: 'unseenExportRest',
+  numberOfKeys: 10,
+  lua: `${CHECK_SEGMENT}${openQueue(3)}${MARKS}${LEASES}
+local kind, out, heads, keys = ARGV[3], {}, {}, {}
+local scan = call(kind == 'leases' and 'HSCAN' or 'ZSCAN', queue[kind], ARGV[4], 'COUNT', ARGV[5])
+local next, found = scan[1], scan[2]
 for n = 1, #found, 2 do
-  local id = found[n]
-  if id ~= '' then
-    local at = call('ZSCORE', order, id)
-    if not at then return redis.error_reply('UNSEEN the order of a queued entry is missing') end
-    if tonumber(at) < 0 then at = string.format('%.3f', at + ${WAITING}) end
-    local attempt, payload = string.match(found[n + 1], '^%d+ (%d+) (.*)$')
-    out[#out + 1] = at .. ' ' .. attempt .. ' ' .. #payload .. ' ' .. id .. payload
+  local member = found[n]
+  if kind == 'leases' then
+    if #member == 6 then keys[#keys + 1] = member end
+  elseif member ~= '' then
+    out[#out + 1] = kind == 'delayed' and sub(member, 7) or member
+    heads[#out] = kind == 'delayed' and out[#out] or sub(member, 9 + unpacked('>I2', member, 7))
   end
 end
-local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
-return {scan[1], run, tonumber(call('HGET', meta, 'removed')), concat(out)}`,
+for _, lease in pairs(queue.open(keys)) do
+  for index = 1, #lease.states do
+    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
+      out[#out + 1] = queue.returned(lease, index)
+      heads[#out] = out[#out]
+    end
+  end
+end
+for n in pairs(queue.forgotten(heads)) do out[n] = '' end
+${ANSWER_PAGE}`,
 };
 
 /**
@@ -49,24 +94,33 @@ return 'OK'`,
 };
 
 /**
- * Queues items of a segment that is being made, unless they are in the queue, visible now. KEYS: 3 queue-entries,
- * 4 queue-order. ARGV: 3 per entry "<score> <attempt> <bytes of payload> ", hash, payload.
+ * Queues items of a segment that is being made, in order, once. KEYS: 3 and on, the queue's. ARGV: 3 number of the call,
+ * from 0, 4 per entry the length of its reason (2 bytes), the reason and the entry; with a reason it is a dead letter.
  */
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
-  numberOfKeys: 4,
-  lua: `${CHECK_UNFILLED}${CHECK_QUEUE}
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local packed, at = ARGV[3], 1
+  numberOfKeys: 10,
+  lua: `${CHECK_UNFILLED}${openQueue(3)}
+if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
+local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
-  local score, attempt, length, from = string.match(packed, '^(%S+) (%d+) (%d+) ()', at)
-  local id = sub(packed, from, from + 15)
-  at = from + 16 + length
-  if call('HSETNX', entries, id, '0 ' .. attempt .. ' ' .. sub(packed, from + 16, at - 1)) == 1 then
-    call('ZADD', order, string.format('%.3f', math.min(tonumber(score), now) - ${WAITING}), id)
+  local reason = unpacked('>I2', packed, at)
+  local from = at + 2 + reason
+  local next = from + ${HEAD_BYTES} + unpacked('>I4', packed, from + 30)
+  local entry = sub(packed, from, from + 3) .. birth .. sub(packed, from + 10, next - 1)
+  if reason == 0 then
+    waiting[#waiting + 1] = entry
+  else
+    local number = queue.buried + #dead / 2 + 1
+    dead[#dead + 1], dead[#dead + 2] = string.format('%.0f', number), pack('>I6', number) .. sub(packed, at, from - 1) .. entry
   end
+  at = next
 end
+each('RPUSH', queue.tail, waiting)
+each('ZADD', queue.dead, dead)
+queue.count('clock', 1)
+queue.count('buried', #dead / 2)
+call('HSET', meta, 'imports', ARGV[3] + 1)
 return 'OK'`,
 };
 
