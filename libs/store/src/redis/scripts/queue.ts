@@ -139,7 +139,8 @@ for n = 1, count do
   local key, a, b = sub(packed, at, at + 5), byte(packed, at + 6, at + 7)
   local lease, index = opened[key], a * 256 + b + 1
   if not lease then
-    out[n] = unpacked('>I6', key) <= queue.given and '2' or '0'
+    local number = unpacked('>I6', key)
+    out[n] = number > 0 and number <= queue.given and '2' or '0'
   elseif index > #lease.states or sub(packed, at + 8, at + 15) ~= sub(lease.entries, lease.starts[index] + 14, lease.starts[index] + 21) then
     out[n] = '0'
   else
