@@ -6,7 +6,7 @@ import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { queueKeys } from './keys.js';
-import { describeScript } from './scripts/segment.js';
+import { describeQueueScript, describeScript } from './scripts/segment.js';
 
 /** The counts of a filter: the sums over its segments. */
 export async function describeFilter(
@@ -21,7 +21,8 @@ export async function describeFilter(
     filter.segments.map(async (segment) => {
       const { cells, meta } = segment;
       const keys = [cells, meta, ...(filter.queued ? queueKeys(segment) : [])];
-      const reply = await connection.run(describeScript, keys, [filter.generation, bytes], deadline);
+      const script = filter.queued ? describeQueueScript : describeScript;
+      const reply = await connection.run(script, keys, [filter.generation, bytes], deadline);
       if (reply === 'LOST') throw await catalogue.explainLoss(filter);
       return readRow(reply, filter.queued);
     }),

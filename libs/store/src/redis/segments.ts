@@ -5,7 +5,8 @@ import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { queueKeys, type SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
-import { QUEUE_AT, type Script } from './scripts/script.js';
+import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
+import type { Script } from './scripts/script.js';
 import { beginScript, recallScript } from './scripts/segment.js';
 
 type Value = string | number | Buffer;
@@ -110,7 +111,7 @@ export class Segments {
     const { script, filter, segment, operation, field, args } = change;
     const keys = segmentKeysOf(filter, segment);
     const { current, previous } = keys.operations[operation.origin];
-    const queue = script.numberOfKeys >= QUEUE_AT ? queueKeys(keys) : [];
+    const queue = script.numberOfKeys >= CHANGE_KEYS_AT ? queueKeys(keys) : [];
     return this.connection.mutate(
       script,
       [keys.cells, keys.meta, current, previous, ...queue],

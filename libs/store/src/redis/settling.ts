@@ -9,8 +9,8 @@ import type { Script } from './scripts/script.js';
 /** Ids that a script is given. Not to be edited, since chunks name operation records. */
 const IDS_PER_SCRIPT = 500;
 
-/** Bytes of an id as scripts are given it. */
-const PACKED_ID_BYTES = 16;
+const GROUP_BYTES = 8;
+const ID_BYTES = 10;
 
 /** A call on entries that are named by ids. */
 export interface Settling {
@@ -59,13 +59,22 @@ export async function settle(
   return results;
 }
 
+/** Ids, those of a lease that stand side by side together: its number, how many, of each the index and the hash prefix. */
 function packIds(ids: readonly EntryId[]): Buffer {
-  const packed = Buffer.allocUnsafe(ids.length * PACKED_ID_BYTES);
+  const packed = Buffer.allocUnsafe(ids.length * (GROUP_BYTES + ID_BYTES));
+  let at = 0;
+  let group = 0;
   ids.forEach(({ number, index, hashPrefix }, n) => {
-    const at = n * PACKED_ID_BYTES;
-    packed.writeUIntBE(number, at, 6);
-    packed.writeUInt16BE(index, at + 6);
-    packed.set(hashPrefix, at + 8);
+    if (n === 0 || ids[n - 1]?.number !== number) {
+      group = at;
+      packed.writeUIntBE(number, at, 6);
+      packed.writeUInt16BE(0, at + 6);
+      at += GROUP_BYTES;
+    }
+    packed.writeUInt16BE(packed.readUInt16BE(group + 6) + 1, group + 6);
+    packed.writeUInt16BE(index, at);
+    packed.set(hashPrefix, at + 2);
+    at += ID_BYTES;
   });
-  return packed;
+  return packed.subarray(0, at);
 }

@@ -1,6 +1,14 @@
-import { bringBack, HEAD_BYTES, MARKS, openQueue, TIDY } from './queue-state.js';
+import {
+  bringBack,
+  CHECK_QUEUE,
+  CHECK_QUEUE_CHANGE,
+  HEAD_BYTES,
+  MARKS,
+  OPEN_QUEUE,
+  TIDY,
+} from './queue-state.js';
 import type { Script } from './script.js';
-import { ALLOW_OOM, CHECK_SEGMENT, QUEUE_AT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
 /**
  * Dead letters with numbers above one, as they are kept, without those that were forgotten. KEYS: 3 and on, the queue's.
@@ -9,8 +17,8 @@ import { ALLOW_OOM, CHECK_SEGMENT, QUEUE_AT, RECALL, RECORD } from './script.js'
 export const deadLettersScript: Script = {
   name: 'unseenDeadLetters',
   numberOfKeys: 10,
-  lua: `${CHECK_SEGMENT}${openQueue(3)}${MARKS}
-local found = call('ZRANGEBYSCORE', queue.dead, '(' .. ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])
+  lua: `${CHECK_QUEUE}${MARKS}
+local found = call('ZRANGEBYSCORE', queue.letters, '(' .. ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])
 local heads = {}
 for n = 1, #found do heads[n] = sub(found[n], 9 + unpacked('>I2', found[n], 7), 8 + ${HEAD_BYTES} + unpacked('>I2', found[n], 7)) end
 local last = #found == tonumber(ARGV[4]) and unpacked('>I6', found[#found]) or 0
@@ -19,24 +27,28 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 };
 
 /**
- * putBack or purge: see Queue. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 per id the number of the
- * dead letter (6 bytes), 0 (2) and the first 8 bytes of the item's hash.
+ * putBack or purge: see Queue. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 the ids: per dead letter its
+ * number (6 bytes), how many (2), of each 0 (2) and the first 8 bytes of the item's hash.
  */
 export const reviewScript: Script = {
   name: 'unseenReview',
   numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}${openQueue(QUEUE_AT)}${MARKS}${bringBack('ARGV[9]')}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}
 local packed, out, gone, entries, places, taken = ARGV[11], {}, {}, {}, {}, {}
-for n = 1, #packed / 16 do
-  local at = n * 16 - 15
+local at = 1
+while at <= #packed do
   local number = string.format('%.0f', unpacked('>I6', packed, at))
-  local letter = not taken[number] and call('ZRANGEBYSCORE', queue.dead, number, number)[1] or ''
+  local count = unpacked('>I2', packed, at + 6)
+  local letter = not taken[number] and call('ZRANGEBYSCORE', queue.letters, number, number)[1] or ''
   local entry = letter ~= '' and sub(letter, 9 + unpacked('>I2', letter, 7)) or ''
-  out[n] = '0'
-  if entry ~= '' and sub(entry, 15, 22) == sub(packed, at + 8, at + 15) then
-    taken[number], gone[#gone + 1] = true, letter
-    entries[#entries + 1], places[#places + 1] = entry, n
+  for id = at + 8, at + 7 + count * 10, 10 do
+    out[#out + 1] = '0'
+    if entry ~= '' and not taken[number] and sub(entry, 15, 22) == sub(packed, id + 2, id + 9) then
+      taken[number], gone[#gone + 1] = true, letter
+      entries[#entries + 1], places[#places + 1] = entry, #out
+    end
   end
+  at = at + 8 + count * 10
 end
 local forgotten, back = queue.forgotten(entries), {}
 for n = 1, #entries do
@@ -45,9 +57,10 @@ for n = 1, #entries do
     back[#back + 1] = '\\0\\0\\0\\0' .. sub(entries[n], 5)
   end
 end
-each('ZREM', queue.dead, gone)
+each('ZREM', queue.letters, gone)
 if ARGV[10] == 'putBack' then queue.append(back) end
 ${TIDY}
+queue.save()
 local answers = concat(out)
 ${RECORD}
 return {answers, tonumber(kept[2])}`,

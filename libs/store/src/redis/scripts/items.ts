@@ -1,6 +1,6 @@
 import type { Script } from './script.js';
-import { bringBack, LEASES, MARKS, MOVE_DUE, openQueue } from './queue-state.js';
-import { addCounts, ALLOW_OOM, CHECK_SEGMENT, QUEUE_AT, RECALL, RECORD } from './script.js';
+import { bringBack, CHECK_QUEUE_CHANGE, LEASES, MARKS, MOVE_DUE, OPEN_QUEUE } from './queue-state.js';
+import { addCounts, ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
 /**
  * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled into one text per k and
@@ -61,18 +61,19 @@ function suffix({ hashes, wide }: ItemShape): string {
 const openLine = (parts: string) => `
 local line
 do
-${openQueue(QUEUE_AT)}${parts}
+${OPEN_QUEUE}${parts}
 line = queue
 end
 `;
 
-/** `queue.isHeld`: whether there is any entry. `queue.mark`: marks item hashes, each with the clock behind it. */
+/** `queue.forget`: marks item hashes, each with the clock behind it, if there is any entry. */
 const FORGET = `
-function queue.isHeld()
-  local sizes = queue.sizes
-  return queue.leased > 0 or sizes[1] + sizes[2] + sizes[5] + sizes[6] > 4
+function queue.forget(marks)
+  if queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
+    and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 then return end
+  queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
+  queue.save()
 end
-function queue.mark(marks) each('HSET', queue.marks, marks) end
 `;
 
 /**
@@ -88,14 +89,15 @@ export function addScript(shape: ItemShape, queued: boolean): Script {
     if fresh then entries[added] = head .. sub(payloads, p, next - 1) end
     p = next`;
   const queueNew = `if added > 0 then
-  line.moveDue(0, now)
-  line.count('clock', 1)
+  line.moveDue()
   line.append(entries)
+  line.set('clock', line.clock + 1)
+  line.save()
 end`;
   return {
     name: `unseenAdd${queued ? 'Queued' : ''}${suffix(shape)}`,
     numberOfKeys: queued ? 12 : 4,
-    lua: `${CHECK_SEGMENT}${RECALL}
+    lua: `${queued ? CHECK_QUEUE_CHANGE : CHECK_CHANGE}${RECALL}
 local values, multiset, packed = tonumber(ARGV[10]), ARGV[11] == '1', ARGV[12]
 ${
   queued
@@ -173,11 +175,11 @@ export function removeScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
   const forget = `
       gone[2 * removed - 1], gone[2 * removed] = sub(hashes, n * 16 - 15, n * 16), clock`;
-  const mark = `if removed > 0 and line.isHeld() then line.mark(gone) end`;
+  const mark = `if removed > 0 then line.forget(gone) end`;
   return {
     name: `unseenRemove${queued ? 'Queued' : ''}${suffix(shape)}`,
     numberOfKeys: queued ? 12 : 4,
-    lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
+    lua: `${ALLOW_OOM}${queued ? CHECK_QUEUE_CHANGE : CHECK_CHANGE}${RECALL}
 local values, packed = tonumber(ARGV[10]), ARGV[11]
 ${
   queued

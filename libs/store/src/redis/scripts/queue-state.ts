@@ -1,5 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../store.js';
-import { CAN_ROTATE } from './script.js';
+import { CAN_ROTATE, checkSegment, RECORD_FIELDS } from './script.js';
 
 /**
  * The queue of a segment, a log. An entry is in one place: it waits in a list of the log, is held by a lease, is delayed,
@@ -17,9 +17,11 @@ import { CAN_ROTATE } from './script.js';
  *   marks          hash of an item that was forgotten -> clock at that time. An entry is forgotten if its birth is no
  *                  later: births are of the clock too, which every change that queues something new puts forward.
  *
- * Beside the counts of the segment, meta has clock, leases and dead (last number given), delays (likewise), leased (entries),
- * sweeps (so far: where that is even the tail is log:0), start:0 and start:1 (how far the head of a list has moved on: an element keeps its distance from
- * there), and awaited (until when somebody wants to be told of new entries, ms).
+ * Beside the counts of the segment, meta has clock; leases, dead and delays (last number given); leased (entries); sweeps (so
+ * far: where that is even the tail is log:0) and sweeping (1 while one is under way); start:0 and start:1 (how far the
+ * head of a list has moved on: an element keeps its distance from there); marked (marks there are); due (no later than
+ * the first end of a lease or a delay, ms; 0 if there is none); and awaited (until when somebody wants to be told of new
+ * entries, ms).
  */
 export const LEASE_ENTRIES = 32;
 
@@ -37,39 +39,68 @@ export const FORGOTTEN = 51;
 const DUE_LEASES = 8;
 const DUE_DELAYED = 250;
 
+/** Number of the first of a queue's keys in KEYS: behind cells and meta; in scripts that change something behind the records, too. */
+const READ_KEYS_AT = 3;
+export const CHANGE_KEYS_AT = 5;
+
+/** What is read of meta: NUMBERS and, of the lists of the log, how far they have moved on. */
+const NUMBERS = [
+  'clock',
+  'leases',
+  'leased',
+  'dead',
+  'delays',
+  'sweeps',
+  'sweeping',
+  'marked',
+  'due',
+  'awaited',
+];
+const FIELDS = [...NUMBERS, 'start:0', 'start:1'];
+
 /**
- * Opens the queue, after CHECK_SEGMENT. KEYS: its eight, from number `first` on. `queue` has its keys and numbers. `each`
- * calls a command with any number of arguments. All keys are looked at with a command of their kind, so that one that is
- * missing, or another program's, is noticed before anything is changed.
+ * Opens the queue. `queue` has its keys and numbers; those that are set are written together, by `queue.save`. `each` calls
+ * a command with any number of arguments.
  */
-export const openQueue = (first: number) => `
-local queue = {leases = KEYS[${first + 2}], ends = KEYS[${first + 3}], delayed = KEYS[${first + 4}],
-  dead = KEYS[${first + 5}], marks = KEYS[${first + 6}], oldMarks = KEYS[${first + 7}]}
-do
-  local found = call('HMGET', meta, 'clock', 'leases', 'leased', 'dead', 'delays', 'sweeps', 'awaited')
-  for n = 1, 7 do if not found[n] then return redis.status_reply('LOST') end end
-  queue.clock, queue.given, queue.leased = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])
-  queue.buried, queue.delays, queue.awaited = tonumber(found[4]), tonumber(found[5]), tonumber(found[7])
-  queue.sweeps = tonumber(found[6])
-  queue.tailNumber = queue.sweeps % 2
-  queue.headNumber = 1 - queue.tailNumber
-  queue.tail, queue.head = KEYS[${first} + queue.tailNumber], KEYS[${first} + queue.headNumber]
-  queue.sizes = {call('LLEN', queue.head), call('LLEN', queue.tail), call('HLEN', queue.leases), call('ZCARD', queue.ends),
-    call('ZCARD', queue.delayed), call('ZCARD', queue.dead), call('HLEN', queue.marks), call('HLEN', queue.oldMarks)}
-  for n = 1, 8 do if queue.sizes[n] == 0 then return redis.status_reply('LOST') end end
-  queue.marked = queue.sizes[7] + queue.sizes[8] - 2
+const openQueue = (keysAt: number, fieldsAt: number) => `
+if call('EXISTS', unpack(KEYS, ${keysAt}, ${keysAt + 7})) ~= 8 then return redis.status_reply('LOST') end
+for n = ${fieldsAt}, ${fieldsAt + FIELDS.length - 1} do
+  if not kept[n] then return redis.status_reply('LOST') end
 end
+local queue = {${NUMBERS.map((name, n) => `${name} = tonumber(kept[${fieldsAt + n}])`).join(', ')},
+  start = {[0] = tonumber(kept[${fieldsAt + NUMBERS.length}]), tonumber(kept[${fieldsAt + NUMBERS.length + 1}])},
+  logs = {[0] = KEYS[${keysAt}], KEYS[${keysAt + 1}]}, leaseKey = KEYS[${keysAt + 2}], ends = KEYS[${keysAt + 3}],
+  delayed = KEYS[${keysAt + 4}], letters = KEYS[${keysAt + 5}], marks = KEYS[${keysAt + 6}], oldMarks = KEYS[${keysAt + 7}]}
+queue.tail = queue.sweeps % 2
 local pack, unpacked = struct.pack, struct.unpack
 local function each(command, key, arguments)
   for from = 1, #arguments, 1000 do
     call(command, key, unpack(arguments, from, math.min(#arguments, from + 999)))
   end
 end
-function queue.count(name, more)
-  queue[name] = queue[name] + more
-  if more ~= 0 then call('HINCRBY', meta, name == 'given' and 'leases' or name == 'buried' and 'dead' or name, more) end
+do
+  local changes = {}
+  function queue.set(name, value)
+    queue[name] = value
+    changes[#changes + 1], changes[#changes + 2] = name, string.format('%.0f', value)
+  end
+  function queue.setStart(list, value)
+    queue.start[list] = value
+    changes[#changes + 1], changes[#changes + 2] = 'start:' .. list, string.format('%.0f', value)
+  end
+  function queue.save()
+    if #changes > 0 then call('HSET', meta, unpack(changes)) end
+  end
 end
 `;
+
+/** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
+export const CHECK_QUEUE = `${checkSegment(...FIELDS.map((name) => `'${name}'`))}${openQueue(READ_KEYS_AT, 3)}`;
+
+/** First lines of a script that changes the queue, before its record is looked for. KEYS: 5 and on, the queue's. */
+export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, ...FIELDS.map((name) => `'${name}'`));
+/** And those after that. */
+export const OPEN_QUEUE = openQueue(CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length);
 
 /** `queue.forgotten`: which of these entries, or heads of entries, have been forgotten. */
 export const MARKS = `
@@ -99,18 +130,19 @@ export const bringBack = (maxAttempts: string) => `
 local maxAttempts = tonumber(${maxAttempts})
 function queue.append(entries)
   if #entries == 0 then return end
-  each('RPUSH', queue.tail, entries)
+  each('RPUSH', queue.logs[queue.tail], entries)
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. ARGV[1], '') end
 end
 function queue.bury(entries, reason)
-  local letters, number = {}, queue.buried
+  if #entries == 0 then return end
+  local letters, number = {}, queue.dead
   for n = 1, #entries do
     number = number + 1
     letters[2 * n - 1] = string.format('%.0f', number)
     letters[2 * n] = pack('>I6I2', number, #reason) .. reason .. entries[n]
   end
-  each('ZADD', queue.dead, letters)
-  queue.count('buried', #entries)
+  each('ZADD', queue.letters, letters)
+  queue.set('dead', number)
 end
 function queue.bringBack(entries, reason)
   local gone, back, dead = queue.forgotten(entries), {}, {}
@@ -134,7 +166,7 @@ function queue.open(keys)
   local fields, opened = {}, {}
   for n = 1, #keys do fields[2 * n - 1], fields[2 * n] = keys[n], keys[n] .. 's' end
   for from = 1, #fields, 1000 do
-    local found = call('HMGET', queue.leases, unpack(fields, from, math.min(#fields, from + 999)))
+    local found = call('HMGET', queue.leaseKey, unpack(fields, from, math.min(#fields, from + 999)))
     for n = 1, #found, 2 do
       if found[n] then
         local key, entries, at, starts = fields[from + n - 1], found[n], 1, {}
@@ -177,22 +209,28 @@ function queue.close(opened)
     end
   end
   each('ZREM', queue.ends, ended)
-  each('HDEL', queue.leases, over)
-  each('HSET', queue.leases, states)
-  queue.count('leased', -(queue.left or 0))
-  queue.left = 0
+  each('HDEL', queue.leaseKey, over)
+  each('HSET', queue.leaseKey, states)
+  if queue.left then queue.set('leased', queue.leased - queue.left) end
+  queue.left = nil
+end
+`;
+
+/** `queue.dueAt`: something is to be brought back at this time. */
+export const DUE_AT = `
+function queue.dueAt(at)
+  if queue.due == 0 or at < queue.due then queue.set('due', at) end
 end
 `;
 
 /**
- * `queue.moveDue`: brings back what has a time in this range, in the order of these times, but not too much at once.
- * Answers whether there was anything. Needs MARKS, bringBack and LEASES.
+ * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
+ * than the first time there is, or 0 if there is none. Answers whether there may be more. Needs MARKS, bringBack and LEASES.
  */
-export const MOVE_DUE = `
-function queue.moveDue(from, to)
+export const MOVE_DUE = `${DUE_AT}
+local function move(from, to)
   local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_LEASES})
   local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_DELAYED})
-  if #ends + #delayed == 0 then return false end
   local last = math.huge
   if #ends == ${2 * DUE_LEASES} then last = tonumber(ends[#ends]) end
   if #delayed == ${2 * DUE_DELAYED} then last = math.min(last, tonumber(delayed[#delayed])) end
@@ -231,7 +269,19 @@ function queue.moveDue(from, to)
   queue.close(opened)
   each('ZREM', queue.delayed, over)
   queue.bringBack(back, '${LEASE_ENDED}')
-  return true
+  return last < math.huge
+end
+function queue.moveDue()
+  local late = now + ${MAX_LEASE_MS}
+  if queue.due == 0 or queue.due > now and queue.due <= late then return false end
+  local more = move(0, now)
+  more = move(string.format('(%.0f', late), '+inf') or more
+  local due = math.huge
+  for _, key in ipairs({queue.ends, queue.delayed}) do
+    due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or math.huge))
+  end
+  queue.set('due', due < math.huge and due or 0)
+  return more
 end
 `;
 
@@ -244,10 +294,11 @@ end
 
 /** Lets go of the marks once nothing is queued that they could mean. */
 export const TIDY = `
-if queue.marked > 0 and queue.leased == 0 and call('LLEN', queue.tail) + call('LLEN', queue.head) == 2
-  and call('ZCARD', queue.delayed) + call('ZCARD', queue.dead) == 2 and ${CAN_ROTATE} then
+if queue.marked > 0 and queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
+  and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then
   call('UNLINK', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')
   call('HSET', queue.oldMarks, '', '')
+  queue.set('marked', 0)
 end
 `;

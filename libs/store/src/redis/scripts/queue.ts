@@ -1,6 +1,7 @@
-import { MAX_LEASE_MS } from '../../store.js';
 import {
   bringBack,
+  CHECK_QUEUE_CHANGE,
+  DUE_AT,
   EXTENDED,
   FORGOTTEN,
   HEAD_BYTES,
@@ -10,12 +11,12 @@ import {
   LEASES,
   MARKS,
   MOVE_DUE,
-  openQueue,
+  OPEN_QUEUE,
   OVER,
   TIDY,
 } from './queue-state.js';
 import type { Script } from './script.js';
-import { ALLOW_OOM, CHECK_SEGMENT, FIND_RECORD, QUEUE_AT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, FIND_RECORD, RECALL, RECORD } from './script.js';
 
 /** Entries that are read from the log at a time, and how many at most to find one that was not forgotten. */
 const READ_AT_ONCE = 100;
@@ -60,7 +61,7 @@ end
 export const leaseScript: Script = {
   name: 'unseenLease',
   numberOfKeys: 12,
-  lua: `${CHECK_SEGMENT}${FIND_RECORD}${openQueue(QUEUE_AT)}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}${IS_DUE}${STILL_HELD}
+  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}${IS_DUE}${STILL_HELD}
 local items = tonumber(kept[2])
 if recalled then
   local first, count = string.match(recalled, '^(%d+) (%d+)$')
@@ -69,15 +70,13 @@ if recalled then
 end
 local wanted, left, entries, full, read = tonumber(ARGV[10]), tonumber(ARGV[12]), {}, false, 0
 if wanted == 0 then return {'0 0 0 \\n', items} end
-local late = '(' .. string.format('%.0f', now + ${MAX_LEASE_MS})
-local more = queue.moveDue(0, now)
-more = queue.moveDue(late, '(+inf') or more
-for _, list in ipairs({queue.head, queue.tail}) do
+local more, taken = queue.moveDue(), {}
+for _, list in ipairs(queue.sweeping == 1 and {1 - queue.tail, queue.tail} or {queue.tail}) do
   local from, ended = 1, false
   while #entries < wanted and not full and not ended do
     if read >= ${READ_AT_MOST} and #entries == 0 then more = true break end
     local asked = math.min(${READ_AT_ONCE}, wanted - #entries)
-    local found = call('LRANGE', list, from, from + asked - 1)
+    local found = call('LRANGE', queue.logs[list], from, from + asked - 1)
     local gone = queue.forgotten(found)
     for n = 1, #found do
       if not gone[n] then
@@ -89,29 +88,35 @@ for _, list in ipairs({queue.head, queue.tail}) do
     end
     read, ended = read + #found, #found < asked
   end
-  if from > 1 then
-    call('LSET', list, from - 1, '')
-    call('LTRIM', list, from - 1, -1)
-    call('HINCRBY', meta, 'start:' .. (list == queue.tail and queue.tailNumber or queue.headNumber), from - 1)
-  end
-  if full or #entries == wanted then break end
+  taken[#taken + 1] = {list, from - 1}
 end
 local flag = full and 2 or more and #entries == 0 and 1 or 0
-if #entries == 0 then
-  ${TIDY}
-  return {'0 0 ' .. flag .. ' \\n', items}
-end
-local first, fields, ends = queue.given + 1, {}, {}
-local till, leases = string.format('%.0f', now + ARGV[11]), math.ceil(#entries / ${LEASE_ENTRIES})
+local first, leases, fields, ends = queue.leases + 1, math.ceil(#entries / ${LEASE_ENTRIES}), {}, {}
+local till = now + ARGV[11]
 for n = 1, leases do
   local key, at = pack('>I6', first + n - 1), (n - 1) * ${LEASE_ENTRIES}
   fields[2 * n - 1], fields[2 * n] = key, concat(entries, '', at + 1, math.min(at + ${LEASE_ENTRIES}, #entries))
-  ends[2 * n - 1], ends[2 * n] = till, key
+  ends[2 * n - 1], ends[2 * n] = string.format('%.0f', till), key
 end
-each('HSET', queue.leases, fields)
+each('HSET', queue.leaseKey, fields)
 each('ZADD', queue.ends, ends)
-queue.count('given', leases)
-queue.count('leased', #entries)
+for _, range in ipairs(taken) do
+  local list, count = range[1], range[2]
+  if count > 0 then
+    call('LSET', queue.logs[list], count, '')
+    call('LTRIM', queue.logs[list], count, -1)
+    queue.setStart(list, queue.start[list] + count)
+  end
+end
+if #entries == 0 then
+  ${TIDY}
+  queue.save()
+  return {'0 0 ' .. flag .. ' \\n', items}
+end
+queue.dueAt(till)
+queue.set('leases', queue.leases + leases)
+queue.set('leased', queue.leased + #entries)
+queue.save()
 local answers = string.format('%.0f %d', first, #entries)
 ${RECORD}
 return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
@@ -119,77 +124,88 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 
 /**
  * settle: ack, release or extend. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 ms of the delay, or
- * of the extension, 12 reason, 13 per id the lease (6 bytes), the index in it (2) and the first 8 bytes of the item's hash.
+ * of the extension, 12 reason, 13 the ids, per lease: the lease (6 bytes), how many (2), of each the index in it (2) and the first
+ * 8 bytes of the item's hash.
  */
 export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}${openQueue(QUEUE_AT)}${MARKS}${bringBack('ARGV[9]')}${LEASES}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[13]
-local out, keys, known, count = {}, {}, {}, #packed / 16
-for n = 1, count do
-  local key = sub(packed, n * 16 - 15, n * 16 - 10)
+local at, out, groups, keys, known = 1, {}, {}, {}, {}
+while at <= #packed do
+  local key = sub(packed, at, at + 5)
+  local count = unpacked('>I2', packed, at + 6)
+  groups[#groups + 1] = {key = key, from = at + 8, to = at + 7 + count * 10}
   if not known[key] then keys[#keys + 1], known[key] = key, true end
+  at = at + 8 + count * 10
 end
-local opened, over, heads = queue.open(keys), {}, {}
-for n = 1, #keys do over[keys[n]] = opened[keys[n]] and isDue(call('ZSCORE', queue.ends, keys[n])) end
-local places = {}
-for n = 1, count do
-  local at = n * 16 - 15
-  local key, a, b = sub(packed, at, at + 5), byte(packed, at + 6, at + 7)
-  local lease, index = opened[key], a * 256 + b + 1
-  if not lease then
-    local number = unpacked('>I6', key)
-    out[n] = number > 0 and number <= queue.given and '2' or '0'
-  elseif index > #lease.states or sub(packed, at + 8, at + 15) ~= sub(lease.entries, lease.starts[index] + 14, lease.starts[index] + 21) then
-    out[n] = '0'
-  else
-    local state = lease.states[index]
-    if state == ${FORGOTTEN} then
-      out[n] = '0'
-    elseif state == ${OVER} or state == ${LEASED} and over[key]
-      or state == ${EXTENDED} and isDue(call('ZSCORE', queue.ends, sub(packed, at, at + 7))) then
-      out[n] = '2'
-    else
+local opened, back = queue.open(keys), {}
+for n = 1, #keys do
+  local lease = opened[keys[n]]
+  if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
+end
+-- What is to be changed of an entry: nothing if it is not held, or was forgotten.
+local function held(lease, index)
+  local state = lease.states[index]
+  if state == ${LEASED} then return not lease.over end
+  return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
+end
+local function forget(lease)
+  local heads, indexes = {}, {}
+  for index = 1, #lease.states do
+    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
       heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1})
-      places[#places + 1] = n
+      indexes[#heads] = index
     end
   end
+  for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
 end
-local gone, back, extended = queue.forgotten(heads), {}, {}
-for p = 1, #places do
-  local n = places[p]
-  local key, a, b = sub(packed, n * 16 - 15, n * 16 - 10), byte(packed, n * 16 - 9, n * 16 - 8)
-  local lease, index = opened[key], a * 256 + b + 1
-  local state = lease.states[index]
-  if gone[p] then
-    out[n] = '0'
-    if state ~= ${FORGOTTEN} then queue.take(lease, index, ${FORGOTTEN}) end
-  elseif verb == 'extend' then
-    out[n] = '1'
-    lease.extended = lease.extended or {}
-    lease.extended[index] = true
-  elseif state == ${OVER} then
-    out[n] = '2'
-  else
-    out[n] = '1'
-    if verb == 'release' then back[#back + 1] = queue.returned(lease, index) end
-    queue.take(lease, index, ${OVER})
+if queue.marked > 0 then
+  for _, lease in pairs(opened) do forget(lease) end
+end
+for g = 1, #groups do
+  local group = groups[g]
+  local lease = opened[group.key]
+  for at = group.from, group.to, 10 do
+    local a, b = byte(packed, at, at + 1)
+    local index = a * 256 + b + 1
+    local start, answer = lease and lease.starts[index], '0'
+    if not lease then
+      local number = unpacked('>I6', group.key)
+      if number > 0 and number <= queue.leases then answer = '2' end
+    elseif index > #lease.states or sub(packed, at + 2, at + 9) ~= sub(lease.entries, start + 14, start + 21) then
+      answer = '0'
+    elseif lease.states[index] == ${FORGOTTEN} then
+      answer = '0'
+    elseif not held(lease, index) then
+      answer = '2'
+    else
+      answer = '1'
+      if verb == 'extend' then
+        lease.extended = lease.extended or {}
+        lease.extended[index] = true
+      else
+        if verb == 'release' then back[#back + 1] = queue.returned(lease, index) end
+        queue.take(lease, index, ${OVER})
+      end
+    end
+    out[#out + 1] = answer
   end
 end
+local till = now + ARGV[11]
 if verb == 'extend' then
-  local till, ends = string.format('%.0f', now + ARGV[11]), {}
+  local score, ends = string.format('%.0f', till), {}
   for key, lease in pairs(opened) do
     local all = lease.extended ~= nil
     for index = 1, #lease.states do
-      local state = lease.states[index]
-      if (state == ${LEASED} or state == ${EXTENDED}) and not (all and lease.extended[index]) then all = false end
+      if all and held(lease, index) and not lease.extended[index] then all = false end
     end
-    if all then ends[#ends + 1], ends[#ends + 2] = till, key end
+    if all then ends[#ends + 1], ends[#ends + 2] = score, key end
     for index in pairs(lease.extended or {}) do
       local own = key .. pack('>I2', index - 1)
       if not all then
-        ends[#ends + 1], ends[#ends + 2] = till, own
+        ends[#ends + 1], ends[#ends + 2] = score, own
         lease.states[index], lease.changed = ${EXTENDED}, true
       elseif lease.states[index] == ${EXTENDED} then
         call('ZREM', queue.ends, own)
@@ -199,26 +215,29 @@ if verb == 'extend' then
   end
   queue.close(opened)
   each('ZADD', queue.ends, ends)
+  if #ends > 0 then queue.dueAt(till) end
 else
   queue.close(opened)
 end
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
-  local dead, delayed, number, till = {}, {}, queue.delays, string.format('%.0f', now + ARGV[11])
+  local dead, delayed, number, score = {}, {}, queue.delays, string.format('%.0f', till)
   for n = 1, #back do
     if maxAttempts > 0 and unpacked('>I4', back[n]) >= maxAttempts then
       dead[#dead + 1] = back[n]
     else
       number = number + 1
-      delayed[#delayed + 1], delayed[#delayed + 2] = till, pack('>I6', number) .. back[n]
+      delayed[#delayed + 1], delayed[#delayed + 2] = score, pack('>I6', number) .. back[n]
     end
   end
   queue.bury(dead, ARGV[12])
   each('ZADD', queue.delayed, delayed)
-  queue.count('delays', number - queue.delays)
+  queue.set('delays', number)
+  queue.dueAt(till)
 end
 ${TIDY}
+queue.save()
 local answers = concat(out)
 ${RECORD}
 return {answers, tonumber(kept[2])}`,

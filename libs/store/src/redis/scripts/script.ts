@@ -19,20 +19,32 @@ export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
 /**
- * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. Answers
- * LOST, and creates nothing, if the segment is missing, short or of another generation.
+ * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment.
+ * Nothing is answered, and nothing is created, when the segment is missing, short or another generation's.
+ *
+ * @param fields what else is read of meta, as Lua: it is in `kept` behind the generation and the number of items
  */
-export const CHECK_SEGMENT = `
+export const checkSegment = (...fields: readonly string[]) => `
 local cells, meta = KEYS[1], KEYS[2]
 local call, byte, sub, char, concat = redis.call, string.byte, string.sub, string.char, table.concat
-local kept = call('HMGET', meta, 'generation', 'items')
+local kept = call('HMGET', meta, ${["'generation'", "'items'", ...fields].join(', ')})
 if kept[1] ~= ARGV[1] or not kept[2] or call('STRLEN', cells) ~= tonumber(ARGV[2]) then
   return redis.status_reply('LOST')
 end
 `;
 
+export const CHECK_SEGMENT = checkSegment();
+
+/** What a mutation reads of meta: since when there are current records, how many bytes they are, and since when previous ones. */
+export const RECORD_FIELDS: readonly string[] = ['since', 'bytes', 'previous'].map(
+  (name) => `ARGV[3] .. ':${name}'`,
+);
+
+/** As CHECK_SEGMENT, of a mutation. */
+export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
+
 /**
- * Opens a mutation: finds the record of a repeat, before anything is changed, as `recalled`.
+ * Opens a mutation, after CHECK_CHANGE: finds the record of a repeat, before anything is changed, as `recalled`.
  * KEYS: 3 operations-current, 4 operations-previous.
  * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
  * 8 when a made id that came with the request was made, in ms, else ''.
@@ -45,9 +57,8 @@ export const FIND_RECORD = `
 local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local window = call('HMGET', meta, origin .. ':since', origin .. ':bytes', origin .. ':previous')
 local newer, older = call('HMGET', current, '', field), call('HMGET', previous, '', field)
-if not newer[1] or not older[1] or not window[3] then return redis.status_reply('LOST') end
+if not newer[1] or not older[1] or not kept[5] then return redis.status_reply('LOST') end
 local record = newer[2] or older[2]
 local recalled
 if record then
@@ -55,7 +66,7 @@ if record then
   call('HDEL', meta, 'recalled')
   call('HSET', meta, 'recalled', '1')
   recalled = sub(record, #fingerprint + 2)
-elseif ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(window[3]) then
+elseif ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(kept[5]) then
   return redis.status_reply('EXPIRED')
 end
 `;
@@ -79,20 +90,17 @@ export const CAN_ROTATE = `type(redis.pcall('EXISTS', current, current .. ':none
  */
 export const RECORD = `
 local size = #field + #fingerprint + #answers + 64
-local over = now - window[1] >= tonumber(ARGV[6]) or window[2] + size > tonumber(ARGV[7])
+local over = now - kept[3] >= tonumber(ARGV[6]) or kept[4] + size > tonumber(ARGV[7])
 if over and ${CAN_ROTATE} then
   call('UNLINK', previous)
   call('RENAME', current, previous)
   call('HSET', current, '', '')
-  call('HSET', meta, origin .. ':previous', window[1], origin .. ':since', string.format('%.0f', now), origin .. ':bytes', size)
+  call('HSET', meta, origin .. ':previous', kept[3], origin .. ':since', string.format('%.0f', now), origin .. ':bytes', size)
 else
   call('HINCRBY', meta, origin .. ':bytes', size)
 end
 call('HSET', current, field, fingerprint .. ' ' .. answers)
 `;
-
-/** Number of the first of a queue's keys in KEYS, in scripts that change something: behind cells, meta and operations. */
-export const QUEUE_AT = 5;
 
 /** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
 export function addCounts(...names: readonly string[]): string {

@@ -1,6 +1,6 @@
-import { LEASED, LEASES, openQueue } from './queue-state.js';
+import { CHECK_QUEUE, LEASED, LEASES } from './queue-state.js';
 import type { Script } from './script.js';
-import { ALLOW_OOM, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
 /**
  * Makes the cells of a segment, unless they exist: a command that a lost connection left behind may arrive when they
@@ -23,7 +23,8 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, 'clock', 0, 'leases', 0, 'leased', 0, 'dead', 0, 'delays', 0, 'sweeps', 0, 'awaited', 0,
+  'removed', 0, 'refused', 0, 'clock', 0, 'leases', 0, 'leased', 0, 'dead', 0, 'delays', 0, 'sweeps', 0, 'sweeping', 0, 'marked', 0, 'due', 0,
+  'awaited', 0,
   'start:0', 0, 'start:1', 0, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
   'made:since', now, 'made:previous', now, 'made:bytes', 0)
 return 'OK'`,
@@ -45,7 +46,7 @@ return 'OK'`,
 export const beginScript: Script = {
   name: 'unseenBegin',
   numberOfKeys: 4,
-  lua: `${ALLOW_OOM}${CHECK_SEGMENT}${RECALL}
+  lua: `${ALLOW_OOM}${CHECK_CHANGE}${RECALL}
 local answers = ''
 ${RECORD}
 return {answers, tonumber(kept[2])}`,
@@ -55,21 +56,14 @@ return {answers, tonumber(kept[2])}`,
 export const recallScript: Script = {
   name: 'unseenRecall',
   numberOfKeys: 4,
-  lua: `${CHECK_SEGMENT}${RECALL}
+  lua: `${CHECK_CHANGE}${RECALL}
 return redis.status_reply('NONE')`,
 };
 
 /** Leases that are counted as ended at most, while nobody has come to move their entries: that takes time. */
 const DUE_LEASES_COUNTED = 50;
 
-/**
- * Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten.
- * KEYS: 3 and on, those of the queue, for visited sets: see QueueStats, where an age of -1 stands for none.
- */
-export const describeScript: Script = {
-  name: 'unseenDescribe',
-  numberOfKeys: 0,
-  lua: `${CHECK_SEGMENT}
+const COUNTS = `
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local counts = call('HMGET', meta, 'items', 'nonzero', 'saturated', 'added', 'duplicate', 'removed', 'refused',
@@ -78,28 +72,42 @@ local created = tonumber(table.remove(counts))
 local stats = {now}
 for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
-if KEYS[3] then
-${openQueue(3)}${LEASES}
-  local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
-  local back = delayed
-  local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
-  for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
-  local opened = queue.open(keys)
-  for n = 1, #ends do
-    local lease = opened[keys[n]]
-    if lease and #ends[n] > 6 then
-      back = back + 1
-      queue.leased = queue.leased - 1
-    elseif lease then
-      local _, ended = string.gsub(char(unpack(lease.states)), '${String.fromCharCode(LEASED)}', '')
-      back, queue.leased = back + ended, queue.leased - ended
-    end
+`;
+
+/** Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten. */
+export const describeScript: Script = {
+  name: 'unseenDescribe',
+  numberOfKeys: 2,
+  lua: `${CHECK_SEGMENT}${COUNTS}
+return stats`,
+};
+
+/**
+ * As describeScript, with the counts of QueueStats behind it; an age of -1 stands for none. What is due counts as waiting.
+ * KEYS: 3 and on, the queue's. Each is looked at with a command of its kind.
+ */
+export const describeQueueScript: Script = {
+  name: 'unseenDescribeQueue',
+  numberOfKeys: 10,
+  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}
+local keys, waiting, delayed = {}, call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) - 2, call('ZCOUNT', queue.delayed, 0, now)
+local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
+for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
+local opened, leased = queue.open(keys), queue.leased
+for n = 1, #ends do
+  local lease = opened[keys[n]]
+  if lease and #ends[n] > 6 then
+    leased = leased - 1
+  elseif lease then
+    local _, ended = string.gsub(char(unpack(lease.states)), '${String.fromCharCode(LEASED)}', '')
+    leased = leased - ended
   end
-  local first = call('LINDEX', queue.head, 1) or call('LINDEX', queue.tail, 1)
-  local age = first and math.max(0, math.floor(now / 1000) - struct.unpack('>I4', first, 11)) or -1
-  local queued = {queue.sizes[1] + queue.sizes[2] - 2 + back, queue.leased, queue.sizes[5] - 1 - delayed,
-    queue.sizes[6] - 1, queue.marked, age}
-  for n = 1, #queued do stats[#stats + 1] = queued[n] end
 end
+local first = call('LINDEX', queue.logs[1 - queue.tail], 1) or call('LINDEX', queue.logs[queue.tail], 1)
+local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, 11)) or -1
+local queued = {waiting + delayed + queue.leased - leased, leased, call('ZCARD', queue.delayed) - 1 - delayed,
+  call('ZCARD', queue.letters) - 1, call('HLEN', queue.marks) + call('HLEN', queue.oldMarks) - 2, age}
+for n = 1, #queued do stats[#stats + 1] = queued[n] end
+call('HLEN', queue.leaseKey)
 return stats`,
 };

@@ -1,5 +1,5 @@
 import type { Script } from './script.js';
-import { EXTENDED, HEAD_BYTES, LEASED, LEASES, MARKS, openQueue } from './queue-state.js';
+import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, LEASES, MARKS } from './queue-state.js';
 import { CHECK_SEGMENT } from './script.js';
 
 /** Ends a script that reads some of a queue: whatever is in `out`, and what tells of the server's run and of removals. */
@@ -16,19 +16,19 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: 10,
-  lua: `${CHECK_SEGMENT}${openQueue(3)}${MARKS}
-local starts = call('HMGET', meta, 'start:0', 'start:1')
+  lua: `${CHECK_QUEUE}${MARKS}
 local sweeps, list, place = string.match(ARGV[3], '^(%d+) (%d) (-?%d+)$')
 sweeps, list, place = tonumber(sweeps), tonumber(list), tonumber(place)
 local flag = 0
 if sweeps == queue.sweeps - 1 and list == sweeps % 2 then
   flag = 2
 elseif sweeps ~= queue.sweeps then
-  list, place = queue.headNumber, tonumber(starts[queue.headNumber + 1])
+  list = 1 - queue.tail
+  place = queue.start[list]
 end
-local start, asked = tonumber(starts[list + 1]), tonumber(ARGV[4])
+local start, asked = queue.start[list], tonumber(ARGV[4])
 if start > place then flag, place = 2, start end
-local found = call('LRANGE', KEYS[3 + list], place - start + 1, place - start + asked)
+local found = call('LRANGE', queue.logs[list], place - start + 1, place - start + asked)
 local gone, out = queue.forgotten(found), {}
 for n = 1, #found do
   if not gone[n] then out[#out + 1] = found[n] end
@@ -36,8 +36,8 @@ end
 place = place + #found
 if #found == asked then
   flag = flag + 1
-elseif list == queue.headNumber then
-  list, place, flag = queue.tailNumber, tonumber(starts[queue.tailNumber + 1]), flag + 1
+elseif list ~= queue.tail then
+  list, place, flag = queue.tail, queue.start[queue.tail], flag + 1
 end
 local next = string.format('%.0f %d %.0f %d', queue.sweeps, list, place, flag)
 ${ANSWER_PAGE}`,
@@ -51,9 +51,9 @@ ${ANSWER_PAGE}`,
 export const exportRestScript: Script = {
   name: 'unseenExportRest',
   numberOfKeys: 10,
-  lua: `${CHECK_SEGMENT}${openQueue(3)}${MARKS}${LEASES}
+  lua: `${CHECK_QUEUE}${MARKS}${LEASES}
 local kind, out, heads, keys = ARGV[3], {}, {}, {}
-local scan = call(kind == 'leases' and 'HSCAN' or 'ZSCAN', queue[kind], ARGV[4], 'COUNT', ARGV[5])
+local scan = call(kind == 'leases' and 'HSCAN' or 'ZSCAN', queue[kind == 'leases' and 'leaseKey' or kind == 'dead' and 'letters' or kind], ARGV[4], 'COUNT', ARGV[5])
 local next, found = scan[1], scan[2]
 for n = 1, #found, 2 do
   local member = found[n]
@@ -80,7 +80,7 @@ ${ANSWER_PAGE}`,
  * First lines of the scripts that fill a segment. The counts come last; once a segment has them, these scripts write
  * nothing more. A command that a lost connection left behind may arrive when the segment is in use.
  */
-const CHECK_UNFILLED = `${CHECK_SEGMENT}
+const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
 `;
 
@@ -88,7 +88,7 @@ if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
 export const importCellsScript: Script = {
   name: 'unseenImportCells',
   numberOfKeys: 2,
-  lua: `${CHECK_UNFILLED}
+  lua: `${CHECK_SEGMENT}${UNFILLED}
 call('SETRANGE', cells, ARGV[3], ARGV[4])
 return 'OK'`,
 };
@@ -100,7 +100,7 @@ return 'OK'`,
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
   numberOfKeys: 10,
-  lua: `${CHECK_UNFILLED}${openQueue(3)}
+  lua: `${CHECK_QUEUE}${UNFILLED}
 if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
@@ -111,15 +111,16 @@ while at <= #packed do
   if reason == 0 then
     waiting[#waiting + 1] = entry
   else
-    local number = queue.buried + #dead / 2 + 1
+    local number = queue.dead + #dead / 2 + 1
     dead[#dead + 1], dead[#dead + 2] = string.format('%.0f', number), pack('>I6', number) .. sub(packed, at, from - 1) .. entry
   end
   at = next
 end
-each('RPUSH', queue.tail, waiting)
-each('ZADD', queue.dead, dead)
-queue.count('clock', 1)
-queue.count('buried', #dead / 2)
+each('RPUSH', queue.logs[queue.tail], waiting)
+each('ZADD', queue.letters, dead)
+queue.set('clock', queue.clock + 1)
+queue.set('dead', queue.dead + #dead / 2)
+queue.save()
 call('HSET', meta, 'imports', ARGV[3] + 1)
 return 'OK'`,
 };
@@ -128,7 +129,7 @@ return 'OK'`,
 export const importCountsScript: Script = {
   name: 'unseenImportCounts',
   numberOfKeys: 2,
-  lua: `${CHECK_UNFILLED}
+  lua: `${CHECK_SEGMENT}${UNFILLED}
 for n = 3, #ARGV, 2 do call('HSET', meta, ARGV[n], ARGV[n + 1]) end
 call('HSET', meta, 'filled', 1)
 return 'OK'`,
