@@ -279,7 +279,7 @@ export function queueLogContract(subject: Subject): void {
   describe('a restart', () => {
     it('keeps every entry where it is, and what was forgotten', async () => {
       const { name, kind } = await makeFilter(subject.store, {
-        ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 2, segmentation: SEGMENTED },
+        ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 2 },
       });
       let filter = await subject.store.open(name, kind);
       await discover(subject.store, filter, items(50));

@@ -33,6 +33,10 @@ export class Connection {
   private readonly writer: Redis | Cluster | undefined;
   private readonly writes: ReplicatedWrites | undefined;
   private readonly digests = new Map<string, string>();
+  /** Hears messages; made when the first channel is subscribed to. */
+  private subscriber: Redis | Cluster | undefined;
+  private readonly channels = new Set<string>();
+  private heard: (channel: string) => void = () => undefined;
   private closing = false;
   private lastError: unknown;
 
@@ -121,10 +125,41 @@ export class Connection {
     }
   }
 
+  /** Who is told of messages. */
+  onMessage(heard: (channel: string) => void): void {
+    this.heard = heard;
+  }
+
+  /** Hears messages of a channel from some time on, while there is a connection; they may be lost. */
+  subscribe(channel: string): void {
+    this.channels.add(channel);
+    if (this.closing) return;
+    const { subscriber } = this;
+    if (subscriber?.status === 'ready') void subscriber.subscribe(channel).catch(() => undefined);
+    else if (!subscriber) this.openSubscriber();
+  }
+
+  unsubscribe(channel: string): void {
+    this.channels.delete(channel);
+    void this.subscriber?.unsubscribe(channel).catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
     for (const client of this.clients) client.disconnect();
+    this.subscriber?.disconnect();
+  }
+
+  /** Not watched: without it nothing is wrong, only later. */
+  private openSubscriber(): void {
+    const subscriber = connect(this.options, this.options.timeoutMs);
+    this.subscriber = subscriber;
+    subscriber.on('error', () => undefined);
+    subscriber.on('message', (channel: string) => this.heard(channel));
+    subscriber.on('ready', () => {
+      if (this.channels.size > 0) void subscriber.subscribe(...this.channels).catch(() => undefined);
+    });
   }
 
   private get disconnection(): Error {

@@ -14,6 +14,13 @@ const ITEMS_SEEN_FOR_MS = 1000;
 /** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
 const READS_PER_CHANGE = 2;
 
+/**
+ * Entries that a sweep looks at for each item that is removed while it is under way: it has ended before there are as many new
+ * marks as when it began, an eighth of the entries.
+ */
+const SWEPT_PER_REMOVAL = 8;
+const SWEPT_PER_SCRIPT = 250;
+
 export class RedisCounters implements Counters {
   private readonly scripts = new Map<string, Script>();
 
@@ -57,13 +64,28 @@ export class RedisCounters implements Counters {
     const { geometry, queued } = filter;
     await this.segments.begin(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
-    return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
+    return this.perChunk(filter, positions, filter.itemsPerScript, async ({ segment, number, indexes }) => {
       const packed = packItems(positions, indexes, geometry);
-      const queue = queued ? [packHashes(positions, indexes)] : [];
+      const queue = queued ? [packHashes(positions, indexes), this.segments.limits.maxMarks] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, packed, ...queue];
       const field = `remove:${operation.id}:${number}`;
-      return this.segments.change({ script, filter, segment, operation, field, args });
+      const answer = await this.segments.change({ script, filter, segment, operation, field, args });
+      if (answer.sweep) await this.sweep(filter, segment, indexes.length, operation.deadline);
+      return answer;
     });
+  }
+
+  /** Takes a sweep on by as much as these removals owe it. */
+  private async sweep(
+    filter: RedisFilter,
+    segment: number,
+    removals: number,
+    deadline: number,
+  ): Promise<void> {
+    let left = removals * SWEPT_PER_REMOVAL;
+    for (let more = true; more && left > 0; left -= SWEPT_PER_SCRIPT) {
+      more = await this.segments.sweep(filter, segment, SWEPT_PER_SCRIPT, deadline);
+    }
   }
 
   check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {

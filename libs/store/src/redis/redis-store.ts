@@ -30,11 +30,14 @@ import { QueueWatches } from './queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './readiness.js';
 import { Segments, segmentKeysOf } from './segments.js';
+import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
 import { RedisTransfer } from './transfer.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
+  /** Bound on the marks of forgotten items of a segment's queue; of a long queue it is an eighth of its length. */
+  readonly maxMarks?: number;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
@@ -55,12 +58,12 @@ export class RedisStore implements Store {
     private readonly connection: Connection,
     private readonly options: RedisStoreOptions,
   ) {
-    const { timeoutMs, maxRecordBytes = DEFAULT_RECORD_BYTES } = options;
+    const { timeoutMs, maxRecordBytes = DEFAULT_RECORD_BYTES, maxMarks = DEFAULT_MAX_MARKS } = options;
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     this.lifeCycle = new LifeCycle(connection, this.catalogue);
-    const segments = new Segments(connection, this.catalogue, maxRecordBytes);
+    const segments = new Segments(connection, this.catalogue, { maxRecordBytes, maxMarks });
     this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
-    this.watches = new QueueWatches(connection, timeoutMs);
+    this.watches = new QueueWatches(connection, segments, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, timeoutMs);
     this.credentials = new RedisCredentials(connection, timeoutMs);

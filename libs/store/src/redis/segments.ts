@@ -8,6 +8,7 @@ import { operationArgs, refusal } from './operations.js';
 import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
 import type { Script } from './scripts/script.js';
 import { beginScript, recallScript } from './scripts/segment.js';
+import { sweepScript } from './scripts/sweep.js';
 
 type Value = string | number | Buffer;
 
@@ -16,6 +17,8 @@ export interface Answer<T = string> {
   readonly answers: T;
   /** Items of the segment after the call. */
   readonly items: number;
+  /** It is time for a step of a sweep of the queue. */
+  readonly sweep: boolean;
 }
 
 /** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
@@ -28,12 +31,19 @@ export interface Change {
   readonly args: readonly Value[];
 }
 
-/** Runs scripts on segments. It adds the arguments that every script has, and turns refusals into errors. */
+export interface SegmentLimits {
+  /** Bytes of the operation records of a segment, per origin. */
+  readonly maxRecordBytes: number;
+  /** Marks of forgotten items that are kept of a segment's queue without a sweep; of a long queue more. */
+  readonly maxMarks: number;
+}
+
+/** Runs scripts on segments: arguments every script has, refusals turned into errors. */
 export class Segments {
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
-    private readonly maxRecordBytes: number,
+    readonly limits: SegmentLimits,
   ) {}
 
   /** Runs a script that changes nothing. */
@@ -99,6 +109,20 @@ export class Segments {
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }
 
+  /** A step of a sweep; see scripts/sweep.ts. Answers whether there is more to do. */
+  async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
+    const keys = segmentKeysOf(filter, segment);
+    const { current, previous } = keys.operations.made;
+    const reply = await this.connection.mutate(
+      sweepScript,
+      [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
+      [filter.generation, segmentBytes(filter.geometry), 'made', this.limits.maxMarks, entries],
+      deadline,
+    );
+    const { answers } = await this.decode<string>(reply, filter, segment, undefined);
+    return answers === '1';
+  }
+
   /** Whether the segment has a record of the operation under `field`. */
   async recalls(recall: Omit<Change, 'script' | 'args'>): Promise<boolean> {
     const reply = await this.call({ ...recall, script: recallScript, args: [] });
@@ -118,7 +142,7 @@ export class Segments {
       (attempt) => [
         filter.generation,
         segmentBytes(filter.geometry),
-        ...operationArgs(operation, field, this.maxRecordBytes, attempt),
+        ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
       ],
       operation.deadline,
@@ -132,9 +156,9 @@ export class Segments {
     segment: number,
     operation: Operation | undefined,
   ): Promise<Answer<T>> {
-    if (Array.isArray(reply) && reply.length === 2 && typeof reply[1] === 'number') {
+    if (Array.isArray(reply) && typeof reply[1] === 'number') {
       filter.itemsSeen[segment] = reply[1];
-      return { answers: reply[0] as T, items: reply[1] };
+      return { answers: reply[0] as T, items: reply[1], sweep: reply[2] === 1 };
     }
     if (reply === 'LOST') throw await this.catalogue.explainLoss(filter);
     if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);

@@ -3,7 +3,9 @@ import {
   CHECK_QUEUE,
   CHECK_QUEUE_CHANGE,
   HEAD_BYTES,
+  LEASES,
   MARKS,
+  MOVE_DUE,
   OPEN_QUEUE,
   TIDY,
 } from './queue-state.js';
@@ -11,7 +13,7 @@ import type { Script } from './script.js';
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
 /**
- * Dead letters with numbers above one, as they are kept, without those that were forgotten. KEYS: 3 and on, the queue's.
+ * Dead letters with numbers above one, as they are kept, without those that were forgotten, which go. KEYS: 3 and on, the queue's.
  * ARGV: 3 number, 4 how many to look at. Answers "<last number, 0 if none is beyond>\n", then the dead letters.
  */
 export const deadLettersScript: Script = {
@@ -22,7 +24,9 @@ local found = call('ZRANGEBYSCORE', queue.letters, '(' .. ARGV[3], '+inf', 'LIMI
 local heads = {}
 for n = 1, #found do heads[n] = sub(found[n], 9 + unpacked('>I2', found[n], 7), 8 + ${HEAD_BYTES} + unpacked('>I2', found[n], 7)) end
 local last = #found == tonumber(ARGV[4]) and unpacked('>I6', found[#found]) or 0
-for n in pairs(queue.forgotten(heads)) do found[n] = '' end
+local gone = {}
+for n in pairs(queue.forgotten(heads)) do gone[#gone + 1], found[n] = found[n], '' end
+each('ZREM', queue.letters, gone)
 return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 };
 
@@ -33,7 +37,8 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 export const reviewScript: Script = {
   name: 'unseenReview',
   numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
+if ARGV[10] == 'putBack' then queue.moveDue() end
 local packed, out, gone, entries, places, taken = ARGV[11], {}, {}, {}, {}, {}
 local at = 1
 while at <= #packed do

@@ -1,5 +1,6 @@
 import type { Script } from './script.js';
 import { bringBack, CHECK_QUEUE_CHANGE, LEASES, MARKS, MOVE_DUE, OPEN_QUEUE } from './queue-state.js';
+import { tooManyMarks } from './sweep.js';
 import { addCounts, ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
 /**
@@ -66,13 +67,17 @@ line = queue
 end
 `;
 
-/** `queue.forget`: marks item hashes, each with the clock behind it, if there is any entry. */
+/**
+ * `queue.mark`: marks item hashes, each with the clock behind it, if there is any entry. Answers 1 if it is time for a step of
+ * a sweep, else 0.
+ */
 const FORGET = `
-function queue.forget(marks)
+function queue.mark(marks)
   if queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
-    and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 then return end
+    and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
   queue.save()
+  return (queue.sweeping == 1 or ${tooManyMarks('ARGV[13]')}) and 1 or 0
 end
 `;
 
@@ -168,14 +173,15 @@ return {concat(out), tonumber(kept[2])}`,
 
 /**
  * remove: see Counters.remove. ARGV: 9 items, 10 values of a cell, 11 packed items.
- * Visited sets also give the queue's KEYS and ARGV: 12 item hashes, 16 bytes each. What is removed is marked as forgotten,
- * if anything is queued that this could mean.
+ * Visited sets also give the queue's KEYS and ARGV: 12 item hashes, 16 bytes each, 13 marks that are kept
+ * without a sweep. What is removed is marked as forgotten, if anything is queued that this could mean. A third answer is 1 if
+ * it is time for a step of a sweep.
  */
 export function removeScript(shape: ItemShape, queued: boolean): Script {
   const k = shape.hashes;
   const forget = `
       gone[2 * removed - 1], gone[2 * removed] = sub(hashes, n * 16 - 15, n * 16), clock`;
-  const mark = `if removed > 0 then line.forget(gone) end`;
+  const mark = `local sweep = removed > 0 and line.mark(gone) or 0`;
   return {
     name: `unseenRemove${queued ? 'Queued' : ''}${suffix(shape)}`,
     numberOfKeys: queued ? 12 : 4,
@@ -221,6 +227,6 @@ local answers = concat(out)
 items = math.max(items, -tonumber(kept[2]))
 ${addCounts('removed', 'refused', 'nonzero', 'items')}
 ${RECORD}
-return {answers, tonumber(kept[2]) + items}`,
+return {answers, tonumber(kept[2]) + items${queued ? ', sweep' : ''}}`,
   };
 }

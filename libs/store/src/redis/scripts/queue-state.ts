@@ -158,7 +158,8 @@ end
 `;
 
 /**
- * `queue.open`: leases by their keys, those that are there. `queue.take`: an entry of a lease, as it comes back.
+ * `queue.open`: leases by their keys, those that are there. `queue.take`: an entry out of its lease. `queue.forget`:
+ * those that were forgotten. `queue.returned`: an entry as it comes back.
  * `queue.close`: writes what has changed of open leases; a lease of which nothing is left goes.
  */
 export const LEASES = `
@@ -188,6 +189,16 @@ function queue.take(lease, index, state)
   lease.states[index], lease.changed = state, true
   queue.left = (queue.left or 0) + 1
 end
+function queue.forget(lease)
+  local heads, indexes = {}, {}
+  for index = 1, #lease.states do
+    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
+      heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1})
+      indexes[#heads] = index
+    end
+  end
+  for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
+end
 function queue.returned(lease, index)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
   return pack('>I4', unpacked('>I4', entry) + 1) .. sub(entry, 5)
@@ -216,18 +227,15 @@ function queue.close(opened)
 end
 `;
 
-/** `queue.dueAt`: something is to be brought back at this time. */
-export const DUE_AT = `
+/**
+ * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
+ * than the first time there is, or 0 if there is none. Answers whether there may be more. `queue.dueAt`: something is to be brought back at this
+ * time. Needs MARKS, bringBack and LEASES.
+ */
+export const MOVE_DUE = `
 function queue.dueAt(at)
   if queue.due == 0 or at < queue.due then queue.set('due', at) end
 end
-`;
-
-/**
- * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
- * than the first time there is, or 0 if there is none. Answers whether there may be more. Needs MARKS, bringBack and LEASES.
- */
-export const MOVE_DUE = `${DUE_AT}
 local function move(from, to)
   local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_LEASES})
   local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_DELAYED})

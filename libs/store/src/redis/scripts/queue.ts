@@ -1,7 +1,6 @@
 import {
   bringBack,
   CHECK_QUEUE_CHANGE,
-  DUE_AT,
   EXTENDED,
   FORGOTTEN,
   HEAD_BYTES,
@@ -130,7 +129,7 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${DUE_AT}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[13]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -140,6 +139,7 @@ while at <= #packed do
   if not known[key] then keys[#keys + 1], known[key] = key, true end
   at = at + 8 + count * 10
 end
+if verb == 'release' then queue.moveDue() end
 local opened, back = queue.open(keys), {}
 for n = 1, #keys do
   local lease = opened[keys[n]]
@@ -151,18 +151,8 @@ local function held(lease, index)
   if state == ${LEASED} then return not lease.over end
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
-local function forget(lease)
-  local heads, indexes = {}, {}
-  for index = 1, #lease.states do
-    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
-      heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1})
-      indexes[#heads] = index
-    end
-  end
-  for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
-end
 if queue.marked > 0 then
-  for _, lease in pairs(opened) do forget(lease) end
+  for _, lease in pairs(opened) do queue.forget(lease) end
 end
 for g = 1, #groups do
   local group = groups[g]

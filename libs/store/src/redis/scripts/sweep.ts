@@ -1,0 +1,107 @@
+import { CHECK_QUEUE_CHANGE, LEASES, MARKS, OPEN_QUEUE, TIDY } from './queue-state.js';
+import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
+
+/** Marks of a segment's queue that are kept in any case, and the share of its entries beyond which a sweep begins. */
+export const DEFAULT_MAX_MARKS = 100_000;
+
+/** Lua: whether there are more marks than may be without a sweep. `max` is Lua, too. */
+export const tooManyMarks = (max: string) =>
+  `queue.marked > math.max(tonumber(${max}), (call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) - 4 + queue.leased
+    + call('ZCARD', queue.delayed) + call('ZCARD', queue.letters)) / 8)`;
+
+/**
+ * A step of a sweep, which takes forgotten entries out wherever they are, so that their marks can go. The marks there are
+ * become the old ones when it begins. Entries that move are looked at anyway, so each place is looked through once: the
+ * line, which goes over from the end of one list to the head of the other, and so keeps its order while others take from
+ * its head and append to its end; then leases, delayed entries and dead letters. A cursor means something to the server's run that gave
+ * it only.
+ *
+ * KEYS: as scripts that change the queue have them. ARGV: 3 'made', 4 marks that are kept in any case, 5 entries to look at.
+ * Answers '1' if there is more to do, else '0'.
+ */
+export const sweepScript: Script = {
+  name: 'unseenSweep',
+  numberOfKeys: 12,
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${MARKS}${LEASES}
+local current, limit = KEYS[3], tonumber(ARGV[5])
+local done = {'0', tonumber(kept[2])}
+if queue.sweeping == 0 then
+  if not (${tooManyMarks('ARGV[4]')}) or not ${CAN_ROTATE} then return done end
+  call('RENAME', queue.marks, queue.oldMarks)
+  call('HSET', queue.marks, '', '')
+  queue.set('sweeping', 1)
+  queue.set('sweeps', queue.sweeps + 1)
+  queue.tail = queue.sweeps % 2
+  call('HSET', meta, 'swept', 'line 0 -')
+end
+local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
+if not place then return redis.status_reply('LOST') end
+local following = {line = 'leases', leases = 'delayed', delayed = 'dead'}
+local function scan(command, key)
+  local now = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+  if run ~= now then cursor, run = '0', now end
+  local found = call(command, key, cursor, 'COUNT', limit)
+  cursor = found[1]
+  return found[2]
+end
+local function sweep(key, headAt)
+  local found, members, heads, gone = scan('ZSCAN', key), {}, {}, {}
+  for n = 1, #found, 2 do
+    if found[n] ~= '' then
+      members[#members + 1] = found[n]
+      heads[#heads + 1] = sub(found[n], headAt(found[n]))
+    end
+  end
+  for n in pairs(queue.forgotten(heads)) do gone[#gone + 1] = members[n] end
+  each('ZREM', key, gone)
+end
+if place == 'line' then
+  local head, tail = queue.logs[1 - queue.tail], queue.logs[queue.tail]
+  local count = math.min(limit, call('LLEN', head) - 1)
+  if count > 0 then
+    local found, live = call('LRANGE', head, -count, -1), {}
+    local gone = queue.forgotten(found)
+    -- From the last on: each is put in front of those behind it.
+    for n = count, 1, -1 do
+      if not gone[n] then live[#live + 1] = found[n] end
+    end
+    if #live > 0 then
+      call('LSET', tail, 0, live[1])
+      table.remove(live, 1)
+      live[#live + 1] = ''
+      each('LPUSH', tail, live)
+      queue.setStart(queue.tail, queue.start[queue.tail] - #live)
+    end
+    call('LTRIM', head, 0, -count - 1)
+  end
+  if call('LLEN', head) == 1 then place = following.line end
+else
+  if place == 'leases' then
+    local found, keys = scan('HSCAN', queue.leaseKey), {}
+    for n = 1, #found, 2 do
+      if #found[n] == 6 then keys[#keys + 1] = found[n] end
+    end
+    local opened = queue.open(keys)
+    for _, lease in pairs(opened) do queue.forget(lease) end
+    queue.close(opened)
+  elseif place == 'delayed' then
+    sweep(queue.delayed, function() return 7 end)
+  else
+    sweep(queue.letters, function(letter) return 9 + unpacked('>I2', letter, 7) end)
+  end
+  if cursor == '0' then place = following[place] end
+end
+if not place and ${CAN_ROTATE} then
+  call('UNLINK', queue.oldMarks)
+  call('HSET', queue.oldMarks, '', '')
+  queue.set('sweeping', 0)
+  queue.set('marked', call('HLEN', queue.marks) - 1)
+  call('HSET', meta, 'swept', '')
+  ${TIDY}
+else
+  call('HSET', meta, 'swept', (place or 'dead') .. ' ' .. cursor .. ' ' .. run)
+  done[1] = place and '1' or '0'
+end
+queue.save()
+return done`,
+};
