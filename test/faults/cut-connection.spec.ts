@@ -227,7 +227,7 @@ async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknow
     },
     async verifyAgain() {
       const { added, items, duplicate, queue } = await direct.describe(filter);
-      expect([added, duplicate, queue]).toEqual([items, 0, { waiting: 0, leased: 0 }]);
+      expect([added, duplicate, queue]).toMatchObject([items, 0, { waiting: 0, leased: 0 }]);
       expect(await lease()).toEqual([]);
     },
   };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Settled, StaleFilterError, StoreError, type Filter, type Store } from '#store';
 import { RedisStore } from '#store/redis';
-import { allKeys, CATALOGUE, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { allKeys, CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
 import {
   add,
   check,
@@ -33,7 +33,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-type Part = 'cells' | 'meta' | 'caller records' | 'made records' | 'entries' | 'order';
+type Part = 'cells' | 'meta' | 'caller records' | 'made records' | 'queue';
 type Call = (filter: Filter, leased: string) => Promise<unknown>;
 
 const KNOWN = items(50);
@@ -48,7 +48,7 @@ const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ['count', ['cells', 'meta'], (filter) => count(store, filter, ['x', REMOVED]), [0, 1]],
   [
     'describe',
-    ['cells', 'meta', 'order'],
+    ['cells', 'meta', 'queue'],
     async (filter) => (await store.describe(filter)).items,
     KNOWN.length,
   ],
@@ -56,43 +56,43 @@ const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ['visit, keyed', ['cells', 'meta', 'caller records'], (filter) => add(store, filter, ['x'], keyed()), [1]],
   [
     'discover',
-    ['cells', 'meta', 'made records', 'entries', 'order'],
+    ['cells', 'meta', 'made records', 'queue'],
     (filter) => discover(store, filter, ['x', REMOVED]),
     [1, 0],
   ],
   [
     'discover, keyed',
-    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    ['cells', 'meta', 'caller records', 'queue'],
     (filter) => discover(store, filter, ['x', REMOVED], keyed()),
     [1, 0],
   ],
   [
     'forget',
-    ['cells', 'meta', 'made records', 'entries', 'order'],
+    ['cells', 'meta', 'made records', 'queue'],
     (filter) => remove(store, filter, ['x', REMOVED]),
     [0, 1],
   ],
   [
     'forget, keyed',
-    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    ['cells', 'meta', 'caller records', 'queue'],
     (filter) => remove(store, filter, ['x', REMOVED], keyed()),
     [0, 1],
   ],
   [
     'lease',
-    ['cells', 'meta', 'made records', 'entries', 'order'],
+    ['cells', 'meta', 'made records', 'queue'],
     async (filter) => (await leaseAll(filter)).length,
     KNOWN.length - 1,
   ],
   [
     'ack',
-    ['cells', 'meta', 'made records', 'entries', 'order'],
+    ['cells', 'meta', 'made records', 'queue'],
     async (filter, leased) => [...(await store.queue.ack(filter, [leased], made()))],
     [Settled.Done],
   ],
   [
     'release, keyed',
-    ['cells', 'meta', 'caller records', 'entries', 'order'],
+    ['cells', 'meta', 'caller records', 'queue'],
     async (filter, leased) => [...(await store.queue.release(filter, [leased], keyed()))],
     [Settled.Done],
   ],
@@ -110,8 +110,7 @@ async function keysOf({ generation }: Filter): Promise<readonly (readonly [strin
     [caller.previous, 'caller records'],
     [made.current, 'made records'],
     [made.previous, 'made records'],
-    [keys.queueEntries, 'entries'],
-    [keys.queueOrder, 'order'],
+    ...queueKeys(keys).map((key): [string, Part] => [key, 'queue']),
   ];
   expect(parts.map(([key]) => key).sort()).toEqual(allKeys(keys, true).sort());
   return parts;

@@ -59,13 +59,16 @@ async function redis(options: ClockedOptions): Promise<Clocked> {
 async function shiftTimes(own: Redis, ms: number): Promise<void> {
   for (const key of await own.keys('unseen:*:meta')) {
     await own.hincrby(key, 'created', ms);
+    if (Number(await own.hget(key, 'due')) > 0) await own.hincrby(key, 'due', ms);
     for (const origin of ['caller', 'made']) {
       for (const field of ['since', 'previous']) await own.hincrby(key, `${origin}:${field}`, ms);
     }
   }
-  for (const key of await own.keys('unseen:*:queue:order')) {
-    const members = await own.zrangeBuffer(key, '0', '-1');
-    for (const member of members) if (member.length > 0) await own.call('ZINCRBY', key, String(ms), member);
+  for (const set of ['ends', 'delayed']) {
+    for (const key of await own.keys(`unseen:*:queue:${set}`)) {
+      const members = await own.zrangeBuffer(key, '0', '-1');
+      for (const member of members) if (member.length > 0) await own.call('ZINCRBY', key, String(ms), member);
+    }
   }
   for (const origin of ['caller', 'made'] as const) {
     const { current } = CATALOGUE.operations[origin];

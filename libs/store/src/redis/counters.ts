@@ -26,7 +26,7 @@ export class RedisCounters implements Counters {
 
   constructor(
     private readonly segments: Segments,
-    private readonly countItems: (filter: RedisFilter) => Promise<number>,
+    private readonly countItems: (filter: RedisFilter) => Promise<void>,
   ) {}
 
   async add(

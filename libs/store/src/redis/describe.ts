@@ -15,20 +15,8 @@ export async function describeFilter(
   filter: RedisFilter,
   timeoutMs: number,
 ): Promise<FilterStats> {
-  const deadline = Date.now() + timeoutMs;
-  const bytes = segmentBytes(filter.geometry);
-  const rows = await joinAll(
-    filter.segments.map(async (segment) => {
-      const { cells, meta } = segment;
-      const keys = [cells, meta, ...(filter.queued ? queueKeys(segment) : [])];
-      const script = filter.queued ? describeQueueScript : describeScript;
-      const reply = await connection.run(script, keys, [filter.generation, bytes], deadline);
-      if (reply === 'LOST') throw await catalogue.explainLoss(filter);
-      return readRow(reply, filter.queued);
-    }),
-  );
+  const rows = await readRows(connection, catalogue, filter, timeoutMs, filter.queued);
   const sum = (key: keyof Row) => rows.reduce((total, row) => total + row[key], 0);
-  rows.forEach((row, segment) => (filter.itemsSeen[segment] = row.items));
   const windowSeconds = (origin: 'caller' | 'made') =>
     Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
   return {
@@ -42,6 +30,40 @@ export async function describeFilter(
     ...(filter.queued ? { queue: queueStats(rows) } : {}),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
+}
+
+/** Has the filter know how many items its segments hold. */
+export async function countItems(
+  connection: Connection,
+  catalogue: Catalogue,
+  filter: RedisFilter,
+  timeoutMs: number,
+): Promise<void> {
+  await readRows(connection, catalogue, filter, timeoutMs, false);
+}
+
+/** The counts of each segment, those of the queue if they are wanted. */
+async function readRows(
+  connection: Connection,
+  catalogue: Catalogue,
+  filter: RedisFilter,
+  timeoutMs: number,
+  queued: boolean,
+): Promise<Row[]> {
+  const deadline = Date.now() + timeoutMs;
+  const bytes = segmentBytes(filter.geometry);
+  const rows = await joinAll(
+    filter.segments.map(async (segment) => {
+      const { cells, meta } = segment;
+      const keys = [cells, meta, ...(queued ? queueKeys(segment) : [])];
+      const script = queued ? describeQueueScript : describeScript;
+      const reply = await connection.run(script, keys, [filter.generation, bytes], deadline);
+      if (reply === 'LOST') throw await catalogue.explainLoss(filter);
+      return readRow(reply, queued);
+    }),
+  );
+  rows.forEach((row, segment) => (filter.itemsSeen[segment] = row.items));
+  return rows;
 }
 
 /** The numbers that the script answers, in its order, and those beside them for visited sets. */

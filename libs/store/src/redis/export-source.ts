@@ -63,11 +63,12 @@ export class RedisSource implements SegmentSource {
   async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
     const reader = new QueueReader((script, args) => this.readPage(script, segment, args));
     yield* reader.line();
+    // What was taken out of the line so far is among the others, which are read now.
+    reader.overtaken();
     for (let round = 1; ; round++) {
-      reader.overtaken = false;
       for (const kind of ['leases', 'delayed', 'dead'] as const) yield* reader.rest(kind);
       yield* reader.line();
-      if (!reader.overtaken || round === ROUNDS) return;
+      if (!reader.overtaken() || round === ROUNDS) return;
     }
   }
 

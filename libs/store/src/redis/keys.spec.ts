@@ -13,8 +13,14 @@ describe('key layout', () => {
       'unseen:{0123456789abcdef.0.0}:operations:caller:previous',
       'unseen:{0123456789abcdef.0.0}:operations:made:current',
       'unseen:{0123456789abcdef.0.0}:operations:made:previous',
-      'unseen:{0123456789abcdef.0.0}:queue:entries',
-      'unseen:{0123456789abcdef.0.0}:queue:order',
+      'unseen:{0123456789abcdef.0.0}:queue:log:0',
+      'unseen:{0123456789abcdef.0.0}:queue:log:1',
+      'unseen:{0123456789abcdef.0.0}:queue:leases',
+      'unseen:{0123456789abcdef.0.0}:queue:ends',
+      'unseen:{0123456789abcdef.0.0}:queue:delayed',
+      'unseen:{0123456789abcdef.0.0}:queue:dead',
+      'unseen:{0123456789abcdef.0.0}:queue:marks:new',
+      'unseen:{0123456789abcdef.0.0}:queue:marks:old',
     ]);
     expect(CATALOGUE.filters).toBe('unseen:{catalogue}:filters');
     expect(CATALOGUE.names('visited-set')).toBe('unseen:{catalogue}:names:visited-set');

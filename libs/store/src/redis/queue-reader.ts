@@ -22,12 +22,18 @@ type Kind = 'leases' | 'delayed' | 'dead';
 
 /** Reads the queue of a segment, page by page. */
 export class QueueReader {
-  /** Something was taken out of the line before it was read. To be set to false when what is not in line is about to be read. */
-  overtaken = false;
   private place = '';
   private run: string | undefined;
+  private wasOvertaken = false;
 
   constructor(private readonly read: (script: Script, args: (string | number)[]) => Promise<RawPage>) {}
+
+  /** Whether something was taken out of the line before it was read, since this was asked last. */
+  overtaken(): boolean {
+    const was = this.wasOvertaken;
+    this.wasOvertaken = false;
+    return was;
+  }
 
   /** What is in line, from where it was read to before. */
   async *line(): AsyncGenerator<QueuePage, void, undefined> {
@@ -38,7 +44,7 @@ export class QueueReader {
       if (place === undefined) throw new Error('a script answered no place in line');
       if (this.isAnotherRun(run)) continue;
       this.place = place;
-      this.overtaken ||= Number(flag) >= 2;
+      this.wasOvertaken ||= Number(flag) >= 2;
       more = Number(flag) % 2 === 1;
     }
   }
@@ -60,7 +66,7 @@ export class QueueReader {
     const another = this.run !== undefined && run !== this.run;
     this.run = run;
     if (another) {
-      this.overtaken = true;
+      this.wasOvertaken = true;
       this.place = '';
     }
     return another;

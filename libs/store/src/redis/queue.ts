@@ -53,7 +53,8 @@ export class RedisQueue implements Queue {
         leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
-        ({ full, more } = found);
+        full = found.full;
+        more = found.more && Date.now() < operation.deadline;
       }
     }
     return leased;

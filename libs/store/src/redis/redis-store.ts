@@ -22,7 +22,7 @@ import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { RedisCounters } from './counters.js';
 import { RedisCredentials } from './credentials.js';
-import { describeFilter } from './describe.js';
+import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
@@ -62,7 +62,9 @@ export class RedisStore implements Store {
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     this.lifeCycle = new LifeCycle(connection, this.catalogue);
     const segments = new Segments(connection, this.catalogue, { maxRecordBytes, maxMarks });
-    this.counters = new RedisCounters(segments, async (filter) => (await this.describe(filter)).items);
+    this.counters = new RedisCounters(segments, (filter) =>
+      countItems(connection, this.catalogue, filter, timeoutMs),
+    );
     this.watches = new QueueWatches(connection, segments, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, timeoutMs);

@@ -73,8 +73,7 @@ end
  */
 const FORGET = `
 function queue.mark(marks)
-  if queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
-    and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 then return 0 end
+  if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
   queue.save()
   return (queue.sweeping == 1 or ${tooManyMarks('ARGV[13]')}) and 1 or 0

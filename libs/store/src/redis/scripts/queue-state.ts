@@ -59,11 +59,17 @@ const NUMBERS = [
 const FIELDS = [...NUMBERS, 'start:0', 'start:1'];
 
 /**
- * Opens the queue. `queue` has its keys and numbers; those that are set are written together, by `queue.save`. `each` calls
- * a command with any number of arguments.
+ * Opens the queue. All its keys are asked for their size first, each by a command of its kind: so one that is missing, or
+ * another program's, is noticed before anything is changed. `queue` has its keys and numbers; those that are set are written
+ * together, by `queue.save`. `each` calls a command with any number of arguments.
  */
 const openQueue = (keysAt: number, fieldsAt: number) => `
-if call('EXISTS', unpack(KEYS, ${keysAt}, ${keysAt + 7})) ~= 8 then return redis.status_reply('LOST') end
+local sizes = {call('LLEN', KEYS[${keysAt}]), call('LLEN', KEYS[${keysAt + 1}]), call('HLEN', KEYS[${keysAt + 2}]),
+  call('ZCARD', KEYS[${keysAt + 3}]), call('ZCARD', KEYS[${keysAt + 4}]), call('ZCARD', KEYS[${keysAt + 5}]),
+  call('HLEN', KEYS[${keysAt + 6}]), call('HLEN', KEYS[${keysAt + 7}])}
+for n = 1, 8 do
+  if sizes[n] == 0 then return redis.status_reply('LOST') end
+end
 for n = ${fieldsAt}, ${fieldsAt + FIELDS.length - 1} do
   if not kept[n] then return redis.status_reply('LOST') end
 end
@@ -72,6 +78,7 @@ local queue = {${NUMBERS.map((name, n) => `${name} = tonumber(kept[${fieldsAt + 
   logs = {[0] = KEYS[${keysAt}], KEYS[${keysAt + 1}]}, leaseKey = KEYS[${keysAt + 2}], ends = KEYS[${keysAt + 3}],
   delayed = KEYS[${keysAt + 4}], letters = KEYS[${keysAt + 5}], marks = KEYS[${keysAt + 6}], oldMarks = KEYS[${keysAt + 7}]}
 queue.tail = queue.sweeps % 2
+queue.waiting, queue.later, queue.letterCount = sizes[1] + sizes[2] - 2, sizes[5] - 1, sizes[6] - 1
 local pack, unpacked = struct.pack, struct.unpack
 local function each(command, key, arguments)
   for from = 1, #arguments, 1000 do

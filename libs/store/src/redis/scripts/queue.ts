@@ -17,7 +17,7 @@ import {
 import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL, RECORD } from './script.js';
 
-/** Entries that are read from the log at a time, and how many at most to find one that was not forgotten. */
+/** Entries that are read from the log at a time, and about how many at most, forgotten ones among them. */
 const READ_AT_ONCE = 100;
 const READ_AT_MOST = 1_000;
 
@@ -73,7 +73,7 @@ local more, taken = queue.moveDue(), {}
 for _, list in ipairs(queue.sweeping == 1 and {1 - queue.tail, queue.tail} or {queue.tail}) do
   local from, ended = 1, false
   while #entries < wanted and not full and not ended do
-    if read >= ${READ_AT_MOST} and #entries == 0 then more = true break end
+    if read >= ${READ_AT_MOST} then more = true break end
     local asked = math.min(${READ_AT_ONCE}, wanted - #entries)
     local found = call('LRANGE', queue.logs[list], from, from + asked - 1)
     local gone = queue.forgotten(found)
@@ -187,7 +187,7 @@ local till = now + ARGV[11]
 if verb == 'extend' then
   local score, ends = string.format('%.0f', till), {}
   for key, lease in pairs(opened) do
-    local all = lease.extended ~= nil
+    local all = lease.extended ~= nil and not lease.over
     for index = 1, #lease.states do
       if all and held(lease, index) and not lease.extended[index] then all = false end
     end

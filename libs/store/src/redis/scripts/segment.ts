@@ -84,13 +84,13 @@ return stats`,
 
 /**
  * As describeScript, with the counts of QueueStats behind it; an age of -1 stands for none. What is due counts as waiting.
- * KEYS: 3 and on, the queue's. Each is looked at with a command of its kind.
+ * KEYS: 3 and on, the queue's.
  */
 export const describeQueueScript: Script = {
   name: 'unseenDescribeQueue',
   numberOfKeys: 10,
   lua: `${CHECK_QUEUE}${LEASES}${COUNTS}
-local keys, waiting, delayed = {}, call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) - 2, call('ZCOUNT', queue.delayed, 0, now)
+local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
 local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
 for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
 local opened, leased = queue.open(keys), queue.leased
@@ -105,9 +105,8 @@ for n = 1, #ends do
 end
 local first = call('LINDEX', queue.logs[1 - queue.tail], 1) or call('LINDEX', queue.logs[queue.tail], 1)
 local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, 11)) or -1
-local queued = {waiting + delayed + queue.leased - leased, leased, call('ZCARD', queue.delayed) - 1 - delayed,
-  call('ZCARD', queue.letters) - 1, call('HLEN', queue.marks) + call('HLEN', queue.oldMarks) - 2, age}
+local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
+  sizes[7] + sizes[8] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
-call('HLEN', queue.leaseKey)
 return stats`,
 };

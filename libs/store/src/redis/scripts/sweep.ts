@@ -6,8 +6,7 @@ export const DEFAULT_MAX_MARKS = 100_000;
 
 /** Lua: whether there are more marks than may be without a sweep. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
-  `queue.marked > math.max(tonumber(${max}), (call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) - 4 + queue.leased
-    + call('ZCARD', queue.delayed) + call('ZCARD', queue.letters)) / 8)`;
+  `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
 /**
  * A step of a sweep, which takes forgotten entries out wherever they are, so that their marks can go. The marks there are
