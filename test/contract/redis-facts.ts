@@ -5,6 +5,7 @@ import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { CounterModel } from '../support/counter-model.js';
 import { cellsPattern, type RedisHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
 import {
   add,
   check,
@@ -180,6 +181,28 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await meta.client.hset(meta.key, 'generation', '0123456789abcdef');
     expect(await outcomes()).toEqual(calls.map(() => 'STORE_DATA_LOST'));
     await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
+  });
+
+  it('tells who waits of what comes into line, on a channel of the set, and nobody else', async () => {
+    const { store, harness } = subject;
+    const filter = await makeFilter(store, { kind: 'visited-set' });
+    const listener = harness.clients[0]!.duplicate();
+    let heard = 0;
+    listener.on('message', () => heard++);
+    await listener.subscribe(`unseen:queue:${filter.generation}`);
+    await discover(store, filter, ['before']);
+    const end = store.queue.watch(filter, () => undefined);
+    try {
+      const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
+      await until('Redis knows', 20_000, async () => (await meta!.client.hget(meta!.key, 'awaited')) !== '0');
+      expect(heard).toBe(0);
+      await discover(store, filter, ['after']);
+      await until('the message is there', 20_000, async () => heard > 0);
+      expect(heard).toBe(1);
+    } finally {
+      end();
+      listener.disconnect();
+    }
   });
 
   it('records of operations on whole filters have the bound of all records', async () => {
