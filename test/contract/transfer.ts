@@ -127,6 +127,38 @@ export function transferContract(subject: Subject): void {
       expect(leased.map(({ payload }) => payload)).toEqual([...items(60), 'later']);
     });
 
+    it('carry dead letters with their reasons, and the limit of attempts; what is delayed waits', async () => {
+      const { store } = subject;
+      const filter = await makeFilter(store, {
+        ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9, maxAttempts: 2 },
+      });
+      await discover(store, filter, items(30));
+      for (const reason of ['once', 'HTTP 503']) {
+        const ids = (await store.queue.lease(filter, 10, 60_000, made())).map(({ id }) => id);
+        if (reason === 'once') await store.queue.release(filter, ids, made(), { reason, delayMs: 600_000 });
+        else await store.queue.release(filter, ids, made(), { reason });
+      }
+      for (let turn = 0; turn < 3; turn++) {
+        const leased = await store.queue.lease(filter, 20, 60_000, made());
+        const ids = leased.map(({ id }) => id);
+        await store.queue.release(filter, ids, made(), { reason: 'HTTP 503' });
+      }
+      const letters = async (of: Filter) =>
+        (await store.queue.deadLetters(of, 100)).entries.map(({ payload, attempt, reason }) =>
+          [payload, attempt, reason].join(' '),
+        );
+      expect((await store.describe(filter)).queue).toMatchObject({ delayed: 10, dead: 20 });
+      const forgotten = (await letters(filter)).slice(0, 3).map((line) => line.split(' 2 ')[0]!);
+      await remove(store, filter, forgotten);
+      const copied = await copy(filter);
+      expect(copied.maxAttempts).toBe(2);
+      expect((await store.describe(copied)).queue).toMatchObject({ waiting: 10, delayed: 0, dead: 17 });
+      expect((await letters(copied)).sort()).toEqual((await letters(filter)).sort());
+      const leased = await leaseAll(store, copied);
+      expect(leased).toHaveLength(10);
+      expect(leased.every((line) => line.startsWith('2 '))).toBe(true);
+    });
+
     it('can be repeated: an export of the import has the same contents', async () => {
       const { store } = subject;
       const filter = await filled(store, { kind: 'visited-set' });
