@@ -15,24 +15,33 @@ import { Metrics } from '../metrics/metrics.js';
 import type { BatchConfig, Request } from '../request/request.js';
 import { jsonObject } from '../validation/json-object.js';
 import type { BatchResult } from './batch.js';
-import { batchLimits, jsonBatch, type BatchLimits } from './entries.js';
+import {
+  batchLimits,
+  jsonBatch,
+  MAX_URL_PAYLOAD_BYTES,
+  type BatchLimits,
+  type Discovery,
+} from './entries.js';
 import { maxLineBytes } from './line-format.js';
 import type { LineBlock } from './line-blocks.js';
 import { LineInput } from './line-input.js';
 import { PackedItems } from './packed-items.js';
 import { answerLines, streamEvents } from './stream-answer.js';
 
+/** The entries of a batch: URLs with a payload come to routes of discoveries only. */
+type Batch = Keys | readonly Discovery[];
+
 /**
  * What a route does with a batch: once with all entries of a JSON body, once with each block of a stream. `C`: the operation of
  * a route that changes something, the deadline (ms since the epoch) of one that reads.
  */
-export type Act<E extends Keys, C> = (entries: E, call: C) => Promise<BatchResult>;
+export type Act<E extends Batch, C> = (entries: E, call: C) => Promise<BatchResult>;
 
 /** Refuses a stream before its body is read, if it can be refused at all by then. */
 export type Admit = () => Promise<unknown>;
 
 /** What a route does with the batch of one request. */
-interface Task<E extends Keys, C> {
+interface Task<E extends Batch, C> {
   readonly act: Act<E, C>;
   readonly admit: Admit;
   readonly whole: C;
@@ -55,7 +64,7 @@ export class BatchRunner {
   }
 
   /** Of a route that changes something. */
-  mutate<E extends Keys>(request: Request, act: Act<E, Operation>, admit: Admit): Promise<object> {
+  mutate<E extends Batch>(request: Request, act: Act<E, Operation>, admit: Admit): Promise<object> {
     const whole = operationOf(request);
     return this.run(request, {
       act,
@@ -66,12 +75,12 @@ export class BatchRunner {
   }
 
   /** Of a route that reads. */
-  read<E extends Keys>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
+  read<E extends Batch>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
     const deadline = (): number => Date.now() + this.config.requestTimeoutMs;
     return this.run(request, { act, admit, whole: deadline(), ofBlock: deadline });
   }
 
-  private async run<E extends Keys, C>(request: Request, task: Task<E, C>): Promise<object> {
+  private async run<E extends Batch, C>(request: Request, task: Task<E, C>): Promise<object> {
     const { body } = request;
     const { batch } = request.routeOptions.config;
     if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
@@ -85,13 +94,13 @@ export class BatchRunner {
         ? await body.entries(this.limits)
         : jsonBatch(body, batch.entries, this.limits);
     // Packed items come to routes of items only: see BATCH_READERS.
-    const result = await task.act(entries as E, task.whole);
+    const result = await task.act(entries as Batch as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
   }
 
   /** Nothing is sent before the first block is through, so that what fails at once is an ordinary error answer. */
-  private async answerStream<E extends Keys, C>(
+  private async answerStream<E extends Batch, C>(
     request: Request,
     { entries, verb }: BatchConfig,
     input: LineInput,
@@ -103,7 +112,7 @@ export class BatchRunner {
       input.during(async () => {
         // Before each block, since a stream may outlive its credentials.
         await this.authenticator.confirm(request);
-        const result = await act(block.items as Keys as E, ofBlock(block));
+        const result = await act(block.items as Batch as E, ofBlock(block));
         this.metrics.countItems(verb, result.counts);
         return result;
       });
@@ -113,8 +122,12 @@ export class BatchRunner {
       limits: {
         entries,
         maxItemBytes,
-        maxLineBytes: maxLineBytes(input.format, maxItemBytes),
-        cutTo: entries === 'urls' ? maxItemBytes : undefined,
+        maxLineBytes: maxLineBytes(
+          input.format,
+          maxItemBytes,
+          entries === 'discoveries' ? MAX_URL_PAYLOAD_BYTES : 0,
+        ),
+        cutTo: entries === 'items' ? undefined : maxItemBytes,
         ...streamLimits(this.config),
         graceOver: this.lifecycle.graceOver,
       },

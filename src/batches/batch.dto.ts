@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
 // Shapes of bodies for the API description; they are read by jsonBatch().
 
@@ -20,4 +21,28 @@ export class UrlsDto {
     example: ['https://example.org/a?b=1', 'https://example.org/'],
   })
   readonly urls!: string[];
+}
+
+const URL_WITH_PAYLOAD = {
+  type: 'object',
+  required: ['url', 'payload'],
+  additionalProperties: false,
+  properties: {
+    url: { type: 'string' },
+    payload: {
+      type: 'string',
+      description: `Opaque, handed out with the URL: at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8`,
+    },
+  },
+} as const;
+
+export class DiscoveriesDto {
+  @ApiProperty({
+    type: 'array',
+    items: { oneOf: [{ type: 'string' }, URL_WITH_PAYLOAD] },
+    description:
+      'At most 10,000 URLs, with or without a payload; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise',
+    example: ['https://example.org/a?b=1', { url: 'https://example.org/', payload: '{"depth":1}' }],
+  })
+  readonly urls!: Discovery[];
 }

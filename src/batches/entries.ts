@@ -14,8 +14,19 @@ export function batchLimits(config: Pick<Config, 'maxBatchItems' | 'maxItemBytes
   return { maxItems: config.maxBatchItems, maxItemBytes: config.maxItemBytes };
 }
 
-/** Which strings a batch takes: items and ids are kept by their bytes; a URL that is none is answered "invalid" later. */
+/** What a batch takes. */
 export type Entries = BatchConfig['entries'] | 'ids';
+
+/** A URL that was discovered, and what a worker is to be given with it. */
+export interface UrlWithPayload {
+  readonly url: string;
+  readonly payload: string;
+}
+
+export type Discovery = string | UrlWithPayload;
+
+/** Longest payload of a URL, in UTF-8 bytes. */
+export const MAX_URL_PAYLOAD_BYTES = 1_024;
 
 /** Whether an item has more bytes in UTF-8 than so many. */
 export function isLonger(item: string, bytes: number): boolean {
@@ -28,8 +39,9 @@ export function isLonger(item: string, bytes: number): boolean {
  * encoding to UTF-8 would merge it with other ones.
  */
 export function entryFault(entry: unknown, entries: Entries, maxItemBytes: number): string | undefined {
-  if (typeof entry !== 'string') return 'must be a string';
-  if (entries === 'urls') return undefined;
+  if (entries === 'discoveries' && typeof entry === 'object') return discoveryFault(entry);
+  if (typeof entry !== 'string') return `must be ${ENTRY_KINDS[entries]}`;
+  if (entries === 'urls' || entries === 'discoveries') return undefined;
   if (isLonger(entry, maxItemBytes)) {
     return `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(entry)}`;
   }
@@ -37,18 +49,52 @@ export function entryFault(entry: unknown, entries: Entries, maxItemBytes: numbe
   return entry.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
 
-const MEMBERS: Readonly<Record<Entries, ReadonlySet<string>>> = {
+/** What is wrong with a URL that has a payload. */
+function discoveryFault(entry: object | null): string | undefined {
+  const { url, payload, ...others } = (entry ?? {}) as Partial<Record<string, unknown>>;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `must have the members url and payload only, not ${show(unknown)}`;
+  if (typeof url !== 'string') return 'must be a string, or an object whose url is one';
+  if (typeof payload !== 'string') return 'must have a payload that is a string';
+  if (!payload.isWellFormed()) return 'must have a payload of well-formed Unicode, without lone surrogates';
+  const bytes = Buffer.byteLength(payload);
+  if (bytes <= MAX_URL_PAYLOAD_BYTES) return undefined;
+  return `must have a payload of at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8, not ${bytes}`;
+}
+
+const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
+  items: 'a string',
+  urls: 'a string',
+  ids: 'a string',
+  discoveries: 'a string, or an object of url and payload',
+};
+
+/** The member of a JSON body that holds the batch. */
+const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' } as const satisfies Record<
+  Entries,
+  string
+>;
+
+const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> = {
   items: new Set(['items']),
   urls: new Set(['urls']),
   ids: new Set(['ids']),
 };
 
 /** The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the entry and the limit. */
-export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly string[] {
-  const { [entries]: batch } = jsonObject(body, MEMBERS[entries]);
+export function jsonBatch(body: unknown, entries: 'discoveries', limits: BatchLimits): readonly Discovery[];
+export function jsonBatch(
+  body: unknown,
+  entries: Exclude<Entries, 'discoveries'>,
+  limits: BatchLimits,
+): readonly string[];
+export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly Discovery[];
+export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly Discovery[] {
+  const member = MEMBER[entries];
+  const { [member]: batch } = jsonObject(body, MEMBERS[member]);
   const { maxItems, maxItemBytes } = limits;
   const fault = (what: string, at = ''): Error =>
-    refused([{ pointer: `#/${entries}${at}`, detail: `${entries}${what}` }]);
+    refused([{ pointer: `#/${member}${at}`, detail: `${member}${what}` }]);
   if (batch === undefined) throw fault(' must be an array of strings, but is missing');
   if (!Array.isArray(batch)) throw fault(` must be an array of strings, not ${show(batch)}`);
   if (batch.length > maxItems) throw fault(` must have at most ${maxItems} entries, not ${batch.length}`);
@@ -56,5 +102,5 @@ export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits):
     const wrong = entryFault(batch[i], entries, maxItemBytes);
     if (wrong !== undefined) throw fault(`[${i}] ${wrong}; it is ${show(batch[i])}`, `/${i}`);
   }
-  return batch as string[];
+  return batch as Discovery[];
 }

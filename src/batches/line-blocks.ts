@@ -1,7 +1,7 @@
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
-import { entryFault, type Entries } from './entries.js';
+import { entryFault, type Discovery, type Entries } from './entries.js';
 import { BYTE_ORDER_MARK, type LineFormat } from './line-format.js';
 import type { LineInput, LineLimits } from './line-input.js';
 
@@ -15,7 +15,7 @@ const PORTION_LENGTH = 16 * PORTION;
 export interface LineBlock {
   /** Number of the first line, from 1. */
   readonly from: number;
-  readonly items: readonly string[];
+  readonly items: readonly Discovery[];
   readonly fault?: LineFault;
 }
 
@@ -76,7 +76,7 @@ async function readBlock(
   lines: string[],
   limits: ItemLimits,
 ): Promise<LineBlock> {
-  const items: string[] = [];
+  const items: Discovery[] = [];
   for (let start = 0; start < lines.length;) {
     if (turn.isSpent()) await turn.next();
     const end = portionEnd(lines, start);
@@ -101,7 +101,7 @@ function readLines(
   from: number,
   lines: string[],
   limits: ItemLimits,
-  items: string[],
+  items: Discovery[],
 ): LineFault | undefined {
   const values = format === 'text' ? textLines(lines, from) : parseLines(lines);
   for (let i = 0; i < lines.length; i++) {
@@ -113,7 +113,7 @@ function readLines(
       const problem = new ProblemError('VALIDATION_FAILED', `${fault}; it is ${show(lines[i])}`);
       return atLine(from + i, problem);
     }
-    items.push(value as string);
+    items.push(value as Discovery);
   }
   return undefined;
 }

@@ -50,10 +50,14 @@ export const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
 /** A page of a list. Both members are strings, because they are query parameters. */
+/** How many a page of a list holds: a query's member is text. */
+export const PAGE_PATTERN = /^([1-9]\d{0,2}|1000)$/;
+export const PAGE = must(`be a whole number from 1 to ${MAX_PAGE}`);
+
 export class ListQueryDto {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
   @Optional()
-  @Matches(/^([1-9]\d{0,2}|1000)$/, must(`be a whole number from 1 to ${MAX_PAGE}`))
+  @Matches(PAGE_PATTERN, PAGE)
   readonly limit?: string;
 
   @ApiPropertyOptional({ description: '`next` of the page before' })

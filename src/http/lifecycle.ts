@@ -6,11 +6,17 @@ import { Injectable } from '@nestjs/common';
 export class Lifecycle {
   /** Since `beginShutdown`. */
   shuttingDown = false;
+  private readonly end = new AbortController();
   private readonly grace = new AbortController();
 
   constructor() {
     // Every stream that waits listens: many are no leak.
     setMaxListeners(0, this.grace.signal);
+  }
+
+  /** Aborted when the service begins to end. */
+  get ending(): AbortSignal {
+    return this.end.signal;
   }
 
   /** Aborted when the requests in flight have had their time: streams then end with a last line that says so. */
@@ -20,6 +26,7 @@ export class Lifecycle {
 
   beginShutdown(): void {
     this.shuttingDown = true;
+    this.end.abort();
   }
 
   endGrace(): void {

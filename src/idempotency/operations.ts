@@ -8,6 +8,12 @@ import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
+/** An item that has two texts. */
+interface UrlWithPayload {
+  readonly url: string;
+  readonly payload: string;
+}
+
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 
 /**
@@ -65,7 +71,7 @@ export function blockOperation(
   request: Request,
   operation: Operation,
   firstLine: number,
-  items: readonly string[],
+  items: readonly (string | UrlWithPayload)[],
 ): Operation {
   const { id, origin } = operation;
   const route = routeOf(request);
@@ -121,8 +127,19 @@ function routeOf(request: Request): string {
 }
 
 /** Another text for other items. Not JSON: that writes some characters in six, and blocks may hold megabytes of them. */
-function textOf(items: readonly string[]): string {
-  return `${items.map(({ length }) => length).join()}\n${items.join('')}`;
+function textOf(items: readonly (string | UrlWithPayload)[]): string {
+  const texts: string[] = [];
+  let lengths = '';
+  for (const item of items) {
+    if (typeof item === 'string') {
+      lengths += `${item.length},`;
+      texts.push(item);
+    } else {
+      lengths += `${item.url.length}+${item.payload.length},`;
+      texts.push(item.url, item.payload);
+    }
+  }
+  return `${lengths}\n${texts.join('')}`;
 }
 
 function checksumOf(route: string, body: string | Buffer): number {

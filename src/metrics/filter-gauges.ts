@@ -17,6 +17,8 @@ const MOST_FILTERS = 100;
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
   private readonly window: Gauge;
+  private readonly queue: Gauge;
+  private readonly oldest: Gauge;
 
   constructor(
     private readonly store: Store,
@@ -41,18 +43,36 @@ export class FilterGauges {
     this.window = gauge('operation_record_window_seconds', 'How long operation records are surely kept', [
       'origin',
     ]);
+    const ofQueue = (name: string, help: string, labels: string[] = []): Gauge =>
+      new Gauge({
+        name: `unseen_queue_${name}`,
+        help,
+        labelNames: ['visited_set', ...labels],
+        registers: [registry],
+      });
+    this.queue = ofQueue('urls', 'URLs in the queue by where they are', ['state']);
+    this.oldest = ofQueue(
+      'oldest_seconds',
+      'Since the URL at the head of the queue was discovered, 0 if none waits',
+    );
   }
 
   /** Asks the store. Shows nothing if the store is not `ready` or fails meanwhile. */
   async refresh(ready: boolean): Promise<void> {
     const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
-    for (const gauge of [...this.gauges.keys(), this.window]) gauge.reset();
+    for (const gauge of [...this.gauges.keys(), this.window, this.queue, this.oldest]) gauge.reset();
     for (const { filter, stats } of rows) {
       const labels = { kind: filter.kind, filter: filter.name };
       for (const [gauge, value] of this.gauges) gauge.set(labels, value(filter, stats));
       for (const origin of ['caller', 'made'] as const) {
         this.window.set({ ...labels, origin }, stats.recordWindowSeconds[origin]);
       }
+      if (!stats.queue) continue;
+      const { oldestSeconds = 0, ...counts } = stats.queue;
+      for (const [state, count] of Object.entries(counts)) {
+        this.queue.set({ visited_set: filter.name, state }, count);
+      }
+      this.oldest.set({ visited_set: filter.name }, oldestSeconds);
     }
   }
 

@@ -5,8 +5,11 @@ import type { Access } from './scope.js';
 export interface BatchConfig {
   /** As metrics name it. */
   readonly verb: string;
-  /** The one member of its JSON body, and what its entries are: items by their bytes, or URLs by their identity. */
-  readonly entries: 'items' | 'urls';
+  /**
+   * What its entries are: items by their bytes, URLs by their identity, or discoveries, which are URLs that may have a payload. The
+   * one member of its JSON body has this name, of discoveries "urls".
+   */
+  readonly entries: 'items' | 'urls' | 'discoveries';
 }
 
 declare module 'fastify' {

@@ -3,6 +3,7 @@ import { ExportFileError, type FilterSpec, type Part, type QueuedItem } from '#s
 import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import { isLonger } from '../batches/entries.js';
 import { show } from '../errors/show.js';
+import { decodeQueued } from '../visited-sets/queued-url.js';
 
 type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
 
@@ -27,7 +28,9 @@ export async function* checkedQueue(
 }
 
 function keyOf({ payload }: QueuedItem, canonicaliser: UrlCanonicaliser, maxItemBytes: number): string {
-  const url = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
+  const { url } = decodeQueued(
+    Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString(),
+  );
   if (isLonger(url, maxItemBytes)) {
     const fault = `must have at most ${maxItemBytes} bytes in UTF-8, not ${Buffer.byteLength(url)}`;
     throw new ExportFileError(`a queue entry ${fault}; it is ${show(url)}`);

@@ -1,14 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Filter, Operation } from '#store';
+import type { Filter, LeasedEntry, Operation } from '#store';
 import { named, tally, type Verdicts } from '../batches/tally.js';
+import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
+import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
-import type { LeaseDto } from './visited-set.dto.js';
-import type { LeasesView } from './visited-set.view.js';
+import { decodeQueued } from './queued-url.js';
+import type { DeadLettersQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
+import type { DeadLettersView, LeasesView } from './visited-set.view.js';
+import { WaitingLeases } from './waiting-leases.js';
 
-// The index is a value of the port's Settled.
+// Indexed by Settled of the port.
 const ACK: Verdicts = named('unknown', 'acked', 'expired');
 const RELEASE: Verdicts = named('unknown', 'released', 'expired');
+const EXTEND: Verdicts = named('unknown', 'extended', 'expired');
+const PUT_BACK: Verdicts = named('unknown', 'put back');
+const PURGE: Verdicts = named('unknown', 'purged');
+
+interface Results {
+  readonly results: string[];
+}
 
 /** The to-do queue of a visited set, between crawlers and the store. */
 @Injectable()
@@ -16,31 +27,67 @@ export class CrawlQueueService {
   constructor(
     @Inject(Store) private readonly store: Store,
     private readonly filters: OpenFilters,
+    private readonly waiting: WaitingLeases,
   ) {}
 
-  async lease(name: string, { max, leaseSeconds }: LeaseDto, operation: Operation): Promise<LeasesView> {
-    const entries = await this.on(name, (filter) =>
-      this.store.queue.lease(filter, max, leaseSeconds * 1_000, operation),
-    );
-    return { urls: entries.map(({ id, payload, attempt }) => ({ id, url: payload, attempt })) };
+  /** Where nothing waits, it waits for something as long as the caller wishes; the request then has no place in flight. */
+  async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {
+    const { max, leaseSeconds, waitSeconds = 0 } = dto;
+    const lease = (deadline: number): Promise<LeasedEntry[]> =>
+      this.on(name, (filter) =>
+        this.store.queue.lease(filter, max, leaseSeconds * 1_000, { ...operation, deadline }),
+      );
+    let entries = await lease(operation.deadline);
+    if (entries.length === 0 && waitSeconds > 0) {
+      const filter = await this.filters.open(name, 'visited-set');
+      entries = await this.waiting.wait(filter, lease, waitSeconds * 1_000, request);
+    }
+    return {
+      urls: entries.map(({ id, payload, attempt }) => ({ id, ...decodeQueued(payload), attempt })),
+    };
   }
 
-  async ack(name: string, ids: readonly string[], operation: Operation): Promise<{ results: string[] }> {
-    return settled(await this.on(name, (filter) => this.store.queue.ack(filter, ids, operation)), ACK);
+  ack(name: string, ids: readonly string[], operation: Operation): Promise<Results> {
+    return this.settle(name, ACK, (filter) => this.store.queue.ack(filter, ids, operation));
   }
 
-  async release(name: string, ids: readonly string[], operation: Operation): Promise<{ results: string[] }> {
-    return settled(
-      await this.on(name, (filter) => this.store.queue.release(filter, ids, operation)),
-      RELEASE,
+  release(name: string, dto: ReleaseDto, operation: Operation): Promise<Results> {
+    const { ids, delaySeconds = 0, reason = '' } = dto;
+    const release = { delayMs: delaySeconds * 1_000, reason };
+    return this.settle(name, RELEASE, (filter) => this.store.queue.release(filter, ids, operation, release));
+  }
+
+  extend(name: string, { ids, leaseSeconds }: ExtendDto, operation: Operation): Promise<Results> {
+    return this.settle(name, EXTEND, (filter) =>
+      this.store.queue.extend(filter, ids, leaseSeconds * 1_000, operation),
     );
+  }
+
+  async deadLetters(name: string, { limit, cursor }: DeadLettersQueryDto): Promise<DeadLettersView> {
+    const { entries, next } = await this.on(name, (filter) =>
+      this.store.queue.deadLetters(filter, Number(limit ?? DEFAULT_PAGE), cursor),
+    );
+    const urls = entries.map(({ payload, ...entry }) => ({ ...entry, ...decodeQueued(payload) }));
+    return { urls, ...(next !== undefined && { next }) };
+  }
+
+  putBack(name: string, ids: readonly string[], operation: Operation): Promise<Results> {
+    return this.settle(name, PUT_BACK, (filter) => this.store.queue.putBack(filter, ids, operation));
+  }
+
+  purge(name: string, ids: readonly string[], operation: Operation): Promise<Results> {
+    return this.settle(name, PURGE, (filter) => this.store.queue.purge(filter, ids, operation));
+  }
+
+  private async settle(
+    name: string,
+    table: Verdicts,
+    action: (filter: Filter) => Promise<Uint8Array>,
+  ): Promise<Results> {
+    return { results: tally(await this.on(name, action), table).results.map(String) };
   }
 
   private on<T>(name: string, action: (filter: Filter) => Promise<T>): Promise<T> {
     return this.filters.withFilter(name, 'visited-set', action);
   }
-}
-
-function settled(bytes: Uint8Array, table: Verdicts): { results: string[] } {
-  return { results: tally(bytes, table).results.map(String) };
 }

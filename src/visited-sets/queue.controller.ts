@@ -1,14 +1,33 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Operation } from '#store';
 import { Mutation } from '../idempotency/decorators.js';
-import { MutatingRoute } from '../openapi/decorators.js';
+import { Documented, MutatingRoute } from '../openapi/decorators.js';
+import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
-import { LeaseIdsPipe } from './lease-ids.pipe.js';
-import { LeaseDto, LeaseIdsDto } from './visited-set.dto.js';
-import { AckedView, LeasesView, ReleasedView } from './visited-set.view.js';
+import { IdsPipe } from './ids.pipe.js';
+import {
+  DeadLetterIdsDto,
+  DeadLettersQueryDto,
+  ExtendDto,
+  LeaseDto,
+  LeaseIdsDto,
+  ReleaseDto,
+} from './visited-set.dto.js';
+import {
+  AckedView,
+  DeadLettersView,
+  ExtendedView,
+  LeasesView,
+  PurgedView,
+  PutBackView,
+  ReleasedView,
+} from './visited-set.view.js';
+
+const CODES = ['VISITED_SET_NOT_FOUND', 'STORE_DATA_LOST'] as const;
+const ONE_EACH = 'One result per id, in order';
 
 @ApiTags('Queue')
 @Controller('v1/visited-sets/:name/queue')
@@ -20,31 +39,27 @@ export class QueueController {
   @MutatingRoute({
     access: 'write',
     summary: 'Take URLs to fetch, hidden from others until the lease ends',
-    codes: ['VISITED_SET_NOT_FOUND'],
+    codes: CODES,
   })
   @ApiOkResponse({ type: LeasesView })
   lease(
     @Param('name', NamePipe) name: string,
     @Body(ShallowPipe) body: LeaseDto,
     @Mutation() operation: Operation,
+    @Req() request: Request,
   ): Promise<LeasesView> {
-    return this.queue.lease(name, body, operation);
+    return this.queue.lease(name, body, operation, request);
   }
 
   @Post('ack')
   @HttpCode(200)
-  @MutatingRoute({
-    access: 'write',
-    summary: 'Take fetched URLs off the queue',
-    codes: ['VISITED_SET_NOT_FOUND'],
-  })
-  @ApiBody({ type: LeaseIdsDto })
-  @ApiOkResponse({ type: AckedView, description: 'One result per id, in order' })
+  @MutatingRoute({ access: 'write', summary: 'Take fetched URLs off the queue', codes: CODES })
+  @ApiOkResponse({ type: AckedView, description: ONE_EACH })
   ack(
     @Param('name', NamePipe) name: string,
-    @Body(LeaseIdsPipe) ids: readonly string[],
+    @Body(IdsPipe) { ids }: LeaseIdsDto,
     @Mutation() operation: Operation,
-  ): Promise<{ results: string[] }> {
+  ): Promise<AckedView> {
     return this.queue.ack(name, ids, operation);
   }
 
@@ -52,16 +67,73 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Give leased URLs back at once',
-    codes: ['VISITED_SET_NOT_FOUND'],
+    summary: 'Give leased URLs back, at once or after a delay',
+    codes: CODES,
   })
-  @ApiBody({ type: LeaseIdsDto })
-  @ApiOkResponse({ type: ReleasedView, description: 'One result per id, in order' })
+  @ApiOkResponse({ type: ReleasedView, description: ONE_EACH })
   release(
     @Param('name', NamePipe) name: string,
-    @Body(LeaseIdsPipe) ids: readonly string[],
+    @Body(IdsPipe) body: ReleaseDto,
     @Mutation() operation: Operation,
-  ): Promise<{ results: string[] }> {
-    return this.queue.release(name, ids, operation);
+  ): Promise<ReleasedView> {
+    return this.queue.release(name, body, operation);
+  }
+
+  @Post('extend')
+  @HttpCode(200)
+  @MutatingRoute({ access: 'write', summary: 'Keep leased URLs for longer', codes: CODES })
+  @ApiOkResponse({ type: ExtendedView, description: ONE_EACH })
+  extend(
+    @Param('name', NamePipe) name: string,
+    @Body(IdsPipe) body: ExtendDto,
+    @Mutation() operation: Operation,
+  ): Promise<ExtendedView> {
+    return this.queue.extend(name, body, operation);
+  }
+
+  @Get('dead-letters')
+  @Documented({
+    access: 'read',
+    summary: 'List URLs that were leased as often as the visited set allows',
+    codes: CODES,
+  })
+  @ApiOkResponse({ type: DeadLettersView })
+  deadLetters(
+    @Param('name', NamePipe) name: string,
+    @Query(ShallowPipe) query: DeadLettersQueryDto,
+  ): Promise<DeadLettersView> {
+    return this.queue.deadLetters(name, query);
+  }
+
+  @Post('dead-letters/put-back')
+  @HttpCode(200)
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Put dead letters into the queue again, as if they had never been leased',
+    codes: CODES,
+  })
+  @ApiOkResponse({ type: PutBackView, description: ONE_EACH })
+  putBack(
+    @Param('name', NamePipe) name: string,
+    @Body(IdsPipe) { ids }: DeadLetterIdsDto,
+    @Mutation() operation: Operation,
+  ): Promise<PutBackView> {
+    return this.queue.putBack(name, ids, operation);
+  }
+
+  @Post('dead-letters/purge')
+  @HttpCode(200)
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Delete dead letters; their URLs stay visited',
+    codes: CODES,
+  })
+  @ApiOkResponse({ type: PurgedView, description: ONE_EACH })
+  purge(
+    @Param('name', NamePipe) name: string,
+    @Body(IdsPipe) { ids }: DeadLetterIdsDto,
+    @Mutation() operation: Operation,
+  ): Promise<PurgedView> {
+    return this.queue.purge(name, ids, operation);
   }
 }

@@ -2,15 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Filter } from '#store';
 import { compileProfile, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
-import { isLonger } from '../batches/entries.js';
+import { isLonger, type Discovery } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
 /** A batch of URLs by identity: parallel arrays of the valid ones, and the reasons for the others. */
 export interface IdentifiedUrls {
   readonly keys: readonly string[];
-  /** The valid URLs as they were sent. */
-  readonly urls: readonly string[];
+  /** The valid URLs as they were sent, with their payloads. */
+  readonly urls: readonly Discovery[];
   /** The place of each valid URL in the batch. */
   readonly places: readonly number[];
   readonly invalid: readonly InvalidEntry[];
@@ -32,11 +32,11 @@ export class UrlIdentity {
   constructor(@Inject(Config) private readonly config: Config) {}
 
   /** A long batch takes several turns of the event loop. */
-  async identify(filter: Filter, batch: readonly string[]): Promise<IdentifiedUrls> {
+  async identify(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
     const { maxItemBytes } = this.config;
     const keys: string[] = [];
-    const urls: string[] = [];
+    const urls: Discovery[] = [];
     const places: number[] = [];
     const invalid: InvalidEntry[] = [];
     let work = 0;
@@ -45,7 +45,8 @@ export class UrlIdentity {
         if (turn.isSpent()) await turn.next();
         work = 0;
       }
-      const url = batch[index] as string;
+      const sent = batch[index] as Discovery;
+      const url = typeof sent === 'string' ? sent : sent.url;
       work += CHARACTERS_A_URL + url.length;
       const key = isLonger(url, maxItemBytes) ? TOO_LONG : canonicaliser.key(url);
       if (typeof key !== 'string') {
@@ -53,7 +54,7 @@ export class UrlIdentity {
         continue;
       }
       keys.push(key);
-      urls.push(url);
+      urls.push(sent);
       places.push(index);
     }
     return { keys, urls, places, invalid };

@@ -1,7 +1,8 @@
 import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Operation } from '#store';
-import { UrlsDto } from '../batches/batch.dto.js';
+import { DiscoveriesDto, UrlsDto } from '../batches/batch.dto.js';
+import type { Discovery } from '../batches/entries.js';
 import { BatchRunner } from '../batches/batch-runner.js';
 import { BatchRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
@@ -21,18 +22,18 @@ export class UrlsController {
   @HttpCode(200)
   @BatchRoute({
     verb: 'discover',
-    entries: 'urls',
+    entries: 'discoveries',
     access: 'write',
     summary: 'Mark URLs visited and queue the new ones, in one atomic step',
     mutates: true,
-    body: UrlsDto,
+    body: DiscoveriesDto,
     answer: MarkedView,
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
   })
   discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
     return this.batches.mutate(
       request,
-      (urls: readonly string[], operation: Operation) => this.urls.discover(name, urls, operation),
+      (urls: readonly Discovery[], operation: Operation) => this.urls.discover(name, urls, operation),
       () => this.urls.open(name),
     );
   }

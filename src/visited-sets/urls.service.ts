@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Filter, Operation } from '#store';
 import type { BatchResult } from '../batches/batch.js';
+import type { Discovery } from '../batches/entries.js';
 import { named, tally, type Verdicts } from '../batches/tally.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
+import { encodeQueued } from './queued-url.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
 /** The verdict for an invalid URL. It follows the answer bytes of the port, which also index the verdicts below. */
@@ -36,9 +38,9 @@ export class UrlsService {
   }
 
   /** Marks URLs as visited and queues the new ones, in one atomic step. */
-  discover(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
+  discover(name: string, batch: readonly Discovery[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, MARK, (filter, { keys, urls }) =>
-      this.membership.add(filter, keys, operation, urls),
+      this.membership.add(filter, keys, operation, urls.map(encodeQueued)),
     );
   }
 
@@ -62,7 +64,7 @@ export class UrlsService {
   /** Asks about the valid URLs of a batch, by their keys, and puts the answers back in their places among the invalid ones. */
   private judge(
     name: string,
-    batch: readonly string[],
+    batch: readonly Discovery[],
     table: Verdicts,
     ask: (filter: Filter, valid: IdentifiedUrls) => Promise<Uint8Array>,
   ): Promise<BatchResult> {

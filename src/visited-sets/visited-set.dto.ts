@@ -1,8 +1,10 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
+import { Allow, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
-import { MAX_LEASE_MS } from '#store';
+import { MAX_LEASE_MS, MAX_LEASED_ENTRIES, MAX_REASON_BYTES } from '#store';
 import { BASES } from '#url-key';
+import { DEFAULT_PAGE, MAX_PAGE, PAGE, PAGE_PATTERN } from '../filters/filter.dto.js';
+import { MaxBytes } from '../validation/max-bytes.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
@@ -10,6 +12,9 @@ import { UrlProfileDto } from './url-profile.dto.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
 const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+
+const MAX_MAX_ATTEMPTS = 1_000_000;
+const MAX_ATTEMPTS = must(`be a whole number from 1 to ${MAX_MAX_ATTEMPTS}`);
 
 export const DEFAULT_ERROR_RATE = 1e-4;
 export const DEFAULT_URL_PROFILE = 'safe';
@@ -41,17 +46,33 @@ export class CreateVisitedSetDto {
   })
   @Optional()
   readonly urlProfile?: unknown;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_MAX_ATTEMPTS,
+    description:
+      'A URL that was leased so often and comes back is a dead letter; without it, it may come back for ever',
+  })
+  @Optional()
+  @IsInt(MAX_ATTEMPTS)
+  @Min(1, MAX_ATTEMPTS)
+  @Max(MAX_MAX_ATTEMPTS, MAX_ATTEMPTS)
+  readonly maxAttempts?: number;
 }
 
-const MAX = must('be a whole number from 1 to 1000');
+const MAX = must(`be a whole number from 1 to ${MAX_LEASED_ENTRIES}`);
 const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000;
 const LEASE_SECONDS = must(`be a whole number from 1 to ${MAX_LEASE_SECONDS}`);
+const DELAY_SECONDS = must(`be a whole number from 0 to ${MAX_LEASE_SECONDS}`);
+const MAX_WAIT_SECONDS = 30;
+const WAIT_SECONDS = must(`be a whole number from 0 to ${MAX_WAIT_SECONDS}`);
 
 export class LeaseDto {
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 1_000, example: 10 })
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_LEASED_ENTRIES, example: 10 })
   @IsInt(MAX)
   @Min(1, MAX)
-  @Max(1_000, MAX)
+  @Max(MAX_LEASED_ENTRIES, MAX)
   readonly max!: number;
 
   @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_LEASE_SECONDS, example: 60 })
@@ -59,9 +80,83 @@ export class LeaseDto {
   @Min(1, LEASE_SECONDS)
   @Max(MAX_LEASE_SECONDS, LEASE_SECONDS)
   readonly leaseSeconds!: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_WAIT_SECONDS,
+    default: 0,
+    description: 'How long to wait for a URL where there is none',
+  })
+  @Optional()
+  @IsInt(WAIT_SECONDS)
+  @Min(0, WAIT_SECONDS)
+  @Max(MAX_WAIT_SECONDS, WAIT_SECONDS)
+  readonly waitSeconds?: number;
 }
 
+/** Ids are checked by IdsPipe. */
 export class LeaseIdsDto {
   @ApiProperty({ type: [String], description: 'Ids of leased URLs' })
-  readonly ids!: string[];
+  @Allow()
+  readonly ids!: readonly string[];
+}
+
+export class ReleaseDto extends LeaseIdsDto {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_LEASE_SECONDS,
+    default: 0,
+    description: 'How long nobody gets them',
+  })
+  @Optional()
+  @IsInt(DELAY_SECONDS)
+  @Min(0, DELAY_SECONDS)
+  @Max(MAX_LEASE_SECONDS, DELAY_SECONDS)
+  readonly delaySeconds?: number;
+
+  @ApiPropertyOptional({
+    type: 'string',
+    example: 'HTTP 503',
+    description: `Kept with a URL that becomes a dead letter: at most ${MAX_REASON_BYTES} bytes in UTF-8`,
+  })
+  @Optional()
+  @MaxBytes(MAX_REASON_BYTES)
+  readonly reason?: string;
+}
+
+export class ExtendDto extends LeaseIdsDto {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LEASE_SECONDS,
+    example: 60,
+    description: 'The leases end so long from now',
+  })
+  @IsInt(LEASE_SECONDS)
+  @Min(1, LEASE_SECONDS)
+  @Max(MAX_LEASE_SECONDS, LEASE_SECONDS)
+  readonly leaseSeconds!: number;
+}
+
+const DEAD_LETTERS_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
+
+export class DeadLettersQueryDto {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
+  @Optional()
+  @Matches(PAGE_PATTERN, PAGE)
+  readonly limit?: string;
+
+  @ApiPropertyOptional({ description: '`next` of the page before' })
+  @Optional()
+  @Matches(DEAD_LETTERS_CURSOR, must('be the `next` of the page before'))
+  readonly cursor?: string;
+}
+
+/** Ids are checked by IdsPipe. */
+export class DeadLetterIdsDto {
+  @ApiProperty({ type: [String], description: 'Ids of dead letters' })
+  @Allow()
+  readonly ids!: readonly string[];
 }

@@ -5,8 +5,21 @@ import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from
 import { UrlProfileDto } from './url-profile.dto.js';
 
 export class QueueView {
-  @ApiProperty({ type: 'integer', description: 'URLs that can be leased' }) readonly waiting!: number;
+  @ApiProperty({ type: 'integer', description: 'URLs that can be leased now' }) readonly waiting!: number;
   @ApiProperty({ type: 'integer', description: 'URLs hidden by a lease' }) readonly leased!: number;
+  @ApiProperty({ type: 'integer', description: 'URLs released with a delay' }) readonly delayed!: number;
+  @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'How many of all these were forgotten, at most: they count until the queue comes to them',
+  })
+  readonly forgotten!: number;
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    description: 'Seconds since the URL at the head of the queue was discovered; absent if none waits',
+  })
+  readonly oldestSeconds?: number;
 }
 
 const URL_PROFILE = {
@@ -16,6 +29,12 @@ const URL_PROFILE = {
 
 export class VisitedSetView extends FilterView {
   @ApiProperty(URL_PROFILE) readonly urlProfile!: unknown;
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    description: 'See the creation; absent if there is no limit',
+  })
+  readonly maxAttempts?: number;
   @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
 }
 
@@ -31,9 +50,16 @@ export class VisitedSetListView {
   readonly next?: string;
 }
 
+const EMPTY_QUEUE: QueueView = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
+
 export function visitedSetView({ filter, stats }: Described): VisitedSetView {
-  const { waiting, leased } = stats.queue ?? { waiting: 0, leased: 0 };
-  return { ...filterView(filter, stats), urlProfile: filter.urlProfile, queue: { waiting, leased } };
+  const { urlProfile, maxAttempts } = filter;
+  return {
+    ...filterView(filter, stats),
+    urlProfile,
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    queue: stats.queue ?? EMPTY_QUEUE,
+  };
 }
 
 /** A visited set whose data is lost, as lists show it. */
@@ -70,9 +96,12 @@ export class ForgottenView extends UrlResultsView {
   readonly results!: string[];
 }
 
+const PAYLOAD = { required: false, description: 'What came with the URL; absent if nothing did' } as const;
+
 export class LeasedUrlView {
   @ApiProperty({ description: 'Opaque; names this lease' }) readonly id!: string;
   @ApiProperty({ description: 'As it came in' }) readonly url!: string;
+  @ApiProperty(PAYLOAD) readonly payload?: string;
   @ApiProperty({ type: 'integer', description: '1 on the first lease' }) readonly attempt!: number;
 }
 
@@ -86,4 +115,31 @@ export class AckedView {
 
 export class ReleasedView {
   @ApiProperty({ enum: ['released', 'expired', 'unknown'], isArray: true }) readonly results!: string[];
+}
+
+export class ExtendedView {
+  @ApiProperty({ enum: ['extended', 'expired', 'unknown'], isArray: true }) readonly results!: string[];
+}
+
+export class DeadLetterView {
+  @ApiProperty({ description: 'Opaque; names this dead letter' }) readonly id!: string;
+  @ApiProperty({ description: 'As it came in' }) readonly url!: string;
+  @ApiProperty(PAYLOAD) readonly payload?: string;
+  @ApiProperty({ type: 'integer', description: 'How often it was leased' }) readonly attempt!: number;
+  @ApiProperty({ description: 'Of its last release; "the lease ended" if nobody released it' })
+  readonly reason!: string;
+}
+
+export class DeadLettersView {
+  @ApiProperty({ type: [DeadLetterView] }) readonly urls!: DeadLetterView[];
+  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  readonly next?: string;
+}
+
+export class PutBackView {
+  @ApiProperty({ enum: ['put back', 'unknown'], isArray: true }) readonly results!: string[];
+}
+
+export class PurgedView {
+  @ApiProperty({ enum: ['purged', 'unknown'], isArray: true }) readonly results!: string[];
 }

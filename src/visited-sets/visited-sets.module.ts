@@ -7,11 +7,12 @@ import { UrlsController } from './urls.controller.js';
 import { UrlsService } from './urls.service.js';
 import { VisitedSetsController } from './visited-sets.controller.js';
 import { VisitedSetsService } from './visited-sets.service.js';
+import { WaitingLeases } from './waiting-leases.js';
 
 /** Joins a counting filter, the identity of URLs and the to-do queue into what a crawler needs. */
 @Module({
   imports: [FiltersModule],
   controllers: [VisitedSetsController, UrlsController, QueueController],
-  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService],
+  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService, WaitingLeases],
 })
 export class VisitedSetsModule {}

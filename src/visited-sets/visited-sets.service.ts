@@ -26,10 +26,25 @@ export class VisitedSetsService {
     operation: Operation,
     caller: Principal,
   ): Promise<{ view: VisitedSetView; created: boolean }> {
-    const { name, capacity, errorRate = DEFAULT_ERROR_RATE, urlProfile: profile = DEFAULT_URL_PROFILE } = dto;
+    const {
+      name,
+      capacity,
+      errorRate = DEFAULT_ERROR_RATE,
+      urlProfile: profile = DEFAULT_URL_PROFILE,
+      maxAttempts,
+    } = dto;
     const urlProfile = profileOf(profile);
     const described = await this.filterLifecycle.create(
-      { name, kind: KIND, type: 'counting', semantics: 'set', capacity, errorRate, urlProfile },
+      {
+        name,
+        kind: KIND,
+        type: 'counting',
+        semantics: 'set',
+        capacity,
+        errorRate,
+        urlProfile,
+        ...(maxAttempts !== undefined && { maxAttempts }),
+      },
       operation,
       caller,
     );

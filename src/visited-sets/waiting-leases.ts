@@ -1,0 +1,80 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Filter, LeasedEntry } from '#store';
+import { Config } from '../config/config.js';
+import { Lifecycle } from '../http/lifecycle.js';
+import { contextOf } from '../request/context.js';
+import type { Request } from '../request/request.js';
+import { Store } from '../store/store.token.js';
+import { LeaseLine, type Lease } from './lease-line.js';
+
+/** Leases that wait in all, and those of one caller. One more is answered at once, as if it did not wish to wait. */
+const MAX_WAITING = 10_000;
+const MAX_WAITING_OF_CALLER = 1_000;
+
+/**
+ * Leases that wait until there is something in the queue of their visited set: a line for each set. A request that waits has
+ * no place in flight.
+ */
+@Injectable()
+export class WaitingLeases {
+  private readonly lines = new Map<string, LeaseLine>();
+  private readonly ofCaller = new Map<string | undefined, number>();
+  private waiting = 0;
+
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+    private readonly lifecycle: Lifecycle,
+  ) {
+    lifecycle.ending.addEventListener('abort', () => {
+      for (const line of this.lines.values()) line.dismiss();
+    });
+  }
+
+  /** What `lease` finds within `waitMs`; nothing if the service ends or the client leaves before. Throws what `lease` throws. */
+  async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
+    const { permit } = contextOf(request.raw);
+    const caller = permit?.caller;
+    if (this.lifecycle.shuttingDown || !this.hasRoomFor(caller)) return [];
+    this.count(caller, 1);
+    permit?.park();
+    const left = new AbortController();
+    const leave = (): void => left.abort();
+    const timer = setTimeout(leave, waitMs);
+    const { socket } = request.raw;
+    socket.once('close', leave);
+    try {
+      return await this.lineOf(filter).wait(lease, left.signal);
+    } finally {
+      clearTimeout(timer);
+      socket.off('close', leave);
+      this.count(caller, -1);
+    }
+  }
+
+  private hasRoomFor(caller: string | undefined): boolean {
+    return this.waiting < MAX_WAITING && (this.ofCaller.get(caller) ?? 0) < MAX_WAITING_OF_CALLER;
+  }
+
+  private count(caller: string | undefined, change: 1 | -1): void {
+    this.waiting += change;
+    const count = (this.ofCaller.get(caller) ?? 0) + change;
+    if (count === 0) this.ofCaller.delete(caller);
+    else this.ofCaller.set(caller, count);
+  }
+
+  /** The line of a generation, for as long as anyone stands in it. */
+  private lineOf(filter: Filter): LeaseLine {
+    const { generation } = filter;
+    let line = this.lines.get(generation);
+    if (line === undefined) {
+      line = new LeaseLine({
+        watch: (wake) => this.store.queue.watch(filter, wake),
+        timeoutMs: this.config.requestTimeoutMs,
+        onEmpty: () => this.lines.delete(generation),
+      });
+      this.lines.set(generation, line);
+    }
+    return line;
+  }
+}
