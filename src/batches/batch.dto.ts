@@ -25,7 +25,7 @@ export class UrlsDto {
 
 const URL_WITH_PAYLOAD = {
   type: 'object',
-  required: ['url', 'payload'],
+  required: ['url', 'payload'] as string[],
   additionalProperties: false,
   properties: {
     url: { type: 'string' },
@@ -34,7 +34,7 @@ const URL_WITH_PAYLOAD = {
       description: `Opaque, handed out with the URL: at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8`,
     },
   },
-} as const;
+};
 
 export class DiscoveriesDto {
   @ApiProperty({

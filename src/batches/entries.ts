@@ -51,7 +51,8 @@ export function entryFault(entry: unknown, entries: Entries, maxItemBytes: numbe
 
 /** What is wrong with a URL that has a payload. */
 function discoveryFault(entry: object | null): string | undefined {
-  const { url, payload, ...others } = (entry ?? {}) as Partial<Record<string, unknown>>;
+  if (entry === null || Array.isArray(entry)) return `must be ${ENTRY_KINDS.discoveries}`;
+  const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `must have the members url and payload only, not ${show(unknown)}`;
   if (typeof url !== 'string') return 'must be a string, or an object whose url is one';

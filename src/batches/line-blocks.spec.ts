@@ -124,7 +124,7 @@ describe('lineBlocks', () => {
               [1_001, 2, undefined],
             ],
           ]);
-          const items = blocks.flatMap((block) => block.items);
+          const items = blocks.flatMap((block) => block.items as string[]);
           expect([items[998], items[1_000]]).toEqual(['a', 'b']);
           expect(items[999]).toBe(items[1_001]);
           expect(Buffer.byteLength(items[999]!)).toBeGreaterThan(LIMITS.maxItemBytes);
@@ -136,7 +136,7 @@ describe('lineBlocks', () => {
       for (const format of ['text', 'ndjson'] as const) {
         const item = async (line: string, size: number): Promise<string> => {
           const blocks = await blocksOf(format, cut(encoded(format, [line]), size), urlLimits(format));
-          return blocks[0]!.items[0]!;
+          return blocks[0]!.items[0] as string;
         };
         const long = 'x'.repeat(1_000);
         const items = await Promise.all([1, 13, 999, 1e6].map((size) => item(long, size)));
@@ -156,7 +156,8 @@ describe('lineBlocks', () => {
         const [block] = await blocksOf('ndjson', chunks, limits);
         expect(block).toMatchObject({ from: 1, fault: { line: 3 } });
         expect(block!.items).toHaveLength(2);
-        for (const item of block!.items) expect(item.length).toBeLessThan(LIMITS.maxItemBytes + 100);
+        for (const item of block!.items as string[])
+          expect(item.length).toBeLessThan(LIMITS.maxItemBytes + 100);
       }
     });
   });

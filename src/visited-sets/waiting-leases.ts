@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
 import type { Filter, LeasedEntry } from '#store';
 import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
+import { Metrics } from '../metrics/metrics.js';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
@@ -25,7 +27,17 @@ export class WaitingLeases {
     @Inject(Store) private readonly store: Store,
     @Inject(Config) private readonly config: Config,
     private readonly lifecycle: Lifecycle,
+    { registry }: Metrics,
   ) {
+    const waiting = (): number => this.waiting;
+    new Gauge({
+      name: 'unseen_leases_waiting',
+      help: 'Leases that wait until there is something in a queue',
+      registers: [registry],
+      collect() {
+        this.set(waiting());
+      },
+    });
     lifecycle.ending.addEventListener('abort', () => {
       for (const line of this.lines.values()) line.dismiss();
     });
@@ -35,19 +47,21 @@ export class WaitingLeases {
   async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
     const { permit } = contextOf(request.raw);
     const caller = permit?.caller;
-    if (this.lifecycle.shuttingDown || !this.hasRoomFor(caller)) return [];
+    const { socket } = request.raw;
+    if (this.lifecycle.shuttingDown || socket.readableEnded || socket.destroyed || !this.hasRoomFor(caller))
+      return [];
     this.count(caller, 1);
     permit?.park();
     const left = new AbortController();
     const leave = (): void => left.abort();
     const timer = setTimeout(leave, waitMs);
-    const { socket } = request.raw;
-    socket.once('close', leave);
+    // A client that sends no more may be one that has gone: which of them, only an answer would tell.
+    socket.once('end', leave).once('close', leave);
     try {
       return await this.lineOf(filter).wait(lease, left.signal);
     } finally {
       clearTimeout(timer);
-      socket.off('close', leave);
+      socket.off('end', leave).off('close', leave);
       this.count(caller, -1);
     }
   }

@@ -1,0 +1,337 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
+import { startRedis } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { STORES } from './stores.js';
+
+const PATIENCE_MS = 20_000;
+
+interface Leased {
+  readonly id: string;
+  readonly url: string;
+  readonly payload?: string;
+  readonly attempt: number;
+}
+
+/** A visited set of a service, as its users see it. */
+class VisitedSet {
+  readonly path: string;
+
+  private constructor(
+    private readonly app: TestApp,
+    readonly name: string,
+  ) {
+    this.path = `/v1/visited-sets/${name}`;
+  }
+
+  static async create(app: TestApp, spec: object = {}): Promise<VisitedSet> {
+    const set = new VisitedSet(app, freshName('q'));
+    await set.ok(
+      await call(app, 'POST', '/v1/visited-sets', { name: set.name, capacity: 1_000, ...spec }),
+      201,
+    );
+    return set;
+  }
+
+  /** The same set through another service. */
+  through(app: TestApp): VisitedSet {
+    return new VisitedSet(app, this.name);
+  }
+
+  send(route: string, body: object): Promise<Answer> {
+    return call(this.app, 'POST', `${this.path}/${route}`, body);
+  }
+
+  async discover(...urls: (string | object)[]): Promise<string[]> {
+    return ((await this.ok(await this.send('urls/discover', { urls }))) as { results: string[] }).results;
+  }
+
+  async lease(max = 10, more: object = {}): Promise<Leased[]> {
+    const body = { max, leaseSeconds: 60, ...more };
+    return ((await this.ok(await this.send('queue/lease', body))) as { urls: Leased[] }).urls;
+  }
+
+  async settle(route: string, ids: readonly string[], more: object = {}): Promise<string[]> {
+    const answer = await this.ok(await this.send(`queue/${route}`, { ids, ...more }));
+    return (answer as { results: string[] }).results;
+  }
+
+  async deadLetters(query = ''): Promise<{ urls: (Leased & { reason: string })[]; next?: string }> {
+    const answer = await call(this.app, 'GET', `${this.path}/queue/dead-letters${query}`);
+    return (await this.ok(answer)) as { urls: (Leased & { reason: string })[]; next?: string };
+  }
+
+  async queue(): Promise<unknown> {
+    return ((await this.ok(await call(this.app, 'GET', this.path))) as { queue: unknown }).queue;
+  }
+
+  private async ok({ status, body }: Answer, expected = 200): Promise<unknown> {
+    expect({ status, body }).toMatchObject({ status: expected });
+    return Promise.resolve(body);
+  }
+}
+
+const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
+const urlsOf = (entries: readonly { url: string }[]): string[] => entries.map(({ url }) => url);
+const url = (n: number | string): string => `https://example.org/${n}`;
+
+/** Resolves once so many leases wait. */
+async function leasesWaiting(app: TestApp, count: number): Promise<void> {
+  await until(`${count} leases wait`, PATIENCE_MS, async () => {
+    const text = await (await fetch(`${app.url}/metrics`)).text();
+    return text.includes(`\nunseen_leases_waiting ${count}\n`);
+  });
+}
+
+describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start({ MAX_IN_FLIGHT: '4' });
+  });
+  afterAll(() => app.close());
+
+  describe('a payload', () => {
+    it('comes out with its URL, and a URL without one has none', async () => {
+      const set = await VisitedSet.create(app);
+      const payload = '{"depth":1,"€":"😀\\u0000"}';
+      const sent = [url('a'), { url: url('b'), payload }, { url: url('c'), payload: '' }];
+      expect(await set.discover(...sent)).toEqual(['new', 'new', 'new']);
+      expect(await set.lease()).toEqual([
+        { id: expect.any(String), url: url('a'), attempt: 1 },
+        { id: expect.any(String), url: url('b'), payload, attempt: 1 },
+        { id: expect.any(String), url: url('c'), payload: '', attempt: 1 },
+      ]);
+    });
+
+    it('comes in lines, too', async () => {
+      const set = await VisitedSet.create(app);
+      const lines = [url('a'), { url: url('b'), payload: 'p' }, { url: 'none', payload: 'x' }];
+      const response = await fetch(`${app.url}${set.path}/urls/discover`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-ndjson' },
+        body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+      });
+      const answers = (await response.text()).trim().split('\n');
+      expect(JSON.parse(answers[0]!)).toMatchObject({ from: 1, results: ['new', 'new', 'invalid'] });
+      expect(await set.lease()).toMatchObject([{ url: url('a') }, { url: url('b'), payload: 'p' }]);
+    });
+
+    it('of a URL that was seen before changes nothing', async () => {
+      const set = await VisitedSet.create(app);
+      await set.discover({ url: url('a'), payload: 'first' });
+      expect(await set.discover({ url: url('a'), payload: 'second' })).toEqual(['seen']);
+      expect(await set.lease()).toMatchObject([{ payload: 'first' }]);
+    });
+
+    it.each([
+      [{ url: url('a'), payload: 'é'.repeat(513) }, 'at most 1024 bytes in UTF-8, not 1026'],
+      [{ url: url('a'), payload: 7 }, 'must have a payload that is a string'],
+      [{ url: url('a') }, 'must have a payload that is a string'],
+      [{ payload: 'x' }, 'must be a string, or an object whose url is one'],
+      [{ url: url('a'), payload: 'x', priority: 1 }, 'not \"priority\"'],
+      [{ url: url('a'), payload: '\ud800' }, 'well-formed Unicode'],
+      [null, 'must be a string, or an object'],
+      [[url('a')], 'must be a string, or an object'],
+    ])('that is none is refused, and nothing is queued: %j', async (entry, why) => {
+      const set = await VisitedSet.create(app);
+      const answer = await set.send('urls/discover', { urls: [url('good'), entry] });
+      expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
+      expect(JSON.stringify(answer.body)).toContain(JSON.stringify(why).slice(1, -1));
+      expect(await set.queue()).toMatchObject({ waiting: 0 });
+    });
+
+    it('is for discover only', async () => {
+      const set = await VisitedSet.create(app);
+      for (const verb of ['visit', 'check', 'forget']) {
+        const answer = await set.send(`urls/${verb}`, { urls: [{ url: url('a'), payload: 'x' }] });
+        expect([verb, answer.status]).toEqual([verb, 400]);
+      }
+    });
+
+    it('is not made up by a URL that looks as the store keeps one', async () => {
+      const set = await VisitedSet.create(app);
+      const text = url('a');
+      expect(await set.discover(`${text.length}:${text}payload`)).toEqual(['invalid']);
+    });
+  });
+
+  it('extend keeps a lease, release with a delay hides what was released', async () => {
+    const set = await VisitedSet.create(app);
+    await set.discover(url('a'), url('b'));
+    const [a, b] = await set.lease(2, { leaseSeconds: 1 });
+    expect(await set.settle('extend', [a!.id, 'nonsense'], { leaseSeconds: 3_600 })).toEqual([
+      'extended',
+      'unknown',
+    ]);
+    expect(await set.settle('release', [b!.id], { delaySeconds: 3_600, reason: 'later' })).toEqual([
+      'released',
+    ]);
+    expect(await set.queue()).toMatchObject({ waiting: 0, leased: 1, delayed: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(await set.lease()).toEqual([]);
+    expect(await set.settle('ack', [a!.id])).toEqual(['acked']);
+    expect(await set.settle('extend', [a!.id], { leaseSeconds: 1 })).toEqual(['expired']);
+  });
+
+  it('what was leased maxAttempts times is a dead letter, to be listed, put back and purged', async () => {
+    const set = await VisitedSet.create(app, { maxAttempts: 2 });
+    expect((await call(app, 'GET', set.path)).body).toMatchObject({ maxAttempts: 2 });
+    const payload = 'kept';
+    await set.discover({ url: url(0), payload }, url(1), url(2));
+    for (const reason of ['first', 'HTTP 503 €']) {
+      const ids = idsOf(await set.lease());
+      expect(await set.settle('release', ids, { reason })).toEqual(ids.map(() => 'released'));
+    }
+    expect(await set.lease()).toEqual([]);
+    expect(await set.queue()).toEqual({ waiting: 0, leased: 0, delayed: 0, dead: 3, forgotten: 0 });
+    const first = await set.deadLetters('?limit=2');
+    const second = await set.deadLetters(`?limit=2&cursor=${first.next}`);
+    expect(second.next).toBeUndefined();
+    const dead = [...first.urls, ...second.urls];
+    expect(dead.map(({ id: _, ...rest }) => rest)).toEqual([
+      { url: url(0), payload, attempt: 2, reason: 'HTTP 503 €' },
+      { url: url(1), attempt: 2, reason: 'HTTP 503 €' },
+      { url: url(2), attempt: 2, reason: 'HTTP 503 €' },
+    ]);
+    const [a, b, c] = idsOf(dead) as [string, string, string];
+    expect(await set.settle('dead-letters/put-back', [a, 'nonsense'])).toEqual(['put back', 'unknown']);
+    expect(await set.settle('dead-letters/purge', [b, a])).toEqual(['purged', 'unknown']);
+    expect(await set.lease()).toMatchObject([{ url: url(0), payload, attempt: 1 }]);
+    expect(idsOf((await set.deadLetters()).urls)).toEqual([c]);
+    expect(await set.discover(url(1))).toEqual(['seen']);
+  });
+
+  it.each([
+    [
+      'lease',
+      { max: 1, leaseSeconds: 1, waitSeconds: 31 },
+      'waitSeconds must be a whole number from 0 to 30',
+    ],
+    ['release', { ids: [], delaySeconds: 86_401 }, 'delaySeconds must be a whole number from 0 to 86400'],
+    ['release', { ids: [], reason: 'é'.repeat(129) }, 'at most 256 bytes in UTF-8'],
+    ['extend', { ids: [] }, 'leaseSeconds must be a whole number from 1 to 86400, but is missing'],
+    ['extend', { leaseSeconds: 1 }, 'ids must be an array of strings, but is missing'],
+    ['dead-letters/purge', { ids: 'x' }, 'ids must be an array of strings'],
+    ['ack', { ids: [], reason: 'x' }, 'reason'],
+  ])('refuses %s with %j', async (route, body, why) => {
+    const set = await VisitedSet.create(app);
+    const answer = await set.send(`queue/${route}`, body);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
+    expect(JSON.stringify(answer.body)).toContain(why);
+  });
+
+  it('/metrics says where the URLs of a queue are, and how old the first is', async () => {
+    const set = await VisitedSet.create(app, { maxAttempts: 1 });
+    await set.discover(...Array.from({ length: 7 }, (_, n) => url(n)));
+    const ids = idsOf(await set.lease(4));
+    await set.settle('release', ids.slice(0, 1), { reason: 'x' });
+    const text = await (await fetch(`${app.url}/metrics`)).text();
+    const value = (name: string, labels: string): string | undefined =>
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name}{visited_set="${set.name}"${labels}}`))
+        ?.split(' ')[1];
+    const states = ['waiting', 'leased', 'delayed', 'dead', 'forgotten'];
+    expect(states.map((state) => value('unseen_queue_urls', `,state="${state}"`))).toEqual([
+      '3',
+      '3',
+      '0',
+      '1',
+      '0',
+    ]);
+    expect(Number(value('unseen_queue_oldest_seconds', ''))).toBeLessThan(600);
+  });
+
+  describe('a lease that waits', () => {
+    it('is answered at once when something is there, and empty when nothing comes', async () => {
+      const set = await VisitedSet.create(app);
+      await set.discover(url('a'));
+      expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('a')]);
+      expect(await set.lease(1, { waitSeconds: 1 })).toEqual([]);
+    });
+
+    it('gets what comes, first come first served, and takes no place of those in flight', async () => {
+      const set = await VisitedSet.create(app);
+      // Many more than there are places.
+      const waiting = Array.from({ length: 12 }, () => set.lease(1, { waitSeconds: 30 }));
+      const urls = waiting.map((_, n) => url(n));
+      for (let from = 0; from < urls.length; from += 3) {
+        expect(await set.discover(...urls.slice(from, from + 3))).toEqual(['new', 'new', 'new']);
+      }
+      expect((await Promise.all(waiting)).flatMap(urlsOf).sort()).toEqual([...urls].sort());
+    });
+
+    it('gets what is released, and what a lease that ended gives back', async () => {
+      const set = await VisitedSet.create(app);
+      await set.discover(url('a'), url('b'));
+      const [a] = await set.lease(1);
+      await set.lease(1, { leaseSeconds: 1 });
+      const waiting = set.lease(1, { waitSeconds: 30 });
+      await set.settle('release', [a!.id]);
+      expect(urlsOf(await waiting)).toEqual([url('a')]);
+      expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('b')]);
+    });
+
+    it('goes on when its visited set is cleared', async () => {
+      const set = await VisitedSet.create(app);
+      const waiting = set.lease(1, { waitSeconds: 30 });
+      await call(app, 'POST', `${set.path}/clear`);
+      await set.discover(url('a'));
+      expect(urlsOf(await waiting)).toEqual([url('a')]);
+    });
+
+    it('whose client has left takes nothing', async () => {
+      const set = await VisitedSet.create(app);
+      const left = new AbortController();
+      const waiting = fetch(`${app.url}${set.path}/queue/lease`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ max: 10, leaseSeconds: 60, waitSeconds: 30 }),
+        signal: left.signal,
+      });
+      await leasesWaiting(app, 1);
+      left.abort();
+      await expect(waiting).rejects.toThrow();
+      await leasesWaiting(app, 0);
+      await set.discover(url('a'));
+      expect(urlsOf(await set.lease())).toEqual([url('a')]);
+    });
+  });
+});
+
+describe('leases that wait', () => {
+  it('are woken by what another instance discovers, releases or puts back', async () => {
+    const redis = await startRedis();
+    const apps = await Promise.all([startApp({ REDIS_URL: redis.url }), startApp({ REDIS_URL: redis.url })]);
+    try {
+      const mine = await VisitedSet.create(apps[0], { maxAttempts: 2 });
+      const theirs = mine.through(apps[1]);
+      const soon = async (): Promise<Leased[]> => mine.lease(1, { waitSeconds: 30 });
+      let waiting = soon();
+      await theirs.discover(url('a'));
+      let [leased] = await waiting;
+      waiting = soon();
+      await theirs.settle('release', [leased!.id]);
+      [leased] = await waiting;
+      expect(leased).toMatchObject({ url: url('a'), attempt: 2 });
+      await theirs.settle('release', [leased!.id], { reason: 'no' });
+      waiting = soon();
+      await theirs.settle('dead-letters/put-back', idsOf((await theirs.deadLetters()).urls));
+      expect(await waiting).toMatchObject([{ url: url('a'), attempt: 1 }]);
+    } finally {
+      await Promise.all(apps.map((app) => app.close()));
+      await redis.stop();
+    }
+  });
+
+  it('are answered when the service ends', async () => {
+    const app = await startApp();
+    const set = await VisitedSet.create(app);
+    const waiting = set.lease(1, { waitSeconds: 30 });
+    await leasesWaiting(app, 1);
+    const from = performance.now();
+    await app.close();
+    expect(await waiting).toEqual([]);
+    expect(performance.now() - from).toBeLessThan(20_000);
+  });
+});
