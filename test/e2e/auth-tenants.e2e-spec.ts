@@ -31,6 +31,10 @@ const NAMED: readonly (readonly [
   ['visited-sets', 'POST', '/queue/lease', { max: 1, leaseSeconds: 1 }],
   ['visited-sets', 'POST', '/queue/ack', { ids: ['x'] }],
   ['visited-sets', 'POST', '/queue/release', { ids: ['x'] }],
+  ['visited-sets', 'POST', '/queue/extend', { ids: ['x'], leaseSeconds: 1 }],
+  ['visited-sets', 'GET', '/queue/dead-letters', undefined],
+  ['visited-sets', 'POST', '/queue/dead-letters/put-back', { ids: ['x'] }],
+  ['visited-sets', 'POST', '/queue/dead-letters/purge', { ids: ['x'] }],
 ];
 
 /** An answer without what differs between any two requests, such as made operation ids. */

@@ -45,6 +45,10 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'post /v1/visited-sets/{name}/queue/lease': 'write',
   'post /v1/visited-sets/{name}/queue/ack': 'write',
   'post /v1/visited-sets/{name}/queue/release': 'write',
+  'post /v1/visited-sets/{name}/queue/extend': 'write',
+  'get /v1/visited-sets/{name}/queue/dead-letters': 'read',
+  'post /v1/visited-sets/{name}/queue/dead-letters/put-back': 'write',
+  'post /v1/visited-sets/{name}/queue/dead-letters/purge': 'write',
 };
 
 function ofBoth(route: string, access: Access): Record<string, Access> {

@@ -132,7 +132,10 @@ describe('the API description', () => {
         ...['discover', 'visit', 'check', 'forget'].map(
           (verb) => `post /v1/visited-sets/{name}/urls/${verb}`,
         ),
-        ...['lease', 'ack', 'release'].map((verb) => `post /v1/visited-sets/{name}/queue/${verb}`),
+        ...['lease', 'ack', 'release', 'extend', 'dead-letters/put-back', 'dead-letters/purge'].map(
+          (verb) => `post /v1/visited-sets/{name}/queue/${verb}`,
+        ),
+        'get /v1/visited-sets/{name}/queue/dead-letters',
       ].sort(),
     );
     const add = document.paths['/v1/filters/{name}/items/add']?.post;
