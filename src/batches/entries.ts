@@ -83,7 +83,6 @@ const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> =
 };
 
 /** The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the entry and the limit. */
-export function jsonBatch(body: unknown, entries: 'discoveries', limits: BatchLimits): readonly Discovery[];
 export function jsonBatch(
   body: unknown,
   entries: Exclude<Entries, 'discoveries'>,

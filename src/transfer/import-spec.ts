@@ -17,9 +17,10 @@ export function importSpec(header: ExportHeader, kind: FilterKind, name = header
     throw invalid('#/kind', `the export is of ${is}: import it by POST ${path}`);
   }
   if (!NAME_PATTERN.test(name)) throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
-  const { type, semantics, capacity, errorRate, geometry, seed } = header;
+  const { type, semantics, capacity, errorRate, geometry, seed, maxAttempts } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
-  return kind === 'visited-set' ? { ...spec, urlProfile: profileOf(header) } : spec;
+  if (kind !== 'visited-set') return spec;
+  return { ...spec, urlProfile: profileOf(header), ...(maxAttempts !== undefined && { maxAttempts }) };
 }
 
 function profileOf({ urlProfile }: ExportHeader): unknown {

@@ -117,7 +117,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     });
     const [a, b] = first.map(({ id }) => id) as [string, string];
     expect(await settle(name, 'ack', [a, 'no such id', a])).toEqual({
-      results: ['acked', 'unknown', 'unknown'],
+      results: ['acked', 'unknown', 'expired'],
     });
     expect(await settle(name, 'release', [b])).toEqual({ results: ['released'] });
     const again = await lease(name, 10, 1);
