@@ -33,9 +33,9 @@ class VisitedSet {
     return set;
   }
 
-  /** The same set through another service. */
-  through(app: TestApp): VisitedSet {
-    return new VisitedSet(app, this.name);
+  /** The same set, or one of another name, through a service. */
+  through(app: TestApp, name = this.name): VisitedSet {
+    return new VisitedSet(app, name);
   }
 
   send(route: string, body: object): Promise<Answer> {
@@ -218,6 +218,24 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     const answer = await set.send(`queue/${route}`, body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
     expect(JSON.stringify(answer.body)).toContain(why);
+  });
+
+  it('moves with its payloads, dead letters and maxAttempts', async () => {
+    const set = await VisitedSet.create(app, { maxAttempts: 1 });
+    await set.discover({ url: url(0), payload: 'dead' }, { url: url(1), payload: 'waits' });
+    await set.settle('release', idsOf(await set.lease(1)), { reason: 'HTTP 410' });
+    const file = await (await fetch(`${app.url}${set.path}/export`)).arrayBuffer();
+    const response = await fetch(`${app.url}/v1/visited-sets/import?name=${set.name}-copy`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.unseen.filter' },
+      body: file,
+    });
+    expect(await response.json()).toMatchObject({ maxAttempts: 1, queue: { waiting: 1, dead: 1 } });
+    const copy = set.through(app, `${set.name}-copy`);
+    expect(await copy.lease()).toMatchObject([{ url: url(1), payload: 'waits', attempt: 1 }]);
+    expect((await copy.deadLetters()).urls).toMatchObject([
+      { url: url(0), payload: 'dead', attempt: 1, reason: 'HTTP 410' },
+    ]);
   });
 
   it('/metrics says where the URLs of a queue are, and how old the first is', async () => {
