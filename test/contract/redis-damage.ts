@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 /** What another program, or a partial restore, can do to the keys of a segment. */
 export function redisDamage(subject: Subject<RedisHarness>): void {
   describe('G6 a count that is gone from a segment’s meta', () => {
-    it.each(['items', 'leases'])('is STORE_DATA_LOST for what needs it: %s', async (field) => {
+    it.each(['items', 'queue'])('is STORE_DATA_LOST for what needs it: %s', async (field) => {
       const { store, harness } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set' });
       await discover(store, filter, items(10));

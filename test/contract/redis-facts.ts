@@ -3,6 +3,7 @@ import { positionsOf } from '#bloom';
 import { StoreError, type Filter, type Operation } from '#store';
 import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { CounterModel } from '../support/counter-model.js';
 import { cellsPattern, type RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
@@ -194,7 +195,12 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const end = store.queue.watch(filter, () => undefined);
     try {
       const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
-      await until('Redis knows', 20_000, async () => (await meta!.client.hget(meta!.key, 'awaited')) !== '0');
+      const awaited = async () =>
+        (await meta!.client.hgetBuffer(meta!.key, QUEUE_FIELD))!.readUIntBE(
+          QUEUE_NUMBERS.indexOf('awaited') * 6,
+          6,
+        );
+      await until('Redis knows', 20_000, async () => (await awaited()) > 0);
       expect(heard).toBe(0);
       await discover(store, filter, ['after']);
       await until('the message is there', 20_000, async () => heard > 0);

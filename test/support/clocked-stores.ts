@@ -6,6 +6,7 @@ import type { Store } from '#store';
 import { EmbeddedStore } from '#store/embedded';
 import { RedisStore } from '#store/redis';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { startRedis } from './redis-server.js';
 
 /** A store whose clock can be moved forward (ms above zero) or back. */
@@ -59,7 +60,13 @@ async function redis(options: ClockedOptions): Promise<Clocked> {
 async function shiftTimes(own: Redis, ms: number): Promise<void> {
   for (const key of await own.keys('unseen:*:meta')) {
     await own.hincrby(key, 'created', ms);
-    if (Number(await own.hget(key, 'due')) > 0) await own.hincrby(key, 'due', ms);
+    const numbers = await own.hgetBuffer(key, QUEUE_FIELD);
+    const dueAt = QUEUE_NUMBERS.indexOf('due') * 6;
+    const due = numbers?.readUIntBE(dueAt, 6) ?? 0;
+    if (numbers && due > 0) {
+      numbers.writeUIntBE(due + ms, dueAt, 6);
+      await own.hset(key, QUEUE_FIELD, numbers);
+    }
     for (const origin of ['caller', 'made']) {
       for (const field of ['since', 'previous']) await own.hincrby(key, `${origin}:${field}`, ms);
     }

@@ -104,7 +104,7 @@ for _, range in ipairs(taken) do
   if count > 0 then
     call('LSET', queue.logs[list], count, '')
     call('LTRIM', queue.logs[list], count, -1)
-    queue.setStart(list, queue.start[list] + count)
+    queue.set('start' .. list, queue['start' .. list] + count)
   end
 end
 if #entries == 0 then

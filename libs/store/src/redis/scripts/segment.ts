@@ -1,4 +1,4 @@
-import { CHECK_QUEUE, LEASED, LEASES } from './queue-state.js';
+import { CHECK_QUEUE, EMPTY_QUEUE, LEASED, LEASES, QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
@@ -23,9 +23,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, 'clock', 0, 'leases', 0, 'leased', 0, 'dead', 0, 'delays', 0, 'sweeps', 0, 'sweeping', 0, 'marked', 0, 'due', 0,
-  'awaited', 0,
-  'start:0', 0, 'start:1', 0, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
+  'removed', 0, 'refused', 0, '${QUEUE_FIELD}', ${EMPTY_QUEUE}, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
   'made:since', now, 'made:previous', now, 'made:bytes', 0)
 return 'OK'`,
 };

@@ -69,7 +69,7 @@ if place == 'line' then
       table.remove(live, 1)
       live[#live + 1] = ''
       each('LPUSH', tail, live)
-      queue.setStart(queue.tail, queue.start[queue.tail] - #live)
+      queue.set('start' .. queue.tail, queue['start' .. queue.tail] - #live)
     end
     call('LTRIM', head, 0, -count - 1)
   end

@@ -17,16 +17,16 @@ export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: 10,
   lua: `${CHECK_QUEUE}${MARKS}
-local sweeps, list, place = string.match(ARGV[3], '^(%d+) (%d) (-?%d+)$')
+local sweeps, list, place = string.match(ARGV[3], '^(%d+) (%d) (%d+)$')
 sweeps, list, place = tonumber(sweeps), tonumber(list), tonumber(place)
 local flag = 0
 if sweeps == queue.sweeps - 1 and list == sweeps % 2 then
   flag = 2
 elseif sweeps ~= queue.sweeps then
   list = 1 - queue.tail
-  place = queue.start[list]
+  place = queue['start' .. list]
 end
-local start, asked = queue.start[list], tonumber(ARGV[4])
+local start, asked = queue['start' .. list], tonumber(ARGV[4])
 if start > place then flag, place = 2, start end
 local found = call('LRANGE', queue.logs[list], place - start + 1, place - start + asked)
 local gone, out = queue.forgotten(found), {}
@@ -37,7 +37,7 @@ place = place + #found
 if #found == asked then
   flag = flag + 1
 elseif list ~= queue.tail then
-  list, place, flag = queue.tail, queue.start[queue.tail], flag + 1
+  list, place, flag = queue.tail, queue['start' .. queue.tail], flag + 1
 end
 local next = string.format('%.0f %d %.0f %d', queue.sweeps, list, place, flag)
 ${ANSWER_PAGE}`,
