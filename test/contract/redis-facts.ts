@@ -1,9 +1,11 @@
 import { expect, it } from '@jest/globals';
-import { positionsOf } from '#bloom';
+import { positionsOf, segmentBytes } from '#bloom';
 import { StoreError, type Filter, type Operation } from '#store';
 import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { writeEntry } from '../../libs/store/src/redis/queue-entry.js';
 import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { importQueueScript } from '../../libs/store/src/redis/scripts/transfer.js';
 import { CounterModel } from '../support/counter-model.js';
 import { cellsPattern, type RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
@@ -209,6 +211,22 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       end();
       listener.disconnect();
     }
+  });
+
+  it('entries of an import that are sent again, as their answer was lost, are in line once', async () => {
+    const { store, harness } = subject;
+    const filter = await makeFilter(store, { kind: 'visited-set' });
+    const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
+    const keys = segmentKeys(/\{(.*)\}/.exec(meta!.key)![1]!);
+    const entry = { hash: new Uint8Array(16), attempt: 0, discoveredAt: 1, payload: Buffer.from('a') };
+    const packed = Buffer.concat([Buffer.alloc(2), writeEntry(entry)]);
+    const { lua } = importQueueScript;
+    for (const call of [0, 0, 1, 0, 1]) {
+      const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+      const args = [filter.generation, segmentBytes(filter.geometry), call, packed];
+      expect(await meta!.client.eval(lua, all.length, ...all, ...args)).toBe('OK');
+    }
+    expect((await store.describe(filter)).queue).toMatchObject({ waiting: 2 });
   });
 
   it('records of operations on whole filters have the bound of all records', async () => {
