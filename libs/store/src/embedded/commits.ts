@@ -81,7 +81,7 @@ export class Commits {
     }
   }
 
-  /** Notes damage that a read has met. */
+  /** Notes damage that was met: memory is to be loaded anew without what it concerns. */
   spoil(row: DamagedRow): void {
     this.failed = true;
     this.damaged = true;

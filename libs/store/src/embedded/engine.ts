@@ -140,9 +140,12 @@ export class Engine {
     } catch (error) {
       // A refusal waits for no commit. Without this pause a caller that retries at once would block the event loop.
       await setImmediate();
-      if (error instanceof DamagedRow) throw this.lost(error);
+      if (error instanceof DamagedRow) {
+        this.session?.commits.spoil(error);
+        throw lost(error);
+      }
       if (!(error instanceof CommitError)) throw error;
-      throw error.cause instanceof DamagedRow ? this.lost(error.cause) : await this.unavailable(error);
+      throw error.cause instanceof DamagedRow ? lost(error.cause) : await this.unavailable(error);
     } finally {
       if (--this.calls === 0) this.idle?.();
     }
@@ -153,14 +156,6 @@ export class Engine {
     return (await this.space.isLacking())
       ? new StoreError('STORE_FULL', 'the disk of the data directory is full', { cause: error })
       : new StoreError('STORE_UNAVAILABLE', error.message, { cause: error });
-  }
-
-  /** What is damaged is known from now on: memory is loaded anew without it. */
-  private lost(row: DamagedRow): StoreError {
-    this.session?.commits.spoil(row);
-    return new StoreError('STORE_DATA_LOST', `${row.message}; restore the filter, clear it, or drop it`, {
-      cause: row,
-    });
   }
 
   private assertNotPausing(): void {
@@ -226,4 +221,11 @@ export class Engine {
     await this.database.close();
     this.lock.release();
   }
+}
+
+/** Of a filter whose name is not known here; the next call for it says it. */
+function lost(cause: DamagedRow): StoreError {
+  return new StoreError('STORE_DATA_LOST', `${cause.message}; restore its filter, clear it, or drop it`, {
+    cause,
+  });
 }
