@@ -9,6 +9,7 @@ import { hashGroup, urlGroup } from './in-process-rows.js';
 import { filterGroup } from './in-process-filter-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { overloadGroup } from './overload-rows.js';
+import { queueGroup } from './queue-rows.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { redisGroup } from './redis-rows.js';
 import { CHART_TITLE, peerChart } from './peer-chart.js';
@@ -27,6 +28,7 @@ const GROUPS: readonly Group[] = [
   peerGroup,
   embeddedGroup,
   streamGroup,
+  queueGroup,
   singleGroup,
   memoryGroup,
   redisGroup,

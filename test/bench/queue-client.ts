@@ -1,0 +1,66 @@
+import { HttpClient, inFlight } from './http-client.js';
+import { assertSetUp } from './row.js';
+
+const LEASE_SECONDS = 3_600;
+
+export type UrlVerb = 'discover' | 'visit' | 'check' | 'forget';
+
+/** A client of a visited set of the service, made for speed. */
+export class QueueClient {
+  private readonly http: HttpClient;
+  private readonly path: string;
+
+  constructor(
+    port: number,
+    private readonly name: string,
+    connections: number,
+  ) {
+    this.http = new HttpClient(port, connections);
+    this.path = `/v1/visited-sets/${name}`;
+  }
+
+  async create(capacity: number, errorRate: number): Promise<void> {
+    const { status, text } = await this.post('/v1/visited-sets', { name: this.name, capacity, errorRate });
+    assertSetUp(status === 201, `visited set ${this.name} is made anew: ${status} ${text}`);
+  }
+
+  async clear(): Promise<void> {
+    await this.http.post(`${this.path}/clear`, Buffer.alloc(0));
+  }
+
+  /** Sends a body of lines. Returns how many URLs got each verdict. */
+  async stream(verb: UrlVerb, lines: Buffer): Promise<Record<string, number>> {
+    const { text } = await this.http.post(`${this.path}/urls/${verb}?results=none`, lines, 'text/plain');
+    const { done, counts } = JSON.parse(text) as { done?: boolean; counts: Record<string, number> };
+    assertSetUp(done === true, `a stream ends with its counts, not ${text.slice(0, 200)}`);
+    return counts;
+  }
+
+  /** One call for each URL, `width` at a time. */
+  async singles(verb: UrlVerb, urls: readonly string[], width: number): Promise<void> {
+    await inFlight(width, urls.length, async (i) => {
+      await this.post(`${this.path}/urls/${verb}`, { urls: [urls[i]] });
+    });
+  }
+
+  /** Leases and acknowledges `times` times `max` URLs, `width` at a time. Returns how many URLs that were. */
+  async work(times: number, max: number, width: number): Promise<number> {
+    let done = 0;
+    await inFlight(width, times, async () => {
+      const leased = await this.post(`${this.path}/queue/lease`, { max, leaseSeconds: LEASE_SECONDS });
+      const ids = (JSON.parse(leased.text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
+      if (ids.length === 0) return;
+      await this.post(`${this.path}/queue/ack`, { ids });
+      done += ids.length;
+    });
+    return done;
+  }
+
+  close(): void {
+    this.http.close();
+  }
+
+  private post(path: string, body: object): Promise<{ status: number; text: string }> {
+    return this.http.post(path, Buffer.from(JSON.stringify(body)));
+  }
+}

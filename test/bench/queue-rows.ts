@@ -1,0 +1,196 @@
+import { statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measured, summary, type Measured, type Workers } from './measured.js';
+import { ListQueue } from './peers/list-queue.js';
+import { QueueClient, type UrlVerb } from './queue-client.js';
+import { realStream } from './real-stream.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
+import { assertSetUp, atLeast, atMost, totalCpu, type BenchOptions, type Group, type Row } from './row.js';
+import { withService } from './service.js';
+import { warmUp } from './warm-up.js';
+
+const URLS = 1_000_000;
+const QUICK_URLS = 20_000;
+const ERROR_RATE = 1e-3;
+const ROUNDS = 3;
+const BATCH = 1_000;
+/** Of these, one is forgotten while the queue is full. */
+const FORGOTTEN_OF = 10;
+const SINGLES = 3_000;
+/** CPU of service and Redis, against that of `visit` in the same run. */
+const MOST_AGAINST_VISIT = 1.3;
+/** Bytes of a queued URL beside its own. */
+const MOST_BYTES_BESIDE = 48;
+
+/** What a queue costs: the same URLs visited, discovered, forgotten, leased and acknowledged. */
+export const queueGroup: Group = {
+  name: 'queue',
+  async measure(options) {
+    const work = workOf(options);
+    const dataDir = await mkdtemp(join(tmpdir(), 'unseen-bench-queue-'));
+    const file = join(dataDir, 'data.mdb');
+    const rows: Row[] = [];
+    try {
+      const bytes = async (): Promise<number> => Promise.resolve(statSync(file).size);
+      await withService({ dataDir, profileDir: options.profileDir }, async ({ port, pid }) => {
+        rows.push(...(await rowsOf('embedded', port, { servicePid: pid }, bytes, work, options)));
+      });
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+    if (redisVersion() === undefined) {
+      console.error('  Redis is skipped: there is no redis-server here; npm run redis:ensure provides one');
+      return rows;
+    }
+    const redis = await RedisInstance.start();
+    try {
+      const serverMicros = (): Promise<number> => redis.cpuMicros();
+      const bytes = (): Promise<number> => redis.usedMemory();
+      await withService(
+        { env: { REDIS_URL: redis.url }, profileDir: options.profileDir },
+        async (service) => {
+          const workers = { servicePid: service.pid, serverMicros };
+          rows.push(...(await rowsOf('redis', service.port, workers, bytes, work, options)));
+        },
+      );
+      rows.push(...(await listRows(redis, work)));
+    } finally {
+      await redis.stop();
+    }
+    return rows;
+  },
+};
+
+interface Work {
+  /** As they come, many of them more than once. */
+  readonly urls: readonly string[];
+  readonly distinct: readonly string[];
+  readonly rounds: number;
+}
+
+function workOf({ quick, size }: BenchOptions): Work {
+  const { urls } = realStream();
+  const count = quick ? QUICK_URLS : (size ?? URLS);
+  // A larger stream than there is: the same URLs on other hosts.
+  const all = Array.from({ length: count }, (_, i) => {
+    const url = urls[i % urls.length] as string;
+    const round = Math.floor(i / urls.length);
+    return round === 0 ? url : `${url}?mirror=${round}`;
+  });
+  return { urls: all, distinct: [...new Set(all)], rounds: quick ? 1 : ROUNDS };
+}
+
+async function rowsOf(
+  store: string,
+  port: number,
+  workers: Workers,
+  storedBytes: () => Promise<number>,
+  { urls, distinct, rounds }: Work,
+  options: BenchOptions,
+): Promise<Row[]> {
+  const set = new QueueClient(port, `queue-${store}`, 8);
+  await set.create(distinct.length, ERROR_RATE);
+  const lines = linesOf(urls);
+  const some = linesOf(distinct.filter((_, i) => i % FORGOTTEN_OF === 0));
+  const times: Record<string, Measured[]> = {};
+  const time = async (row: string, items: number, work: () => Promise<unknown>): Promise<void> => {
+    (times[row] ??= []).push(await measured(workers, items, work));
+  };
+  const stream = (row: string, verb: UrlVerb, body: Buffer, items: number): Promise<void> =>
+    time(row, items, () => set.stream(verb, body));
+  await warmUp(options, async () => {
+    await set.stream('discover', linesOf(urls.slice(0, 100_000)));
+    await set.work(20, BATCH, 1);
+    await set.clear();
+  });
+  let bytesPerUrl = 0;
+  for (let round = 0; round < rounds; round++) {
+    await set.clear();
+    await stream('visit', 'visit', lines, urls.length);
+    await stream('forget-no-queue', 'forget', some, Math.ceil(distinct.length / FORGOTTEN_OF));
+    await set.clear();
+    const before = await storedBytes();
+    await stream('discover', 'discover', lines, urls.length);
+    if (round === 0) bytesPerUrl = (await storedBytes()) - before;
+    await stream('discover-seen', 'discover', lines, urls.length);
+    await stream('forget', 'forget', some, Math.ceil(distinct.length / FORGOTTEN_OF));
+    const singles = Math.min(SINGLES, distinct.length / 10);
+    await time('check-1', singles, () => set.singles('check', distinct.slice(0, singles), 1));
+    await time('lease-ack-1', singles, () => set.work(singles, 1, 1));
+    const left = Math.floor((distinct.length * (1 - 2 / FORGOTTEN_OF) - singles) / BATCH);
+    await time('lease-ack-1000', left * BATCH, async () => {
+      const done = await set.work(left, BATCH, 1);
+      assertSetUp(done > 0.9 * left * BATCH, `${done} of ${left * BATCH} URLs are leased and acknowledged`);
+    });
+  }
+  set.close();
+  const of = (row: string): Row & ReturnType<typeof summary> => ({
+    name: `${store}/queue-${row}`,
+    ...summary(times[row] ?? []),
+  });
+  const visit = of('visit');
+  const served = ({ cpu }: Row): number => totalCpu({ ...cpu, client: 0 });
+  const against = (row: string, what: string): Row => {
+    const found = of(row);
+    const value = served(found) / served(visit);
+    const targets = [atMost(what, value, MOST_AGAINST_VISIT, 'x')];
+    return { ...found, ratio: { value, against: visit.name }, targets };
+  };
+  const averageUrl = distinct.reduce((sum, url) => sum + Buffer.byteLength(url), 0) / distinct.length;
+  const beside = bytesPerUrl / distinct.length - averageUrl;
+  const discover = against('discover', 'CPU against visit');
+  const check = of('check-1');
+  const one = of('lease-ack-1');
+  const thousand = of('lease-ack-1000');
+  const fastest = store === 'embedded' ? 200_000 : 100_000;
+  return [
+    visit,
+    {
+      ...discover,
+      figures: [{ name: 'bytes per URL beside its own', value: beside, unit: 'B' }],
+      targets: [
+        ...(discover.targets ?? []),
+        atMost('bytes per URL beside its own', beside, MOST_BYTES_BESIDE, 'B'),
+        ...(store === 'embedded' ? [atLeast('URLs', discover.itemsPerSecond ?? 0, 400_000, '/s')] : []),
+      ],
+    },
+    of('discover-seen'),
+    against('forget-no-queue', 'CPU against visit, queue empty'),
+    against('forget', 'CPU against visit, queue full'),
+    { ...thousand, targets: [atLeast('URLs', thousand.itemsPerSecond, fastest, '/s')] },
+    check,
+    {
+      ...one,
+      targets: [atLeast('against check of one', one.itemsPerSecond / check.itemsPerSecond, 0.5, 'x')],
+    },
+  ];
+}
+
+/** What is built most often in place of it: a set of the URLs and a list of those to do. */
+async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
+  const queue = new ListQueue(redis.client);
+  const discovers: Measured[] = [];
+  const works: Measured[] = [];
+  const workers = { serverMicros: () => redis.cpuMicros() };
+  for (let round = 0; round < rounds; round++) {
+    await queue.reset();
+    discovers.push(await measured(workers, urls.length, () => queue.discover(urls, BATCH)));
+    const waiting = await queue.length();
+    works.push(
+      await measured(workers, waiting, async () => {
+        while ((await queue.work(BATCH)) > 0);
+      }),
+    );
+  }
+  await queue.reset();
+  return [
+    { name: 'peer/redis-list-and-set-discover', ...summary(discovers) },
+    { name: 'peer/redis-list-and-set-work-1000', ...summary(works) },
+  ];
+}
+
+function linesOf(urls: readonly string[]): Buffer {
+  return Buffer.from(`${urls.join('\n')}\n`);
+}
