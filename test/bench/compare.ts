@@ -8,6 +8,7 @@ import { compareReports, compareRuns, comparisonTable } from './comparison.js';
 import type { CommitOptions, CompareOptions } from './compare-options.js';
 import { embeddedGroup } from './embedded-rows.js';
 import { redisGroup } from './redis-rows.js';
+import { frameworkGroup } from './framework-rows.js';
 import type { Report } from './report.js';
 import type { Row } from './row.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
@@ -20,7 +21,7 @@ const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 
 /** Groups whose service may be of another version. The others measure this build's libraries in this process. */
-const GROUPS = [embeddedGroup, streamGroup, singleGroup, redisGroup, redisSingleGroup];
+const GROUPS = [embeddedGroup, streamGroup, singleGroup, frameworkGroup, redisGroup, redisSingleGroup];
 
 /** Prints for each figure how two versions or two results differ. */
 export async function compare(options: CompareOptions): Promise<void> {
