@@ -44,6 +44,8 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
+    // Nest's middleware: there is none, and its engine would look at every request.
+    skipMiddie: true,
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
   });
   const root = AppModule.with(config, logger, inFlight);

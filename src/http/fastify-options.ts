@@ -1,6 +1,7 @@
 import { LogController, type FastifyServerOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { answerClientError } from './client-error.js';
+import { RequestLogger } from '../logging/request-logger.js';
 import { nextRequestId } from '../request/context.js';
 import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
@@ -20,6 +21,7 @@ export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerE
     loggerInstance: logger,
     // Request lines are ours, at debug: see request-hooks.ts.
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (parent, bindings) => new RequestLogger(parent, bindings),
     genReqId: nextRequestId,
     routerOptions: ROUTER_OPTIONS,
     // Bodies are timed by their readers; streams may take as long as they move.

@@ -47,6 +47,8 @@ function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerCo
     response.once('prefinish', () => {
       // Its client left before: no close comes any more to clear the timer.
       if (socket.destroyed) return;
+      // The kernel has taken all of the answer, and all of the request is there: nobody is waited for. As a rule.
+      if (socket.writableLength === 0 && request.complete) return;
       const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
       response.once('close', () => clearTimeout(late));
       socket.setTimeout(streamIdleMs);

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { ErrorCode } from '../errors/error-codes.js';
 import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
+import { TalliedCounter } from './tallied-counter.js';
 
 /** In seconds. A batch of 1,000 takes one or a few milliseconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -15,12 +16,14 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 export class Metrics {
   /** Other rooms register their own metrics here. */
   readonly registry = new Registry();
-  private readonly requests = new Counter({
-    name: 'unseen_http_requests_total',
-    help: 'Answered requests',
-    labelNames: ['method', 'route', 'status'],
-    registers: [this.registry],
-  });
+  private readonly requests = new TalliedCounter(
+    new Counter({
+      name: 'unseen_http_requests_total',
+      help: 'Answered requests',
+      labelNames: ['method', 'route', 'status'],
+      registers: [this.registry],
+    }),
+  );
   private readonly durations = new Histogram({
     name: 'unseen_http_request_duration_seconds',
     help: 'From the request line to the last byte of the answer',
@@ -28,12 +31,14 @@ export class Metrics {
     buckets: DURATION_BUCKETS,
     registers: [this.registry],
   });
-  private readonly items = new Counter({
-    name: 'unseen_items_total',
-    help: 'Items and URLs by what was asked and answered',
-    labelNames: ['verb', 'verdict'],
-    registers: [this.registry],
-  });
+  private readonly items = new TalliedCounter(
+    new Counter({
+      name: 'unseen_items_total',
+      help: 'Items and URLs by what was asked and answered',
+      labelNames: ['verb', 'verdict'],
+      registers: [this.registry],
+    }),
+  );
   private readonly errors = new Counter({
     name: 'unseen_errors_total',
     help: 'Error answers by code',
@@ -53,12 +58,12 @@ export class Metrics {
   }
 
   countRequest(method: string, route: string, status: number, seconds: number): void {
-    this.requests.inc({ method, route, status });
+    this.requests.add(1, method, route, status);
     this.durations.observe({ method, route }, seconds);
   }
 
   countItems(verb: string, counts: Readonly<Record<string, number>>): void {
-    for (const [verdict, count] of Object.entries(counts)) this.items.inc({ verb, verdict }, count);
+    for (const verdict in counts) this.items.add(counts[verdict] as number, verb, verdict);
   }
 
   countError(code: ErrorCode): void {
@@ -70,6 +75,8 @@ export class Metrics {
     const { ready } = await this.store.readiness();
     this.storeReady.set(ready ? 1 : 0);
     await this.filters.refresh(ready);
+    this.requests.flush();
+    this.items.flush();
     return this.registry.metrics();
   }
 
