@@ -25,6 +25,7 @@ import {
 import { maxLineBytes } from './line-format.js';
 import type { LineBlock } from './line-blocks.js';
 import { LineInput } from './line-input.js';
+import type { OrderedOperation } from './ordered-operation.js';
 import { PackedItems } from './packed-items.js';
 import { answerLines, streamEvents } from './stream-answer.js';
 
@@ -45,7 +46,10 @@ interface Task<E extends Batch, C> {
   readonly act: Act<E, C>;
   readonly admit: Admit;
   readonly whole: C;
-  readonly ofBlock: (block: LineBlock) => C;
+  /** Of a block. The store may be told of it once `ready` resolves. */
+  readonly ofBlock: (block: LineBlock, ready: () => Promise<void>) => C | Promise<C>;
+  /** Whether the request may be sent again and is known then: blocks must be the same ones each time. */
+  readonly wholeBlocks: boolean;
 }
 
 /** Runs the batch of a request through the function that its route names, and answers in kind: JSON to JSON, lines to lines. */
@@ -70,14 +74,34 @@ export class BatchRunner {
       act,
       admit,
       whole,
-      ofBlock: ({ from, items }) => blockOperation(request, whole, from, items),
+      ofBlock: ({ from, items }, ready): OrderedOperation => {
+        const operation = blockOperation(request, whole, from, items);
+        const inTurn = async (): Promise<Operation> => {
+          await ready();
+          return { ...operation, deadline: this.deadline() };
+        };
+        return { ...operation, inTurn };
+      },
+      wholeBlocks: whole.repeat,
     });
   }
 
   /** Of a route that reads. */
   read<E extends Batch>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
-    const deadline = (): number => Date.now() + this.config.requestTimeoutMs;
-    return this.run(request, { act, admit, whole: deadline(), ofBlock: deadline });
+    return this.run(request, {
+      act,
+      admit,
+      whole: this.deadline(),
+      ofBlock: async (_, ready) => {
+        await ready();
+        return this.deadline();
+      },
+      wholeBlocks: false,
+    });
+  }
+
+  private deadline(): number {
+    return Date.now() + this.config.requestTimeoutMs;
   }
 
   private async run<E extends Batch, C>(request: Request, task: Task<E, C>): Promise<object> {
@@ -105,14 +129,17 @@ export class BatchRunner {
     { entries, verb }: BatchConfig,
     input: LineInput,
     lastLineOnly: boolean,
-    { act, ofBlock }: Task<E, C>,
+    { act, ofBlock, wholeBlocks }: Task<E, C>,
   ): Promise<StreamableFile> {
     const { maxItemBytes, streamIdleMs: idleMs } = this.config;
-    const run = (block: LineBlock) =>
+    const run = (block: LineBlock, before: Promise<unknown>) =>
       input.during(async () => {
-        // Before each block, since a stream may outlive its credentials.
-        await this.authenticator.confirm(request);
-        const result = await act(block.items as Batch as E, ofBlock(block));
+        const ready = async (): Promise<void> => {
+          await before;
+          // Before each block, since a stream may outlive its credentials.
+          await this.authenticator.confirm(request);
+        };
+        const result = await act(block.items as Batch as E, await ofBlock(block, ready));
         this.metrics.countItems(verb, result.counts);
         return result;
       });
@@ -129,6 +156,7 @@ export class BatchRunner {
         ),
         cutTo: entries === 'items' ? undefined : maxItemBytes,
         ...streamLimits(this.config),
+        wholeBlocks,
         graceOver: this.lifecycle.graceOver,
       },
       onProblem: (problem) => this.reporter.report(problem, request.id),

@@ -12,6 +12,7 @@ const LIMITS = {
   maxStreamBytes: 1e9,
   idleMs: 1_000,
   minBytesPerSecond: 1,
+  wholeBlocks: true,
 } as const;
 
 async function blocksOf(

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
@@ -7,6 +8,9 @@ import type { LineInput, LineLimits } from './line-input.js';
 
 /** Lines of the input that go to the store in one call. Fixed, because operation ids go by the first line's number. */
 export const BLOCK_LINES = 1_000;
+
+/** How long the sender lets lines wait before they are a block. */
+export const PAUSE_MS = 20;
 
 /** Characters of lines that are read without asking for another turn of the event loop. */
 const PORTION_LENGTH = 16 * PORTION;
@@ -29,37 +33,88 @@ export interface ItemLimits extends LineLimits {
   readonly entries: Entries;
   /** UTF-8 bytes. */
   readonly maxItemBytes: number;
+  /**
+   * Whether a block ends where its lines say so only, and never because of the time: the operation of a block is known by
+   * its lines, so those of a repeated stream must be the same ones.
+   */
+  readonly wholeBlocks: boolean;
 }
 
-/** A streamed body in blocks. Never throws: a fault is the last block's. */
+/**
+ * A streamed body in blocks, each of them up to a line whose number is a multiple of BLOCK_LINES. Unless they must be
+ * whole, one ends earlier when the sender pauses. Never throws: a fault is the last block's.
+ */
 export async function* lineBlocks(
   input: LineInput,
   limits: ItemLimits,
 ): AsyncGenerator<LineBlock, void, undefined> {
+  const { wholeBlocks } = limits;
+  const runs = input.lines(limits);
   let from = 1;
   let lines: string[] = [];
-  for await (const run of input.lines(limits)) {
-    for (const line of run.lines) lines.push(line);
-    input.holds(lengthOf(lines));
-    let taken = 0;
-    while (lines.length - taken >= BLOCK_LINES) {
-      const block = await readBlock(input.format, from, lines.slice(taken, taken + BLOCK_LINES), limits);
-      yield block;
-      if (block.fault) return;
-      taken += BLOCK_LINES;
-      from += BLOCK_LINES;
+  // Of the block that was given last: it is in the store while the next one is read.
+  let given = 0;
+  const take = (count: number): Promise<LineBlock> => {
+    const taken = lines.slice(0, count);
+    lines = lines.slice(count);
+    given = lengthOf(taken);
+    const block = readBlock(input.format, from, taken, limits);
+    from += count;
+    return block;
+  };
+  try {
+    for (;;) {
+      const arriving = runs.next();
+      // Whoever takes the blocks may leave before it has arrived.
+      arriving.catch(() => undefined);
+      if (!wholeBlocks && lines.length > 0 && (await isPausing(arriving))) yield await take(lines.length);
+      const { done, value: run } = await arriving;
+      if (done) break;
+      for (const line of run.lines) lines.push(line);
+      input.holds(given + lengthOf(lines));
+      for (let left = leftInBlock(from); lines.length >= left; left = leftInBlock(from)) {
+        const block = await take(left);
+        yield block;
+        if (block.fault) return;
+        input.holds(given + lengthOf(lines));
+      }
+      if (run.fault) {
+        yield await lastBlock(run.fault);
+        return;
+      }
     }
-    if (taken > 0) {
-      lines = lines.slice(taken);
-      input.holds(lengthOf(lines));
-    }
-    if (run.fault) {
-      const block = await readBlock(input.format, from, lines, limits);
-      yield block.fault ? block : { ...block, fault: atLine(from + lines.length, run.fault) };
-      return;
-    }
+    if (lines.length > 0) yield await take(lines.length);
+  } finally {
+    // Not awaited: it may be waiting for the sender.
+    void runs.return();
   }
-  if (lines.length > 0) yield await readBlock(input.format, from, lines, limits);
+
+  async function lastBlock(fault: ProblemError): Promise<LineBlock> {
+    // Another try need not come to its end here: what is no whole block is left to it.
+    if (wholeBlocks && OF_TIME.has(fault.code)) return { from, items: [], fault: atLine(from, fault) };
+    const end = from + lines.length;
+    const block = await take(lines.length);
+    return block.fault ? block : { ...block, fault: atLine(end, fault) };
+  }
+}
+
+/** Errors that do not come from what a stream says, but from when it does. */
+const OF_TIME: ReadonlySet<ErrorCode> = new Set(['REQUEST_TIMEOUT', 'OVERLOADED']);
+
+function leftInBlock(from: number): number {
+  return BLOCK_LINES - ((from - 1) % BLOCK_LINES);
+}
+
+async function isPausing(arriving: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const paused = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(true), PAUSE_MS);
+  });
+  try {
+    return await Promise.race([arriving.then(() => false), paused]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** About the bytes that lines hold; the rest of a chunk that is no line yet is as little as one line. */

@@ -1,9 +1,9 @@
 import type { ProblemError } from '../errors/problem.js';
 import { toProblem } from '../http/to-problem.js';
-import { turn } from '../event-loop/turn.js';
 import { discard } from '../http/discard.js';
 import type { BatchResult, Counts } from './batch.js';
-import { atLine, lineBlocks, type ItemLimits, type LineBlock, type LineFault } from './line-blocks.js';
+import { BlocksAhead, type RunBlock } from './blocks-ahead.js';
+import { atLine, lineBlocks, type ItemLimits, type LineFault } from './line-blocks.js';
 import type { LineInput } from './line-input.js';
 
 /** One step of a stream: at most one line of the answer. */
@@ -23,12 +23,13 @@ export interface StreamOptions {
 }
 
 /**
- * Runs a stream block by block, one at a time: the next block is read when this event has been taken, which is the
- * back-pressure. The lines before a bad one keep their answers. Never throws.
+ * Runs a stream block by block. While one is in the store the next one is read and made ready; the one after that not
+ * before this one's event has been taken, which is the back-pressure. If a block fails, the store is told of no later one.
+ * The lines before a bad one keep their answers. Never throws.
  */
 export async function* streamEvents(
   input: LineInput,
-  run: (block: LineBlock) => Promise<BatchResult>,
+  run: RunBlock,
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const totals: Record<string, number> = {};
@@ -39,36 +40,40 @@ export async function* streamEvents(
     options.onProblem(problem);
     return { text: JSON.stringify({ error: problem.body(options.requestId), line }) };
   };
-  for await (const block of lineBlocks(input, options.limits)) {
-    if (block.items.length > 0) {
-      if (turn.isSpent()) await turn.next();
-      let result: BatchResult;
-      try {
-        result = await run(block);
-      } catch (error) {
-        yield ended(atLine(block.from, toProblem(error)));
+  const blocks = new BlocksAhead(lineBlocks(input, options.limits), run);
+  try {
+    for await (const { block, result: running } of blocks.begun()) {
+      if (running) {
+        let result: BatchResult;
+        try {
+          result = await running;
+        } catch (error) {
+          yield ended(atLine(block.from, toProblem(error)));
+          return;
+        }
+        done = true;
+        addTo(totals, result.counts);
+        const { results, invalid } = result;
+        yield options.lastLineOnly ? {} : { text: JSON.stringify({ from: block.from, results, invalid }) };
+      }
+      if (block.fault) {
+        yield ended(block.fault);
         return;
       }
-      done = true;
-      addTo(totals, result.counts);
-      const { results, invalid } = result;
-      yield options.lastLineOnly ? {} : { text: JSON.stringify({ from: block.from, results, invalid }) };
     }
-    if (block.fault) {
-      yield ended(block.fault);
-      return;
+    // An empty stream is an empty batch: refused as that would be, and counted.
+    if (!done) {
+      try {
+        addTo(totals, (await run({ from: 1, items: [] }, Promise.resolve())).counts);
+      } catch (error) {
+        yield ended(atLine(1, toProblem(error)));
+        return;
+      }
     }
+    yield { text: JSON.stringify({ done: true, counts: totals }) };
+  } finally {
+    blocks.stop();
   }
-  // An empty stream is an empty batch: refused as that would be, and counted.
-  if (!done) {
-    try {
-      addTo(totals, (await run({ from: 1, items: [] })).counts);
-    } catch (error) {
-      yield ended(atLine(1, toProblem(error)));
-      return;
-    }
-  }
-  yield { text: JSON.stringify({ done: true, counts: totals }) };
 }
 
 function addTo(totals: Record<string, number>, counts: Counts): void {

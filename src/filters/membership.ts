@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { foldDuplicates, positionsByBlock, type Keys, type Positions } from '#bloom';
-import { Added, type Filter, type Operation } from '#store';
+import { Added, type Filter } from '#store';
+import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.js';
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
@@ -16,15 +17,22 @@ export class Membership {
   async add(
     filter: Filter,
     keys: Keys,
-    operation: Operation,
+    operation: OrderedOperation,
     payloads?: readonly string[],
   ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
     const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
-    if (folded === undefined) return this.store.counters.add(filter, positions, operation, payloads);
+    if (folded === undefined) {
+      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads);
+    }
     const { original } = folded;
     const kept = payloads && Array.from(original, (index) => payloads[index] as string);
-    const answers = await this.store.counters.add(filter, folded.positions, operation, kept);
+    const answers = await this.store.counters.add(
+      filter,
+      folded.positions,
+      await whenInTurn(operation),
+      kept,
+    );
     const bytes = new Uint8Array(keys.length).fill(Added.Present);
     for (let i = 0; i < original.length; i++) bytes[original[i] as number] = answers[i] as number;
     return bytes;
@@ -34,8 +42,9 @@ export class Membership {
     return this.store.counters.check(filter, await positionsIn(filter, keys), deadline);
   }
 
-  async remove(filter: Filter, keys: Keys, operation: Operation): Promise<Uint8Array> {
-    return this.store.counters.remove(filter, await positionsIn(filter, keys), operation);
+  async remove(filter: Filter, keys: Keys, operation: OrderedOperation): Promise<Uint8Array> {
+    const positions = await positionsIn(filter, keys);
+    return this.store.counters.remove(filter, positions, await whenInTurn(operation));
   }
 
   async count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {

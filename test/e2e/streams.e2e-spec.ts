@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { PAUSE_MS } from '../../src/batches/line-blocks.js';
 import { STORES } from './stores.js';
 
 interface Line {
@@ -242,6 +243,86 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_200).fill(1));
   });
 
+  it('loses nothing of a stream that is killed in the middle of a block, after a pause', async () => {
+    const path = await createFilter(app, { semantics: 'multiset' });
+    const key = { 'idempotency-key': freshName('killed') };
+    const list = numbered(1_200, (i) => `item ${i}`);
+    const first = open(app, `${path}/add`, key);
+    first.on('error', () => undefined);
+    first.write(`${numbered(1_100, (i) => `item ${i}`)}\n`);
+    const [response] = (await once(first, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    await once(response, 'data');
+    await sleep(5 * PAUSE_MS);
+    first.destroy();
+    await sleep(5 * PAUSE_MS);
+    const whole = await send(app, `${path}/add`, 'text', list, key);
+    expect(whole.lines.at(-1)).toEqual({ done: true, counts: { new: 1_200, duplicate: 0 } });
+    const counted = await send(app, `${path}/count`, 'text', list);
+    expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_200).fill(1));
+  });
+
+  it('answers the lines that wait when the sender pauses, and goes on', async () => {
+    const path = await createFilter(app);
+    for (const [verb, results] of [
+      ['add', [true, true, false]],
+      ['check', [true, true, true]],
+    ] as const) {
+      const stream = open(app, `${path}/${verb}`);
+      stream.write('a\nb\na\n');
+      const [response] = (await once(stream, 'response')) as [IncomingMessage];
+      const answers = linesOf(response);
+      expect(await answers.next()).toMatchObject({ value: { from: 1, results } });
+      stream.write('c\nd');
+      expect(await answers.next()).toMatchObject({ value: { from: 4, results: [true] } });
+      stream.end('\n');
+      expect(await answers.next()).toMatchObject({ value: { from: 5, results: [true] } });
+      expect(await answers.next()).toMatchObject({ value: { done: true } });
+    }
+  });
+
+  it('answers a repeat under a key the same, however the sender paused, and changes nothing', async () => {
+    const path = await createFilter(app, { semantics: 'multiset' });
+    const key = { 'idempotency-key': freshName('pauses') };
+    const item = (i: number): string => `item ${i}\n`;
+    const list = Array.from({ length: 1_300 }, (_, i) => item(i)).join('');
+    const paused = async (...pauses: number[]): Promise<Line[]> => {
+      const stream = open(app, `${path}/add`, key);
+      const answered = once(stream, 'response') as Promise<[IncomingMessage]>;
+      let sent = 0;
+      for (const until of pauses) {
+        stream.write(list.slice(sent, list.indexOf(item(until))));
+        sent = list.indexOf(item(until));
+        await sleep(5 * PAUSE_MS);
+      }
+      stream.end(list.slice(sent));
+      const [response] = await answered;
+      return (await text(response))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Line);
+    };
+    const first = await paused(300, 1_100);
+    expect(first.at(-1)).toEqual({ done: true, counts: { new: 1_300, duplicate: 0 } });
+    expect(await paused(1, 999, 1_000)).toEqual(first);
+    expect((await send(app, `${path}/add`, 'text', list, key)).lines).toEqual(first);
+    const counted = await send(app, `${path}/count`, 'text', list);
+    expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_300).fill(1));
+  });
+
+  it('refuses to repeat, under the id it was given, a stream whose sender paused, and changes nothing', async () => {
+    const path = await createFilter(app, { semantics: 'multiset' });
+    const stream = open(app, `${path}/add`);
+    stream.write('a\n');
+    const [response] = (await once(stream, 'response')) as [IncomingMessage];
+    stream.end('b\n');
+    expect(await text(response)).toContain('"done":true');
+    const key = { 'idempotency-key': response.headers['idempotency-key'] as string };
+    const repeat = await send(app, `${path}/add`, 'text', 'a\nb\n', key);
+    expect(repeat).toMatchObject({ status: 422, lines: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] });
+    expect((await send(app, `${path}/count`, 'text', 'a\nb')).lines[0]?.results).toEqual([1, 1]);
+  });
+
   it('streams URLs, with their verdicts and what is wrong with the invalid ones', async () => {
     const name = freshName('v');
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 10_000 });
@@ -444,4 +525,14 @@ async function text(response: IncomingMessage): Promise<string> {
   let all = '';
   for await (const chunk of response) all += String(chunk);
   return all;
+}
+
+/** The lines of an answer, as they come. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<Line, void, undefined> {
+  let rest = '';
+  for await (const chunk of response) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield JSON.parse(line) as Line;
+  }
 }
