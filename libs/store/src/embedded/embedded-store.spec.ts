@@ -56,7 +56,10 @@ describe('a data directory', () => {
 
 describe('a restart', () => {
   it('keeps cells, counts, descriptions and queue', async () => {
-    const store = await bench.open();
+    // The description tells the age of the oldest entry.
+    const start = Date.now();
+    const options = { now: () => start };
+    const store = await bench.open(options);
     const filter = await createFilter(store, { urlProfile: { name: 'safe', version: 1 } });
     const bits = await createFilter(store, { name: 'bits', type: 'standard' });
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
@@ -70,7 +73,7 @@ describe('a restart', () => {
     const answers = await store.counters.check(filter, all);
     await store.close();
 
-    const again = await bench.open();
+    const again = await bench.open(options);
     expect(await again.open('seen', 'filter')).toEqual(filter);
     expect(await Promise.all([filter, bits, visited].map((each) => again.describe(each)))).toEqual(before);
     expect(await again.counters.check(filter, all)).toEqual(answers);
