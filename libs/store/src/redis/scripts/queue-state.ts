@@ -1,5 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../store.js';
-import { CAN_ROTATE, checkSegment, RECORD_FIELDS } from './script.js';
+import { CAN_ROTATE, checkSegment, RECORD_FIELDS, recordWith } from './script.js';
 
 /**
  * The queue of a segment, a log. An entry is in one place: it waits in a list of the log, is held by a lease, is delayed,
@@ -62,6 +62,9 @@ export const QUEUE_NUMBERS = [
 export const QUEUE_FIELD = 'queue';
 const FORMAT = `>${'I6'.repeat(QUEUE_NUMBERS.length)}`;
 
+/** Lua: the numbers of an open queue. */
+const PACKED = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ')})`;
+
 /** Where the lists of the log begin to count, so that a sweep, which counts down, stays above zero. */
 const START = 2 ** 40;
 
@@ -96,11 +99,12 @@ function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
 function queue.save()
-  if queue.changed then
-    call('HSET', meta, '${QUEUE_FIELD}', pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ')}))
-  end
+  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
 end
 `;
+
+/** As RECORD, and saves the numbers of the queue in the same command. */
+export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', ${PACKED}`);
 
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
 export const CHECK_QUEUE = `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(READ_KEYS_AT, 3)}`;
@@ -235,15 +239,21 @@ function queue.close(opened)
 end
 `;
 
-/**
- * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
- * than the first time there is, or 0 if there is none. Answers whether there may be more. `queue.dueAt`: something is to be brought back at this
- * time. Needs MARKS, bringBack and LEASES.
- */
-export const MOVE_DUE = `
+/** `queue.dueAt`: something is to be brought back at this time. */
+export const DUE_AT = `
 function queue.dueAt(at)
   if queue.due == 0 or at < queue.due then queue.set('due', at) end
 end
+`;
+
+/** Lua: whether anything may be due. A time too far ahead was given before the clock was set back. */
+export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS}))`;
+
+/**
+ * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
+ * than the first time there is, or 0 if there is none. Answers whether there may be more. Needs MARKS, bringBack and LEASES.
+ */
+export const MOVE_DUE = `
 local function move(from, to)
   local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_LEASES})
   local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_DELAYED})
@@ -289,7 +299,7 @@ local function move(from, to)
 end
 function queue.moveDue()
   local late = now + ${MAX_LEASE_MS}
-  if queue.due == 0 or queue.due > now and queue.due <= late then return false end
+  if not ${MAY_BE_DUE} then return false end
   local more = move(0, now)
   more = move(string.format('(%.0f', late), '+inf') or more
   local due = math.huge

@@ -1,6 +1,7 @@
 import {
   bringBack,
   CHECK_QUEUE_CHANGE,
+  DUE_AT,
   EXTENDED,
   FORGOTTEN,
   HEAD_BYTES,
@@ -9,13 +10,15 @@ import {
   LEASED,
   LEASES,
   MARKS,
+  MAY_BE_DUE,
   MOVE_DUE,
   OPEN_QUEUE,
   OVER,
+  RECORD_QUEUE,
   TIDY,
 } from './queue-state.js';
 import type { Script } from './script.js';
-import { ALLOW_OOM, FIND_RECORD, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /** Entries that are read from the log at a time, and about how many at most, forgotten ones among them. */
 const READ_AT_ONCE = 100;
@@ -60,16 +63,21 @@ end
 export const leaseScript: Script = {
   name: 'unseenLease',
   numberOfKeys: 12,
-  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}${IS_DUE}${STILL_HELD}
+  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${DUE_AT}
 local items = tonumber(kept[2])
 if recalled then
+${LEASES}${IS_DUE}${STILL_HELD}
   local first, count = string.match(recalled, '^(%d+) (%d+)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
   return {first .. ' ' .. count .. ' 0 ' .. states .. '\\n' .. entries, items}
 end
 local wanted, left, entries, full, read = tonumber(ARGV[10]), tonumber(ARGV[12]), {}, false, 0
 if wanted == 0 then return {'0 0 0 \\n', items} end
-local more, taken = queue.moveDue(), {}
+local more, taken = false, {}
+if ${MAY_BE_DUE} then
+${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
+  more = queue.moveDue()
+end
 for _, list in ipairs(queue.sweeping == 1 and {1 - queue.tail, queue.tail} or {queue.tail}) do
   local from, ended = 1, false
   while #entries < wanted and not full and not ended do
@@ -115,9 +123,8 @@ end
 queue.dueAt(till)
 queue.set('leases', queue.leases + leases)
 queue.set('leased', queue.leased + #entries)
-queue.save()
 local answers = string.format('%.0f %d', first, #entries)
-${RECORD}
+${RECORD_QUEUE}
 return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 };
 
@@ -129,7 +136,7 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${LEASES}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[13]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -139,7 +146,10 @@ while at <= #packed do
   if not known[key] then keys[#keys + 1], known[key] = key, true end
   at = at + 8 + count * 10
 end
-if verb == 'release' then queue.moveDue() end
+if verb == 'release' then
+${bringBack('ARGV[9]')}${MOVE_DUE}
+  queue.moveDue()
+end
 local opened, back = queue.open(keys), {}
 for n = 1, #keys do
   local lease = opened[keys[n]]
@@ -212,6 +222,7 @@ end
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
+  local maxAttempts = tonumber(ARGV[9])
   local dead, delayed, number, score = {}, {}, queue.delays, string.format('%.0f', till)
   for n = 1, #back do
     if maxAttempts > 0 and unpacked('>I4', back[n]) >= maxAttempts then
@@ -227,8 +238,7 @@ elseif #back > 0 then
   queue.dueAt(till)
 end
 ${TIDY}
-queue.save()
 local answers = concat(out)
-${RECORD}
+${RECORD_QUEUE}
 return {answers, tonumber(kept[2])}`,
 };

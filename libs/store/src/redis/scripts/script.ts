@@ -87,20 +87,25 @@ export const CAN_ROTATE = `type(redis.pcall('EXISTS', current, current .. ':none
  * Closes a mutation: stores \`answers\` as the record, in the same atomic step as the change. A window that is over or
  * full becomes the previous one, and the previous one is deleted. If the slot is being moved, the window goes on for a
  * while.
+ *
+ * @param fields what else is written to meta, in the same command, as Lua: each a name and a value
  */
-export const RECORD = `
+export const recordWith = (...fields: readonly string[]) => `
 local size = #field + #fingerprint + #answers + 64
 local over = now - kept[3] >= tonumber(ARGV[6]) or kept[4] + size > tonumber(ARGV[7])
 if over and ${CAN_ROTATE} then
   call('UNLINK', previous)
   call('RENAME', current, previous)
   call('HSET', current, '', '')
-  call('HSET', meta, origin .. ':previous', kept[3], origin .. ':since', string.format('%.0f', now), origin .. ':bytes', size)
+  call('HSET', meta, origin .. ':previous', kept[3], origin .. ':since', string.format('%.0f', now),
+    ${["origin .. ':bytes', size", ...fields].join(', ')})
 else
-  call('HINCRBY', meta, origin .. ':bytes', size)
+  call('HSET', meta, ${["origin .. ':bytes', kept[4] + size", ...fields].join(', ')})
 end
 call('HSET', current, field, fingerprint .. ' ' .. answers)
 `;
+
+export const RECORD = recordWith();
 
 /** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
 export function addCounts(...names: readonly string[]): string {
