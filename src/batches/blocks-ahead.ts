@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { turn } from '../event-loop/turn.js';
 import type { BatchResult } from './batch.js';
 import type { LineBlock } from './line-blocks.js';
@@ -47,6 +48,8 @@ export class BlocksAhead {
     const { done, value: block } = await this.blocks.next();
     if (done || this.stopped) return undefined;
     if (block.items.length === 0) return { block };
+    // What the store has just been told of leaves first: the work on this block would hold it up.
+    await setImmediate();
     if (turn.isSpent()) await turn.next();
     const before = this.last.then(() => {
       if (this.stopped) throw new Error('the stream has ended');
