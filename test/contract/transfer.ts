@@ -145,10 +145,10 @@ export function transferContract(subject: Subject): void {
       }
       const letters = async (of: Filter) =>
         (await store.queue.deadLetters(of, 100)).entries.map(({ payload, attempt, reason }) =>
-          [payload, attempt, reason].join(' '),
+          [payload, attempt, reason].join('\n'),
         );
       expect((await store.describe(filter)).queue).toMatchObject({ delayed: 10, dead: 20 });
-      const forgotten = (await letters(filter)).slice(0, 3).map((line) => line.split(' 2 ')[0]!);
+      const forgotten = (await letters(filter)).slice(0, 3).map((line) => line.split('\n')[0]!);
       await remove(store, filter, forgotten);
       const copied = await copy(filter);
       expect(copied.maxAttempts).toBe(2);

@@ -11,7 +11,7 @@ export interface ServiceProcess {
   readonly dataDir: string;
   stdout(): string;
   stderr(): string;
-  /** Where it listens, once it says so. Throws if it ends before, or after 20 s. */
+  /** Where it listens, once it says so. Throws if it ends before, or after START_MS. */
   url(): Promise<string>;
   /** Its exit code once it has ended; null if a signal ended it. */
   exit(): Promise<number | null>;
@@ -19,7 +19,8 @@ export interface ServiceProcess {
   clean(): Promise<void>;
 }
 
-const START_MS = 20_000;
+/** A start takes a second of CPU time. On a machine that has little to give it has taken twenty. */
+const START_MS = 50_000;
 
 /** How a service is started otherwise than most. */
 export interface ProcessOptions {
