@@ -30,8 +30,19 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     )
     .map(({ headers, body, ...rest }) => {
       const type: [string, string][] = body === undefined ? [] : [['Content-Type', body.type]];
-      return { ...rest, headers: [...type, ...headers], body: body?.bytes };
+      return { ...rest, headers: [...type, ...headers], body: body && withoutWaiting(body.bytes) };
     });
+}
+
+/** A lease that waits is no hang, but takes up to 30 s of a run: a wait that would be taken is one of no time. */
+function withoutWaiting(body: Buffer): Buffer {
+  const text = body.toString('latin1');
+  if (!text.includes('waitSeconds')) return body;
+  const shown = text.replace(
+    /("waitSeconds"\s*:\s*)(?:[1-9]|[12]\d|30)(?![\d.e])/gi,
+    (_, name: string) => `${name}0`,
+  );
+  return Buffer.from(shown, 'latin1');
 }
 
 /** The bytes on the wire. They end with the body, so that requests can be sent one after another. */
