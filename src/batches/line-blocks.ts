@@ -67,7 +67,10 @@ export async function* lineBlocks(
       const arriving = runs.next();
       // Whoever takes the blocks may leave before it has arrived.
       arriving.catch(() => undefined);
-      if (!wholeBlocks && lines.length > 0 && (await isPausing(arriving))) yield await take(lines.length);
+      if (!wholeBlocks && lines.length > 0 && (await isPausing(arriving))) {
+        yield await take(lines.length);
+        input.holds(given);
+      }
       const { done, value: run } = await arriving;
       if (done) break;
       for (const line of run.lines) lines.push(line);

@@ -173,7 +173,7 @@ describe('a service with all it may take in flight', () => {
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
     stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
-    // 1,000 lines are done. 500 lines of 10 characters each wait for more.
+    // 1,000 lines are done. The 500 lines of 10 characters each after them were a block when nothing more came.
     await until('the rest of the lines to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 5_000);
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
   });
