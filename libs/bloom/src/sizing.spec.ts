@@ -96,8 +96,8 @@ function leastMs(work: () => void): number {
 describe('the work of sizing', () => {
   // Any caller may ask for a plan, each time with another rate. A plan takes 50 to 500 times the work of one rate. A
   // search that begins with one hash, or at the largest load, takes up to 2,000 times.
-  it.each(RATES)('p = %d: takes less than 1,000 times the work of one rate', (p) => {
-    const rates = 200;
+  it.each(RATES)('p = %d: takes less than 1,500 times the work of one rate', (p) => {
+    const rates = 1_000;
     const plans = 5;
     const { pageCells, hashes, itemsPerPage } = pageShapeFor(p);
     const rate = PagedErrorRate.of(pageCells, hashes);
@@ -109,7 +109,7 @@ describe('the work of sizing', () => {
       // Rates that no earlier plan has used.
       for (let i = 0; i < plans; i++) pageShapeFor(p * (1 - ++asked * 1e-7));
     });
-    expect(ofPlans / plans / (ofRates / rates)).toBeLessThan(1_000);
+    expect(ofPlans / plans / (ofRates / rates)).toBeLessThan(1_500);
   });
 });
 
