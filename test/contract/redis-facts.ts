@@ -7,7 +7,7 @@ import { writeEntry } from '../../libs/store/src/redis/queue-entry.js';
 import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { importQueueScript } from '../../libs/store/src/redis/scripts/transfer.js';
 import { CounterModel } from '../support/counter-model.js';
-import { cellsPattern, type RedisHarness } from '../support/stores.js';
+import { cellsPattern, TIMEOUT_MS, type RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import {
   add,
@@ -288,6 +288,17 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await store.drop(filter.name, filter.kind, keyed());
     expect(await keysOf(subject, filter)).toEqual([]);
     await expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_NOT_FOUND');
+  });
+
+  it('a filter that is being made is refused as busy, also if the last look at it would have come too late', async () => {
+    const { store, harness } = subject;
+    const filter = await makeFilter(store, { kind: 'visited-set' });
+    await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, state: 'creating', since: Date.now() }));
+    const opened = expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_BUSY');
+    // Whatever is asked of the servers shortly before the time is up is answered after it.
+    await new Promise((resolve) => setTimeout(resolve, 0.95 * TIMEOUT_MS));
+    await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * TIMEOUT_MS)));
+    await opened;
   });
 
   it('drop leaves nothing behind', async () => {

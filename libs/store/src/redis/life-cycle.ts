@@ -5,7 +5,13 @@ import { busy, notFound, otherExists, taken } from '../refusals.js';
 import { isSameFilter } from '../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
 import { Allocation } from './allocation.js';
-import { type Catalogue, type EntryRead, type LifeCycleRecord, underWay } from './catalogue.js';
+import {
+  type Catalogue,
+  endOfPatience,
+  type EntryRead,
+  type LifeCycleRecord,
+  underWay,
+} from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
 import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
@@ -114,6 +120,7 @@ export class LifeCycle {
     recalled: (record: LifeCycleRecord) => T,
     step: (read: EntryRead, now: number) => Promise<T | undefined>,
   ): Promise<T> {
+    const end = endOfPatience(operation.deadline);
     for (let wait = 5, first = true; ; wait = Math.min(wait * 2, 100), first = false) {
       const read = await this.catalogue.read(name, operation.deadline);
       const known = await this.catalogue.recall(verb, name, operation);
@@ -132,7 +139,7 @@ export class LifeCycle {
         const result = await step(read, now);
         if (result !== undefined) return result;
       }
-      if (Date.now() + wait >= operation.deadline) {
+      if (Date.now() + wait >= end) {
         throw entry ? underWay(entry) : busy(name, 'keeps changing');
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
