@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DemoError } from './demo-error.js';
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 15_000;
 const POLL_MS = 20;
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));

@@ -23,7 +23,7 @@ const PATIENCE_MS = 30_000;
 let loads = 0;
 
 /**
- * Adds new items until `during` is over, by several writers side by side, each under keys of its own. The only allowed
+ * Adds new items until `during`, which sees the attempts so far, is over, by several writers side by side, each under keys of its own. The only allowed
  * error is STORE_UNAVAILABLE, and no call may take longer than a few times its deadline. Answers what each writer did,
  * in order.
  */
@@ -31,26 +31,26 @@ export async function addWhile(
   store: Store,
   filter: Filter,
   deadlineMs: number,
-  during: () => Promise<void>,
+  during: (attempts: readonly Attempt[][]) => Promise<void>,
 ): Promise<Attempt[][]> {
   const load = ++loads;
   let running = true;
-  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
-    const attempts: Attempt[] = [];
+  const attempts = Array.from({ length: WRITERS }, (): Attempt[] => []);
+  const writers = attempts.map(async (own, writer) => {
     while (running) {
-      const item = `load ${load} writer ${writer} item ${attempts.length}`;
-      attempts.push(await attempt(store, filter, item, deadlineMs));
+      const item = `load ${load} writer ${writer} item ${own.length}`;
+      own.push(await attempt(store, filter, item, deadlineMs));
       await sleep(PAUSE_MS);
     }
-    return attempts;
   });
   const outcomes = Promise.all(writers);
   try {
-    await Promise.race([during(), outcomes]);
+    await Promise.race([during(attempts), outcomes]);
   } finally {
     running = false;
   }
-  return outcomes;
+  await outcomes;
+  return attempts;
 }
 
 async function attempt(store: Store, filter: Filter, item: string, deadlineMs: number): Promise<Attempt> {
