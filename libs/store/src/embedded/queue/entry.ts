@@ -1,6 +1,7 @@
 import type { QueuedItem } from '../../store.js';
 
 export const HASH_BYTES = 16;
+export const HASH_WORDS = 4;
 
 /**
  * A packed entry: hash of its item (16 bytes), birth (6), discovered at (4), attempts (4), length of the payload (4), payload in
@@ -29,10 +30,15 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + 4 * i);
   }
 
+  /** The first bytes of the hash: a view. */
+  hashPrefix(bytes: number): Buffer {
+    return this.bytes.subarray(this.at, this.at + bytes);
+  }
+
   /** Whether the hash begins so. */
   isOf(prefix: Uint8Array): boolean {
-    const { length } = prefix;
-    return this.bytes.compare(prefix, 0, length, this.at, this.at + length) === 0;
+    for (let i = 0; i < prefix.length; i++) if (prefix[i] !== this.bytes[this.at + i]) return false;
+    return true;
   }
 
   /** The queue's clock when the entry was made: see marks.ts. */
@@ -86,7 +92,6 @@ export class EntryPacker {
   count = 0;
   length = 0;
   private buffer = Buffer.alloc(0x20000);
-  /** Of the same memory: it writes numbers at a third of the cost. */
   private view = viewOf(this.buffer);
 
   clear(): void {
@@ -110,7 +115,7 @@ export class EntryPacker {
   addNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + payload.length * 3);
     const { buffer, view } = this;
-    for (let i = 0; i < 4; i++) view.setUint32(at + 4 * i, hashes[word + i] as number);
+    for (let i = 0; i < HASH_WORDS; i++) view.setUint32(at + 4 * i, hashes[word + i] as number);
     const length = buffer.write(payload, at + ENTRY_HEAD_BYTES);
     this.writeNumbers(at, birth, discoveredAt, 0, length);
   }
@@ -157,6 +162,7 @@ export class EntryPacker {
   }
 }
 
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+/** Of the same memory: it reads and writes numbers at a third of the cost. */
+export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length);
 }

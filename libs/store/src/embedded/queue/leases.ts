@@ -2,7 +2,7 @@ import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
 import type { DueIndex } from './due.js';
-import { Entry, EntryPacker } from './entry.js';
+import { Entry, EntryPacker, viewOf } from './entry.js';
 
 /** An entry in a lease. */
 export interface HeldEntry {
@@ -14,19 +14,28 @@ export interface HeldEntry {
 }
 
 /**
- * Entries a row: so many are written anew when one of them is settled, which with URLs of usual length is not a page of the
+ * Entries a row: so many are written anew when one of them is settled, which with URLs of usual length is two pages of the
  * database; and so many fewer rows there are than entries.
  */
-const PORTION = 16;
+const PORTION = 64;
 const PORTION_AT = GENERATION_BYTES + 8;
 const HEAD_BYTES = 8;
 const packer = new EntryPacker();
+
+/** A row as it is being changed. */
+interface Portion {
+  readonly lease: number;
+  readonly number: number;
+  /** By the rest of the index; undefined where none is held. */
+  readonly places: (HeldEntry | undefined)[];
+  changed: boolean;
+}
 
 /** The entries that leases hold, inside a write transaction: a row each PORTION of them, which goes when none is left. */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
   /** The portion that was looked at last, and whether it is still to be written. */
-  private open: { lease: number; portion: number; held: HeldEntry[]; changed: boolean } | undefined;
+  private open: Portion | undefined;
 
   constructor(
     private readonly database: Database,
@@ -51,13 +60,7 @@ export class Leases {
 
   /** What a lease holds at a place. */
   at(lease: number, index: number): HeldEntry | undefined {
-    const portion = Math.floor(index / PORTION);
-    if (this.open?.lease !== lease || this.open.portion !== portion) {
-      this.close();
-      const row = this.database.leases.get(this.rowKey(lease, portion));
-      this.open = { lease, portion, held: row ? unpackHeld(row) : [], changed: false };
-    }
-    return this.open.held.find((held) => held.index === index);
+    return this.portionOf(lease, index).places[index % PORTION];
   }
 
   /** Takes an entry out of its lease. Written with the next flush. */
@@ -97,23 +100,30 @@ export class Leases {
     return undefined;
   }
 
-  private change(lease: number, held: HeldEntry, to?: HeldEntry): void {
-    this.at(lease, held.index);
+  private change(lease: number, { index }: HeldEntry, to?: HeldEntry): void {
+    const portion = this.portionOf(lease, index);
+    portion.places[index % PORTION] = to;
+    portion.changed = true;
+  }
+
+  private portionOf(lease: number, index: number): Portion {
+    const number = Math.floor(index / PORTION);
     const { open } = this;
-    if (!open) throw new Error('no portion is open');
-    open.changed = true;
-    const at = open.held.findIndex(({ index }) => index === held.index);
-    open.held.splice(at, 1, ...(to ? [to] : []));
+    if (open?.lease === lease && open.number === number) return open;
+    this.close();
+    const places = new Array<HeldEntry | undefined>(PORTION).fill(undefined);
+    const row = this.database.leases.get(this.rowKey(lease, number));
+    if (row) for (const held of unpackHeld(row)) places[held.index % PORTION] = held;
+    this.open = { lease, number, places, changed: false };
+    return this.open;
   }
 
   private close(): void {
     const { open } = this;
     this.open = undefined;
-    if (open?.changed) this.write(open.lease, open.portion, open.held);
-  }
-
-  private write(lease: number, portion: number, held: readonly HeldEntry[]): void {
-    const key = this.rowKey(lease, portion);
+    if (!open?.changed) return;
+    const held = open.places.filter((place) => place !== undefined);
+    const key = this.rowKey(open.lease, open.number);
     if (held.length === 0) this.database.leases.removeSync(key);
     else this.database.leases.putSync(key, packHeld(held));
   }
@@ -128,12 +138,16 @@ export class Leases {
 /** Of each entry its index (2 bytes) and end (6), then the entries, in the same order, behind their number (2). */
 function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   packer.clear();
-  for (const { entry } of held) packer.add(entry, entry.attempt + attempts);
+  for (const { entry } of held) packer.add(entry, attempts === 0 ? undefined : entry.attempt + attempts);
   const row = Buffer.allocUnsafe(2 + held.length * HEAD_BYTES + packer.length);
-  let at = row.writeUInt16BE(held.length);
+  const view = viewOf(row);
+  view.setUint16(0, held.length);
+  let at = 2;
   for (const { index, until } of held) {
-    at = row.writeUInt16BE(index, at);
-    at = row.writeUIntBE(until, at, 6);
+    view.setUint16(at, index);
+    view.setUint16(at + 2, Math.floor(until / 2 ** 32));
+    view.setUint32(at + 4, until % 2 ** 32);
+    at += HEAD_BYTES;
   }
   row.set(packer.packed(), at);
   return row;

@@ -47,21 +47,18 @@ export class QueueLog {
     packer.clear();
   }
 
-  /** The first entry; it stays readable. */
-  head(): Entry | undefined {
-    const row = this.headRow();
-    return row && new Entry(row, this.state.queue.headAt);
-  }
-
-  /** Takes the first entry off. */
-  skip(): void {
+  /** Takes entries off the head until one is not wanted. They stay readable. */
+  takeWhile(wanted: (entry: Entry) => boolean): void {
     const { queue } = this.state;
-    const row = this.headRow();
-    if (!row) throw new Error('the log is empty');
-    queue.waiting--;
-    queue.headAt = new Entry(row, queue.headAt).end;
-    const next = this.headRow();
-    if (next) queue.headDiscoveredAt = new Entry(next, queue.headAt).discoveredAt;
+    for (let row = this.headRow(); row; row = this.headRow()) {
+      while (queue.headAt < row.length) {
+        const entry = new Entry(row, queue.headAt);
+        queue.headDiscoveredAt = entry.discoveredAt;
+        if (!wanted(entry)) return;
+        queue.waiting--;
+        queue.headAt = entry.end;
+      }
+    }
   }
 
   /** Takes the entries of a row out that do not live. A row stays where it is, though nothing be left of it. */
@@ -77,8 +74,7 @@ export class QueueLog {
     if (number !== queue.headRow) return;
     this.heads.forget(this.state);
     queue.headAt = 0;
-    const head = this.head();
-    if (head) queue.headDiscoveredAt = head.discoveredAt;
+    this.takeWhile(() => false);
   }
 
   /** The row that the first entry is in; those before are done with. */

@@ -1,9 +1,11 @@
-const WORDS = 4;
+const SHARDS = 64;
 const FIRST_SLOTS = 16;
 
 /**
  * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: about 50 bytes a hash, and nothing for the
  * garbage collector to follow. Small tables side by side, chosen by the first word, so that one that grows holds nobody up.
+ *
+ * A hash is four words of an array, from a place on: words passed one by one would each be made an object.
  */
 export class MarkTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
@@ -15,76 +17,80 @@ export class MarkTable {
   }
 
   /** 0 if there is none. */
-  get(a: number, b: number, c: number, d: number): number {
-    return this.shards[a % SHARDS]?.get(a, b, c, d) ?? 0;
+  get(words: Uint32Array, at: number): number {
+    return this.shards[shardOf(words, at)]?.get(words, at) ?? 0;
   }
 
-  set(a: number, b: number, c: number, d: number, value: number): void {
-    const shard = (this.shards[a % SHARDS] ??= new Shard());
-    const before = shard.size;
-    shard.set(a, b, c, d, value);
-    this.entries += shard.size - before;
+  set(words: Uint32Array, at: number, value: number): void {
+    const shard = (this.shards[shardOf(words, at)] ??= new Shard());
+    if (shard.set(words, at, value)) this.entries++;
   }
 }
 
-const SHARDS = 64;
+function shardOf(words: Uint32Array, at: number): number {
+  return (words[at] as number) & (SHARDS - 1);
+}
+
+/** Words of a slot: the hash, then the number, its upper part first. Together, because each place costs a cache miss. */
+const SLOT_WORDS = 6;
+const NUMBER_AT = 4;
+const WORD = 2 ** 32;
 
 class Shard {
-  size = 0;
+  private size = 0;
   private slots = FIRST_SLOTS;
-  private words = new Uint32Array(FIRST_SLOTS * WORDS);
-  /** 0: the slot is free. */
-  private values = new Float64Array(FIRST_SLOTS);
+  private table = new Uint32Array(FIRST_SLOTS * SLOT_WORDS);
 
-  get(a: number, b: number, c: number, d: number): number {
-    return this.values[this.slotOf(a, b, c, d)] as number;
+  get(words: Uint32Array, at: number): number {
+    return this.numberAt(this.placeOf(words, at));
   }
 
-  set(a: number, b: number, c: number, d: number, value: number): void {
-    let slot = this.slotOf(a, b, c, d);
-    if (this.values[slot] === 0) {
+  /** Whether the hash is new. */
+  set(words: Uint32Array, at: number, value: number): boolean {
+    let place = this.placeOf(words, at);
+    const fresh = this.numberAt(place) === 0;
+    if (fresh) {
       if (++this.size > this.slots / 2) {
         this.grow();
-        slot = this.slotOf(a, b, c, d);
+        place = this.placeOf(words, at);
       }
-      this.put(slot, a, b, c, d);
+      for (let i = 0; i < NUMBER_AT; i++) this.table[place + i] = words[at + i] as number;
     }
-    this.values[slot] = value;
+    this.table[place + NUMBER_AT] = Math.floor(value / WORD);
+    this.table[place + NUMBER_AT + 1] = value;
+    return fresh;
   }
 
-  private put(slot: number, a: number, b: number, c: number, d: number): void {
-    const at = slot * WORDS;
-    this.words[at] = a;
-    this.words[at + 1] = b;
-    this.words[at + 2] = c;
-    this.words[at + 3] = d;
+  /** 0: the slot is free. */
+  private numberAt(place: number): number {
+    return (this.table[place + NUMBER_AT] as number) * WORD + (this.table[place + NUMBER_AT + 1] as number);
   }
 
-  /** Where a hash is, or would be. */
-  private slotOf(a: number, b: number, c: number, d: number): number {
-    const { words, values } = this;
+  /** Where the slot of a hash begins, or would. */
+  private placeOf(words: Uint32Array, at: number): number {
+    const { table } = this;
     const last = this.slots - 1;
-    for (let slot = d & last; ; slot = (slot + 1) & last) {
-      if (values[slot] === 0) return slot;
-      const at = slot * WORDS;
-      if (words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d) return slot;
+    for (let slot = (words[at + 3] as number) & last; ; slot = (slot + 1) & last) {
+      const place = slot * SLOT_WORDS;
+      if (this.numberAt(place) === 0) return place;
+      if (
+        table[place] === words[at] &&
+        table[place + 1] === words[at + 1] &&
+        table[place + 2] === words[at + 2] &&
+        table[place + 3] === words[at + 3]
+      )
+        return place;
     }
   }
 
   private grow(): void {
-    const { words, values } = this;
+    const old = this.table;
     this.slots *= 2;
-    this.words = new Uint32Array(this.slots * WORDS);
-    this.values = new Float64Array(this.slots);
-    for (let slot = 0; slot < values.length; slot++) {
-      const value = values[slot] as number;
-      if (value === 0) continue;
-      const at = slot * WORDS;
-      const [a, b] = [words[at] as number, words[at + 1] as number];
-      const [c, d] = [words[at + 2] as number, words[at + 3] as number];
-      const to = this.slotOf(a, b, c, d);
-      this.put(to, a, b, c, d);
-      this.values[to] = value;
+    this.table = new Uint32Array(this.slots * SLOT_WORDS);
+    for (let from = 0; from < old.length; from += SLOT_WORDS) {
+      if (old[from + NUMBER_AT] === 0 && old[from + NUMBER_AT + 1] === 0) continue;
+      const place = this.placeOf(old, from);
+      for (let i = 0; i < SLOT_WORDS; i++) this.table[place + i] = old[from + i] as number;
     }
   }
 }

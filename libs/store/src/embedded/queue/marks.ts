@@ -1,5 +1,7 @@
 import { MarkTable } from './mark-table.js';
-import { HASH_BYTES, type Entry } from './entry.js';
+import { HASH_BYTES, HASH_WORDS, viewOf, type Entry } from './entry.js';
+
+const CLOCK_BYTES = 6;
 
 /**
  * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
@@ -13,32 +15,33 @@ export class Marks {
   private current = new MarkTable();
   /** Those that a sweep is to do away with. */
   private old: MarkTable | undefined;
+  private readonly sought = new Uint32Array(HASH_WORDS);
 
   get size(): number {
     return this.current.size + (this.old?.size ?? 0);
+  }
+
+  /** Notes the items of a batch that were forgotten at a time. */
+  note(clock: number, hashes: Uint32Array, items: Uint32Array): void {
+    for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock);
   }
 
   /** Adds the marks of a row. */
   add(row: Buffer): void {
     const clock = row.readUIntBE(0, CLOCK_BYTES);
     for (let at = CLOCK_BYTES; at < row.length; at += HASH_BYTES) {
-      const a = row.readUInt32BE(at);
-      const b = row.readUInt32BE(at + 4);
-      const c = row.readUInt32BE(at + 8);
-      const d = row.readUInt32BE(at + 12);
-      this.current.set(a, b, c, d, clock);
+      for (let i = 0; i < HASH_WORDS; i++) this.sought[i] = row.readUInt32BE(at + 4 * i);
+      this.current.set(this.sought, 0, clock);
     }
   }
 
   /** Whether an entry has been forgotten. */
   cover(entry: Entry): boolean {
     if (this.size === 0) return false;
-    const a = entry.word(0);
-    const b = entry.word(1);
-    const c = entry.word(2);
-    const d = entry.word(3);
+    const { sought } = this;
+    for (let i = 0; i < HASH_WORDS; i++) sought[i] = entry.word(i);
     const { birth } = entry;
-    return this.current.get(a, b, c, d) >= birth || (this.old?.get(a, b, c, d) ?? 0) >= birth;
+    return this.current.get(sought, 0) >= birth || (this.old?.get(sought, 0) ?? 0) >= birth;
   }
 
   /** A sweep begins: it will have done away with the marks of now. */
@@ -58,15 +61,14 @@ export class Marks {
   }
 }
 
-const CLOCK_BYTES = 6;
-
 /** A row: the clock, then the hashes of these items. */
-export function packMarks(clock: number, hashes: Uint32Array, items: readonly number[]): Buffer {
+export function packMarks(clock: number, hashes: Uint32Array, items: Uint32Array): Buffer {
   const row = Buffer.allocUnsafe(CLOCK_BYTES + items.length * HASH_BYTES);
   row.writeUIntBE(clock, 0, CLOCK_BYTES);
+  const view = viewOf(row);
   let at = CLOCK_BYTES;
   for (const item of items) {
-    for (let word = 0; word < 4; word++, at += 4) row.writeUInt32BE(hashes[item * 4 + word] as number, at);
+    for (let i = 0; i < HASH_WORDS; i++, at += 4) view.setUint32(at, hashes[item * HASH_WORDS + i] as number);
   }
   return row;
 }

@@ -91,14 +91,15 @@ export class TodoQueue {
   forget(hashes: Uint32Array, answers: Uint8Array): void {
     const { queue, key } = this.state;
     if (queue.held === 0) return;
-    const items: number[] = [];
+    const items = new Uint32Array(answers.length);
+    let count = 0;
     for (let i = 0; i < answers.length; i++) {
-      if (answers[i] !== Removed.Removed) continue;
-      items.push(i);
+      if (answers[i] === Removed.Removed) items[count++] = i;
     }
-    if (items.length === 0) return;
-    const row = packMarks(queue.clock, hashes, items);
-    queue.marks.add(row);
+    if (count === 0) return;
+    const forgotten = items.subarray(0, count);
+    queue.marks.note(queue.clock, hashes, forgotten);
+    const row = packMarks(queue.clock, hashes, forgotten);
     this.session.database.marks.putSync(numberedKey(key, queue.nextMark++), row);
     this.session.sweeper.consider(this.state);
   }
@@ -233,19 +234,18 @@ export class TodoQueue {
     this.log.flush();
     const taken: Entry[] = [];
     let bytes = 0;
-    for (let skipped = 0; taken.length < max && skipped <= SKIPPED_A_GO;) {
-      const entry = this.log.head();
-      if (!entry) break;
+    let skipped = 0;
+    this.log.takeWhile((entry) => {
+      if (taken.length === max || skipped > SKIPPED_A_GO) return false;
       if (this.isForgotten(entry)) {
         skipped++;
-        this.log.skip();
-        continue;
+        return true;
       }
       bytes += entry.payloadBytes;
-      if (taken.length > 0 && bytes > MAX_LEASED_BYTES) break;
+      if (taken.length > 0 && bytes > MAX_LEASED_BYTES) return false;
       taken.push(entry);
-      this.log.skip();
-    }
+      return true;
+    });
     return taken;
   }
 
@@ -315,8 +315,8 @@ function leasedEntry(number: number, index: number, entry: Entry, attempt: numbe
   return { id: idOf('lease', number, index, entry), payload: entry.text, attempt };
 }
 
-function idOf(of: EntryId['of'], number: number, index: number, { hash }: Entry): string {
-  const hashPrefix = hash.subarray(0, HASH_PREFIX_BYTES);
+function idOf(of: EntryId['of'], number: number, index: number, entry: Entry): string {
+  const hashPrefix = entry.hashPrefix(HASH_PREFIX_BYTES);
   return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
 }
 
