@@ -47,17 +47,29 @@ export class QueueClient {
   async work(times: number, max: number, width: number): Promise<number> {
     let done = 0;
     await inFlight(width, times, async () => {
-      const leased = await this.post(`${this.path}/queue/lease`, { max, leaseSeconds: LEASE_SECONDS });
-      const ids = (JSON.parse(leased.text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
-      if (ids.length === 0) return;
-      await this.post(`${this.path}/queue/ack`, { ids });
-      done += ids.length;
+      done += await this.workOnce(max);
+    });
+    return done;
+  }
+
+  /** As `work`, until nothing is left. */
+  async drain(max: number, width: number): Promise<number> {
+    let done = 0;
+    await inFlight(width, width, async () => {
+      for (let some = -1; some !== 0; done += some) some = await this.workOnce(max);
     });
     return done;
   }
 
   close(): void {
     this.http.close();
+  }
+
+  private async workOnce(max: number): Promise<number> {
+    const leased = await this.post(`${this.path}/queue/lease`, { max, leaseSeconds: LEASE_SECONDS });
+    const ids = (JSON.parse(leased.text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
+    if (ids.length > 0) await this.post(`${this.path}/queue/ack`, { ids });
+    return ids.length;
   }
 
   private post(path: string, body: object): Promise<{ status: number; text: string }> {

@@ -38,6 +38,7 @@ export function markdown(report: Report): string {
     number(used?.service),
     number(used?.server),
     used === undefined ? '' : number(totalCpu(used)),
+    spread(row.rounds),
     latency === undefined ? '' : `${number(latency.p50)} / ${number(latency.p99)}`,
     number(bytesPerItem),
     errorRate === undefined ? '' : `${number(100 * errorRate)} %`,
@@ -55,9 +56,15 @@ export function markdown(report: Report): string {
 }
 
 const COLUMNS = [
-  ...['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'total µs', 'p50 / p99 ms', 'bytes an item'],
-  ...['error rate', 'CPU against', 'and'],
+  ...['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'total µs', 'of rounds', 'p50 / p99 ms'],
+  ...['bytes an item', 'error rate', 'CPU against', 'and'],
 ];
+
+/** The least and the most CPU an item of the rounds of a row: a row whose rounds differ much cannot be trusted. */
+function spread(rounds: Row['rounds'] = []): string {
+  const totals = rounds.flatMap(({ cpu }) => (cpu === undefined ? [] : [totalCpu(cpu)]));
+  return totals.length < 2 ? '' : `${number(Math.min(...totals))}–${number(Math.max(...totals))}`;
+}
 
 const figureText = ({ name, value, unit }: Figure) => `${name} ${withUnit(value, unit)}`;
 

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+
+const QUEUE = 'peer';
+const AT_ONCE = 100;
+
+/**
+ * The job queue that is used most often on Node, with a job a URL. The id of a job is the hash of its URL, so that a URL is
+ * queued once: jobs that are done are kept for that, as its documentation says.
+ */
+export class BullQueue {
+  private readonly queue: Queue<{ url: string }>;
+
+  constructor(private readonly redis: Redis) {
+    this.queue = new Queue(QUEUE, { connection: redis });
+  }
+
+  waiting(): Promise<number> {
+    return this.queue.getWaitingCount();
+  }
+
+  /** Queues those URLs that were never queued, so many at a time. */
+  async discover(urls: readonly string[], batch: number): Promise<void> {
+    for (let from = 0; from < urls.length; from += batch) {
+      await this.queue.addBulk(
+        urls.slice(from, from + batch).map((url) => ({
+          name: 'url',
+          data: { url },
+          opts: { jobId: createHash('sha1').update(url).digest('hex') },
+        })),
+      );
+    }
+  }
+
+  /** Has a worker that does nothing take so many jobs. */
+  async work(jobs: number): Promise<void> {
+    const connection = this.redis.duplicate({ maxRetriesPerRequest: null });
+    const worker = new Worker(QUEUE, async () => undefined, { connection, concurrency: AT_ONCE });
+    try {
+      let done = 0;
+      await new Promise<void>((resolve, reject) => {
+        worker.on('error', reject);
+        worker.on('failed', (_, error) => reject(error));
+        worker.on('completed', () => {
+          if (++done === jobs) resolve();
+        });
+      });
+    } finally {
+      await worker.close();
+      connection.disconnect();
+    }
+  }
+
+  /** Forgets all that was queued. */
+  async reset(): Promise<void> {
+    await this.queue.obliterate({ force: true });
+  }
+
+  async close(): Promise<void> {
+    await this.queue.close();
+  }
+}
