@@ -18,7 +18,8 @@ export const USAGE = `npm run bench -- [options]
   --update FILE      also puts the tables between the bench's marks in this Markdown file, and the chart beside it
   --profile FOLDER   also writes profiles of the services' CPU time and allocations there (they slow them down)
 
-  REDISBLOOM_URL in the environment names a server whose filter module is to be among the peers.
+  REDISBLOOM_URL in the environment names servers, separated by commas, whose filter module is to be among the peers:
+  of one with appendonly yes and appendfsync always the row ends in -synced.
 
 npm run bench -- --compare BEFORE [AFTER] [options]
 

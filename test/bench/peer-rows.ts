@@ -43,7 +43,7 @@ export const peerGroup: Group = {
       return withEmbedded((embedded) => measurePeers(options, [...embedded, new NpmFilter()]));
     }
     const redis = await RedisInstance.start();
-    const module = await moduleFilter();
+    const modules = await moduleFilters();
     try {
       return await withEmbedded((embedded) =>
         withService({ env: { REDIS_URL: redis.url } }, ({ port, pid }) => {
@@ -54,7 +54,7 @@ export const peerGroup: Group = {
             new Unseen('redis', 'urls', port, REQUESTS_IN_FLIGHT, workers),
             new FingerprintSet(redis, 'pipelined'),
             new FingerprintSet(redis, 'variadic'),
-            ...(module ? [module] : []),
+            ...modules,
             new HashCounters(redis),
             new BitRoundTrips(redis),
             new NpmFilter(),
@@ -77,15 +77,17 @@ function withEmbedded(work: (contenders: readonly Contender[]) => Promise<Row[]>
   });
 }
 
-/** The filter of the server that the environment names. */
-async function moduleFilter(): Promise<ModuleFilter | undefined> {
-  const url = process.env['REDISBLOOM_URL'];
-  const filter = url === undefined ? undefined : await ModuleFilter.at(url);
-  if (filter === undefined) {
-    const why = url === undefined ? 'is not set' : 'names a server without CF.INSERTNX and BF.INSERT';
-    console.error(`  the module's filter is skipped: REDISBLOOM_URL ${why}`);
+/** The filters of the servers that the environment names. */
+async function moduleFilters(): Promise<ModuleFilter[]> {
+  const urls = process.env['REDISBLOOM_URL'];
+  if (urls === undefined) console.error("  the module's filter is skipped: REDISBLOOM_URL is not set");
+  const found: ModuleFilter[] = [];
+  for (const url of urls?.split(',') ?? []) {
+    const filter = await ModuleFilter.at(url);
+    if (filter) found.push(filter);
+    else console.error(`  ${url} is skipped: a server without CF.INSERTNX and BF.INSERT`);
   }
-  return filter;
+  return found;
 }
 
 /** What one contender works on, and its results. */

@@ -22,11 +22,16 @@ export class ModuleFilter implements Contender {
   readonly removes: boolean;
   readonly workers;
 
+  readonly name: string;
+
+  /** `synced`: the server writes each change to the disk before it answers, as the embedded store does. */
   private constructor(
     private readonly client: Redis,
-    readonly name: keyof typeof COMMANDS,
+    private readonly filter: keyof typeof COMMANDS,
+    synced: boolean,
   ) {
-    this.removes = name === 'redisbloom-cuckoo';
+    this.name = synced ? `${filter}-synced` : filter;
+    this.removes = filter === 'redisbloom-cuckoo';
     this.workers = { serverMicros: () => redisCpuMicros(client) };
   }
 
@@ -38,8 +43,13 @@ export class ModuleFilter implements Contender {
       return info !== null && info !== undefined;
     };
     try {
-      if (await known('CF.INSERTNX')) return new ModuleFilter(client, 'redisbloom-cuckoo');
-      if (await known('BF.INSERT')) return new ModuleFilter(client, 'module-bloom');
+      const persistence = (await client.config('GET', 'append*'));
+      const synced = ['appendonly yes', 'appendfsync always'].every((pair) => {
+        const [option, value] = pair.split(' ') as [string, string];
+        return persistence[persistence.indexOf(option) + 1] === value;
+      });
+      if (await known('CF.INSERTNX')) return new ModuleFilter(client, 'redisbloom-cuckoo', synced);
+      if (await known('BF.INSERT')) return new ModuleFilter(client, 'module-bloom', synced);
     } catch (error) {
       client.disconnect();
       throw error;
@@ -49,14 +59,14 @@ export class ModuleFilter implements Contender {
   }
 
   async reset(capacity: number): Promise<void> {
-    const [command, ...parameters] = COMMANDS[this.name].reserve;
+    const [command, ...parameters] = COMMANDS[this.filter].reserve;
     await this.client.del(KEY);
     await this.client.call(command, KEY, ...parameters, capacity);
   }
 
   async call(verb: Verb, items: readonly string[]): Promise<number> {
     if (verb === 'remove') return this.remove(items);
-    const { add, check } = COMMANDS[this.name];
+    const { add, check } = COMMANDS[this.filter];
     const replies = await (verb === 'add'
       ? this.client.call(add, KEY, 'NOCREATE', 'ITEMS', ...items)
       : this.client.call(check, KEY, ...items));

@@ -22,7 +22,7 @@ describe('the targets of the real mix', () => {
   });
 
   it('compare with each peer that is there', () => {
-    const cuckoo: Row = { name: 'mix/redisbloom-cuckoo', cpu: { client: 0.5, server: 0.5 } };
+    const cuckoo: Row = { name: 'mix/redisbloom-cuckoo-synced', cpu: { client: 0.5, server: 0.5 } };
     expect(targetsOf(EMBEDDED, [SET, cuckoo, EMBEDDED])).toEqual([
       [0.25, 1, true],
       [2, 1, false],
