@@ -151,3 +151,32 @@ describe('a closed store', () => {
     rmSync(dataDir, { recursive: true });
   });
 });
+
+it('the room of what has left a queue is used again', async () => {
+  // What a queue leaves behind otherwise: the journal, and the answers of operations, up to their bounds.
+  const store = await bench.open({ checkpointBytes: 200_000, maxRecordBytes: 50_000 });
+  const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
+  const size = async (): Promise<number> => statSync(join(await bench.dataDir(), 'data.mdb')).size;
+  const sizes: number[] = [];
+  for (let round = 0; round < 8; round++) {
+    for (let from = 0; from < 4_000; from += 1_000) {
+      const urls = keys(1_000, from);
+      await store.counters.add(filter, positions(filter, urls), operation(), urls);
+    }
+    let left = 0;
+    for (let leased = -1; leased !== 0; left += leased) {
+      const entries = await store.queue.lease(filter, 1_000, 60_000, operation());
+      await store.queue.ack(
+        filter,
+        entries.map(({ id }) => id),
+        operation(),
+      );
+      leased = entries.length;
+    }
+    expect(left).toBeGreaterThan(3_900);
+    await store.counters.remove(filter, positions(filter, keys(4_000)), operation());
+    sizes.push(await size());
+  }
+  // Five rounds of entries that stay would make it more than twice as large.
+  expect(sizes[7]).toBeLessThanOrEqual(1.5 * (sizes[2] as number));
+});
