@@ -14,6 +14,7 @@ import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
+import { queueLeasesContract } from './queue-leases.js';
 import { queueLogContract } from './queue-log.js';
 import { recordWindowContract } from './record-window.js';
 import { refusalsContract } from './refusals.js';
@@ -55,6 +56,7 @@ export function storeContract<H extends StoreHarness>(
     roomContract(subject);
     queueContract(subject);
     queueLogContract(subject);
+    queueLeasesContract(subject);
     recordWindowContract(subject);
     refusalsContract(subject);
     leasesContract(subject);

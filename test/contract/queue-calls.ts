@@ -1,0 +1,69 @@
+import type { Filter, LeasedEntry, Release } from '#store';
+import { discover, made, remove } from './calls.js';
+import type { Subject } from './subject.js';
+
+export const LONG_MS = 60_000;
+/** Until a lease or a delay of a millisecond is over, by the clock of the store. */
+export const OVER_MS = 6;
+
+export function payloads(entries: readonly { payload: string }[]): string[] {
+  return entries.map(({ payload }) => payload);
+}
+
+/** The calls of the queue, with an operation of its own each. */
+export class QueueCalls {
+  constructor(private readonly subject: Subject) {}
+
+  lease(filter: Filter, max: number, ms = LONG_MS): Promise<LeasedEntry[]> {
+    return this.subject.store.queue.lease(filter, max, ms, made());
+  }
+
+  async ack(filter: Filter, entries: readonly { id: string }[]): Promise<number[]> {
+    return [
+      ...(await this.subject.store.queue.ack(
+        filter,
+        entries.map(({ id }) => id),
+        made(),
+      )),
+    ];
+  }
+
+  async release(
+    filter: Filter,
+    entries: readonly { id: string }[],
+    release?: Partial<Release>,
+  ): Promise<number[]> {
+    const ids = entries.map(({ id }) => id);
+    return [...(await this.subject.store.queue.release(filter, ids, made(), release))];
+  }
+
+  async extend(filter: Filter, entries: readonly { id: string }[], ms: number): Promise<number[]> {
+    const ids = entries.map(({ id }) => id);
+    return [...(await this.subject.store.queue.extend(filter, ids, ms, made()))];
+  }
+
+  discover(filter: Filter, keys: readonly string[]): Promise<number[]> {
+    return discover(this.subject.store, filter, keys);
+  }
+
+  forget(filter: Filter, keys: readonly string[]): Promise<number[]> {
+    return remove(this.subject.store, filter, keys);
+  }
+
+  async putBack(filter: Filter, chosen: ReadonlySet<string>): Promise<string[]> {
+    const { entries } = await this.subject.store.queue.deadLetters(filter, 1_000);
+    const some = entries.filter(({ payload }) => chosen.has(payload));
+    await this.subject.store.queue.putBack(
+      filter,
+      some.map(({ id }) => id),
+      made(),
+    );
+    return payloads(some);
+  }
+
+  /** All dead letters. */
+  async letters(filter: Filter): Promise<{ item: string; attempt: number; reason: string }[]> {
+    const { entries } = await this.subject.store.queue.deadLetters(filter, 10_000);
+    return entries.map(({ payload, attempt, reason }) => ({ item: payload, attempt, reason }));
+  }
+}

@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { LEASE_ENDED, RELEASED, Settled } from '#store';
+import { discover, items, keyed, made, makeFilter, remove, SEGMENTED } from './calls.js';
+import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
+import type { Subject } from './subject.js';
+
+/** What becomes of leases: extended, released with a delay, repeated, one too many. */
+export function queueLeasesContract(subject: Subject): void {
+  const calls = new QueueCalls(subject);
+
+  describe('extend', () => {
+    it('has leases end later, or sooner, those that are named and no others', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+      await discover(subject.store, filter, items(40));
+      const leased = [...(await calls.lease(filter, 20)), ...(await calls.lease(filter, 20))];
+      expect(leased).toHaveLength(40);
+      const some = leased.filter((_, i) => i % 3 === 1);
+      expect(await calls.extend(filter, some, 1)).toEqual(some.map(() => Settled.Done));
+      await sleep(OVER_MS);
+      expect(await calls.extend(filter, some, LONG_MS)).toEqual(some.map(() => Settled.Expired));
+      const again = await calls.lease(filter, 100);
+      expect(payloads(again).sort()).toEqual(payloads(some).sort());
+      const others = leased.filter((_, i) => i % 3 !== 1);
+      const later = others.slice(0, 5);
+      expect(await calls.extend(filter, later, 2 * LONG_MS)).toEqual(later.map(() => Settled.Done));
+      expect(await calls.lease(filter, 100)).toEqual([]);
+      expect(await calls.ack(filter, others)).toEqual(others.map(() => Settled.Done));
+      expect(await calls.extend(filter, later, LONG_MS)).toEqual(later.map(() => Settled.Expired));
+      const none = [{ id: 'nonsense' }, { id: 'A'.repeat(28) }];
+      expect(await calls.extend(filter, none, LONG_MS)).toEqual([Settled.Unknown, Settled.Unknown]);
+    });
+
+    it('keeps a lease from ending that was about to', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, items(3));
+      const leased = await calls.lease(filter, 3, 2_000);
+      expect(await calls.extend(filter, leased, LONG_MS)).toEqual([1, 1, 1]);
+      await sleep(2_100);
+      expect(await calls.lease(filter, 3)).toEqual([]);
+      expect(await calls.ack(filter, leased)).toEqual([1, 1, 1]);
+    });
+  });
+
+  describe('a release with a delay', () => {
+    it('hides entries until that is over; then they are at the end of the line', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, items(5));
+      const [first, second, third] = await calls.lease(filter, 3);
+      await calls.release(filter, [first!], { delayMs: LONG_MS });
+      await calls.release(filter, [second!, third!], { delayMs: 1 });
+      await sleep(OVER_MS);
+      await discover(subject.store, filter, ['later']);
+      const expected = ['item 3', 'item 4', 'item 1', 'item 2', 'later'];
+      const leased = await calls.lease(filter, 10);
+      expect(payloads(leased)).toEqual(expected);
+      expect(leased.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 2, 1]);
+      const { queue } = await subject.store.describe(filter);
+      expect(queue).toMatchObject({ waiting: 0, leased: 5, delayed: 1, dead: 0 });
+      expect(await calls.ack(filter, [first!])).toEqual([Settled.Expired]);
+    });
+  });
+
+  describe('an entry that was leased as often as its set allows', () => {
+    const limited = (maxAttempts: number) =>
+      makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED, maxAttempts });
+
+    it('becomes a dead letter when it comes back, at once, with the reason why', async () => {
+      const filter = await limited(2);
+      await discover(subject.store, filter, items(4));
+      expect(await calls.release(filter, await calls.lease(filter, 4), { reason: 'first' })).toHaveLength(4);
+      const leased = await calls.lease(filter, 4);
+      const [a, b, c, d] = [0, 1, 2, 3].map((n) => leased.find(({ payload }) => payload === `item ${n}`)!);
+      await calls.release(filter, [a!], { reason: 'HTTP 503, “später” \0', delayMs: LONG_MS });
+      await calls.release(filter, [b!]);
+      await calls.extend(filter, [c!], 1);
+      await sleep(OVER_MS);
+      expect(await calls.lease(filter, 4)).toEqual([]);
+      const letters = await calls.letters(filter);
+      expect(letters.sort((x, y) => (x.item < y.item ? -1 : 1))).toEqual([
+        { item: 'item 0', attempt: 2, reason: 'HTTP 503, “später” \0' },
+        { item: 'item 1', attempt: 2, reason: RELEASED },
+        { item: 'item 2', attempt: 2, reason: LEASE_ENDED },
+      ]);
+      expect(await calls.ack(filter, [d!])).toEqual([Settled.Done]);
+      const { queue } = await subject.store.describe(filter);
+      expect(queue).toEqual({ waiting: 0, leased: 0, delayed: 0, dead: 3, forgotten: 0 });
+      // It stays visited.
+      expect(await discover(subject.store, filter, items(4))).toEqual([0, 0, 0, 0]);
+    });
+
+    it('is listed page by page, put back or purged by its id, also after a restart', async () => {
+      const { name, kind } = await limited(1);
+      let filter = await subject.store.open(name, kind);
+      await discover(subject.store, filter, items(30));
+      await calls.release(filter, await calls.lease(filter, 30));
+      const listed = async (limit: number) => {
+        const found: { id: string; payload: string }[] = [];
+        let after: string | undefined;
+        for (let page = 0; page < 40; page++) {
+          const { entries, next } = await subject.store.queue.deadLetters(filter, limit, after);
+          expect(entries.length).toBeLessThanOrEqual(limit);
+          found.push(...entries);
+          if (next === undefined) return found;
+          after = next;
+        }
+        throw new Error('the pages have no end');
+      };
+      const all = await listed(7);
+      expect(payloads(all).sort()).toEqual(items(30).sort());
+      expect(await listed(1_000)).toEqual(all);
+      subject.store = await subject.harness.reopen();
+      filter = await subject.store.open(name, kind);
+      expect(await listed(1_000)).toEqual(all);
+      const [back, gone] = [all.slice(0, 10), all.slice(10, 15)];
+      const ids = (of: readonly { id: string }[]) => of.map(({ id }) => id);
+      const { queue } = subject.store;
+      const strange = ['', 'nonsense', 'A'.repeat(28)];
+      const operation = keyed();
+      for (let turn = 0; turn < 2; turn++) {
+        const answers = await queue.putBack(filter, [...ids(back), ids(back)[0]!, ...strange], operation);
+        expect([...answers]).toEqual([...back.map(() => Settled.Done), 0, 0, 0, 0]);
+        const purged = await queue.purge(filter, ids(gone), operation);
+        expect([...purged]).toEqual(gone.map(() => Settled.Done));
+      }
+      expect([...(await queue.purge(filter, ids(back), made()))]).toEqual(back.map(() => Settled.Unknown));
+      expect(await listed(1_000)).toEqual(all.slice(15));
+      const again = await calls.lease(filter, 100);
+      expect(payloads(again).sort()).toEqual(payloads(back).sort());
+      expect(again.every(({ attempt }) => attempt === 1)).toBe(true);
+      // A dead letter is no lease, nor the other way round.
+      expect(await calls.ack(filter, all.slice(15))).toEqual(all.slice(15).map(() => Settled.Unknown));
+      const leases = [...(await queue.putBack(filter, ids(again), made()))];
+      expect(leases).toEqual(again.map(() => Settled.Unknown));
+    });
+
+    it('that is forgotten is in no list, and can neither be put back nor purged', async () => {
+      const filter = await limited(1);
+      await discover(subject.store, filter, items(10));
+      await calls.release(filter, await calls.lease(filter, 10));
+      const { entries } = await subject.store.queue.deadLetters(filter, 100);
+      await remove(subject.store, filter, items(10).slice(2));
+      expect((await calls.letters(filter)).map(({ item }) => item).sort()).toEqual(['item 0', 'item 1']);
+      const gone = entries.filter(({ payload }) => !['item 0', 'item 1'].includes(payload));
+      const ids = gone.map(({ id }) => id);
+      const { queue } = subject.store;
+      expect([...(await queue.putBack(filter, ids.slice(0, 4), made()))]).toEqual([0, 0, 0, 0]);
+      expect([...(await queue.purge(filter, ids.slice(4), made()))]).toEqual([0, 0, 0, 0]);
+      expect(await calls.lease(filter, 10)).toEqual([]);
+    });
+
+    it('a set with another limit is another set', async () => {
+      const spec = await limited(3);
+      await expect(subject.store.create({ ...spec, maxAttempts: 4 }, made())).rejects.toMatchObject({
+        code: 'FILTER_EXISTS',
+      });
+      const { maxAttempts: _, ...unlimited } = spec;
+      await expect(subject.store.create(unlimited, made())).rejects.toMatchObject({ code: 'FILTER_EXISTS' });
+      expect(await subject.store.create(spec, made())).toMatchObject({
+        created: false,
+        filter: { maxAttempts: 3 },
+      });
+    });
+  });
+
+  describe('a lease that is repeated', () => {
+    it('answers what it still holds: not what was settled, has ended or was forgotten', async () => {
+      const { name, kind } = await makeFilter(subject.store, {
+        ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9 },
+      });
+      let filter = await subject.store.open(name, kind);
+      await discover(subject.store, filter, items(40));
+      const operation = keyed();
+      const repeat = () => subject.store.queue.lease(filter, 20, LONG_MS, operation);
+      const first = await repeat();
+      expect(first).toHaveLength(20);
+      expect(await repeat()).toEqual(first);
+      await calls.ack(filter, first.slice(0, 4));
+      await calls.release(filter, first.slice(4, 8));
+      await calls.extend(filter, first.slice(8, 12), 1);
+      await sleep(OVER_MS);
+      await remove(subject.store, filter, payloads(first.slice(12, 16)));
+      expect(await repeat()).toEqual(first.slice(16));
+      subject.store = await subject.harness.reopen();
+      filter = await subject.store.open(name, kind);
+      expect(await repeat()).toEqual(first.slice(16));
+      await calls.ack(filter, first.slice(16));
+      expect(await repeat()).toEqual([]);
+      expect(await calls.lease(filter, 100)).toHaveLength(28);
+    });
+
+    it('that found nothing is no lease: it may find something', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
+      const operation = keyed();
+      expect(await subject.store.queue.lease(filter, 5, LONG_MS, operation)).toEqual([]);
+      await discover(subject.store, filter, items(5));
+      const leased = await subject.store.queue.lease(filter, 5, LONG_MS, operation);
+      expect(leased).toHaveLength(5);
+      expect(await subject.store.queue.lease(filter, 5, LONG_MS, operation)).toEqual(leased);
+    });
+  });
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import { LEASE_ENDED, RELEASED, Settled, type Filter } from '#store';
+import { QueueModel } from '../support/queue-model.js';
+import type { Random } from '../support/random.js';
+import { LONG_MS, OVER_MS, payloads, type QueueCalls } from './queue-calls.js';
+
+/** A walk of random calls on a queue and on its model. */
+export class Walk {
+  readonly model = new QueueModel(3);
+  private readonly ids = new Map<string, string>();
+  private made = 0;
+
+  constructor(
+    private readonly calls: QueueCalls,
+    private readonly filter: Filter,
+    private readonly random: Random,
+  ) {}
+
+  async step(): Promise<void> {
+    const steps = [
+      () => this.discover(),
+      () => this.lease(LONG_MS),
+      () => this.lease(LONG_MS),
+      () => this.endLease(),
+      () => this.settle('ack'),
+      () => this.settle('release'),
+      () => this.settle('delay'),
+      () => this.forget(),
+      () => this.putBack(),
+    ];
+    await this.random.pick(steps)();
+  }
+
+  private async discover(): Promise<void> {
+    // Some of them have been there before, and may have been forgotten.
+    const keys = Array.from({ length: 1 + this.random.below(8) }, () =>
+      this.random.below(2) === 0 ? `item ${this.made++}` : `item ${this.random.below(this.made + 1)}`,
+    );
+    const distinct = [...new Set(keys)];
+    const answers = await this.calls.discover(this.filter, distinct);
+    this.model.discover(distinct.filter((_, i) => answers[i] === 1));
+  }
+
+  private async lease(ms: number): Promise<string[]> {
+    const max = 1 + this.random.below(6);
+    const leased = await this.calls.lease(this.filter, max, ms);
+    const expected = this.model.lease(max);
+    expect(leased.map(({ payload, attempt }) => ({ item: payload, attempt }))).toEqual(expected);
+    for (const { payload, id } of leased) this.ids.set(payload, id);
+    return payloads(leased);
+  }
+
+  /** A lease that ends before the next call. */
+  private async endLease(): Promise<void> {
+    const leased = await this.lease(1);
+    await sleep(OVER_MS);
+    // In truth it is the next change that queues or leases that brings them into line, before what it brings itself.
+    this.model.bringBack(this.model.settle(leased), LEASE_ENDED);
+  }
+
+  private async settle(how: 'ack' | 'release' | 'delay'): Promise<void> {
+    const { model, random } = this;
+    const some = model.held.filter(() => random.below(3) === 0).map(({ item }) => item);
+    const ids = some.map((item) => ({ id: this.ids.get(item)! }));
+    const reason = random.pick(['', 'a reason', 'another']);
+    const release = { reason, delayMs: how === 'delay' ? 1 : 0 };
+    const answers =
+      how === 'ack'
+        ? await this.calls.ack(this.filter, ids)
+        : await this.calls.release(this.filter, ids, release);
+    expect(answers).toEqual(some.map(() => Settled.Done));
+    if (how === 'delay') await sleep(OVER_MS);
+    const settled = model.settle(some);
+    if (how !== 'ack') model.bringBack(settled, reason || RELEASED);
+  }
+
+  private async forget(): Promise<void> {
+    const keys = Array.from(
+      { length: 1 + this.random.below(6) },
+      () => `item ${this.random.below(this.made + 1)}`,
+    );
+    const distinct = [...new Set(keys)];
+    await this.calls.forget(this.filter, distinct);
+    this.model.forget(new Set(distinct));
+  }
+
+  private async putBack(): Promise<void> {
+    const chosen = this.model.dead.filter(() => this.random.below(2) === 0).map(({ item }) => item);
+    this.model.putBack(await this.calls.putBack(this.filter, new Set(chosen)));
+  }
+}
