@@ -67,8 +67,10 @@ export interface Meta {
   readonly flushed: boolean;
 }
 
+/** Length of a tree's description. */
 export const TREE_BYTES = 48;
 
+/** The description of a tree at a place of a page. */
 export function readTree(bytes: Buffer, at: number): Tree {
   const root = bytes.readBigUInt64LE(at + 40);
   return {

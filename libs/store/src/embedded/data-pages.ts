@@ -1,6 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { DataFileError, PAGE_HEADER, readPageNumber, type Meta } from './data-file.js';
 
+/** What a page is: LMDB's flags. */
 export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
 export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 

@@ -32,6 +32,7 @@ import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
 import { Watches } from './watches.js';
 
+/** Where the store keeps its data, and its bounds. All but `dataDir` have defaults. */
 export interface EmbeddedOptions {
   /** The directory is made if it is missing. One store at a time owns it. */
   readonly dataDir: string;

@@ -20,6 +20,7 @@ const LAST_RETRY_MS = 10_000;
 /** How long a read without a deadline waits for the commit of what it saw. */
 const READ_MS = 10_000;
 
+/** What the engine is to know of a change. */
 export interface MutationOptions {
   /** Refused while the disk is full. */
   readonly grows?: boolean;

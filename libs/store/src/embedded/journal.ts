@@ -14,6 +14,7 @@ import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
 
+/** A change of cells as the journal has it. */
 export interface JournalRecord {
   readonly operation: number;
   /** Hexadecimal. */

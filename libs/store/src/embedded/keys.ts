@@ -10,11 +10,13 @@ export function numberKey(n: number): Buffer {
   return key;
 }
 
+/** Writes 8 bytes, big-endian, so that keys are in the order of their numbers. */
 export function writeNumber(key: Buffer, n: number, at: number): void {
   key.writeUInt32BE(Math.floor(n / 2 ** 32), at);
   key.writeUInt32BE(n % 2 ** 32, at + 4);
 }
 
+/** What writeNumber wrote. */
 export function readNumber(key: Buffer, at = 0): number {
   return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
 }
@@ -22,10 +24,12 @@ export function readNumber(key: Buffer, at = 0): number {
 /** Bytes of a generation's key. Every key of a filter's data begins with one. */
 export const GENERATION_BYTES = 8;
 
+/** The key of a generation, of its name in hex. */
 export function generationKey(generation: string): Buffer {
   return Buffer.from(generation, 'hex');
 }
 
+/** The key of a block of a generation's cells. */
 export function blockKey(generation: Buffer, block: number): Buffer {
   const key = Buffer.allocUnsafe(GENERATION_BYTES + 4);
   key.set(generation);
@@ -41,6 +45,7 @@ export function numberedKey(generation: Buffer, number: number): Buffer {
   return key;
 }
 
+/** Keys of a table: from `start` to before `end`, or to the last. */
 export interface KeyRange {
   start: Buffer;
   /** Exclusive. If absent, the range goes to the end of the table. */

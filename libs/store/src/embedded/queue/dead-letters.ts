@@ -3,6 +3,7 @@ import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
 import { Entry, EntryPacker } from './entry.js';
 
+/** A dead letter, by its number in the queue. */
 export interface DeadEntry {
   readonly number: number;
   readonly reason: string;
