@@ -3,6 +3,8 @@ import { ITEM_MODELS } from './item-model.js';
 import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 import { narrow } from './narrow.js';
+import { judgeQueue, wrongAnswers } from './queue-judge.js';
+import type { Step } from './queue-trail.js';
 
 /** What a failover may lose: nothing by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
@@ -19,10 +21,14 @@ export interface Violation {
   readonly what: string;
   /** The item with this history, and the calls that are needed to see the violation. */
   readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
+  /** What happened to the entry of the queue that shows it. */
+  readonly trail?: readonly Step[];
 }
 
 export interface Report {
   readonly itemsChecked: number;
+  /** Entries of the queue; 0 if nobody worked on it. */
+  readonly entriesChecked: number;
   /** Items whose histories were too long to search. They prove nothing. */
   readonly undecided: number;
   readonly violations: readonly Violation[];
@@ -31,12 +37,15 @@ export interface Report {
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 
 /**
- * Checks a run: every answer by itself, every item's calls for linearizability, and the filters' descriptions against
- * the items found at the end. Items are independent of each other: their filters' error rates are so low that no item
- * ever tests positive because of others.
+ * Checks a run: every answer by itself, every item's calls for linearizability, the filters' descriptions against
+ * the items found at the end, and the queue by rules of its own. Items are independent of each other: their filters'
+ * error rates are so low that no item ever tests positive because of others.
  */
 export function checkHistory(history: History, losses?: Losses): Report {
-  const violations: Violation[] = [...history.failures.map((what) => ({ what })), ...wrongAnswers(history)];
+  const violations: Violation[] = [
+    ...history.failures.map((what) => ({ what })),
+    ...wrongAnswers(history.attempts),
+  ];
   const rewinds = rewindsOf(history.faults, losses);
   let itemsChecked = 0;
   let undecided = 0;
@@ -50,15 +59,10 @@ export function checkHistory(history: History, losses?: Losses): Report {
       violations.push({ what: guaranteeOf(needed), item: { subject, name, calls: needed } });
     }
   }
-  return { itemsChecked, undecided, violations: [...violations, ...wrongDescriptions(history)] };
-}
-
-function wrongAnswers({ attempts }: History): Violation[] {
-  return attempts.flatMap(({ wrong, operation, note }) =>
-    wrong === undefined
-      ? []
-      : [{ what: `${operation.verb} (operation ${operation.id}) was answered ${note ?? ''}: ${wrong}` }],
-  );
+  violations.push(...wrongDescriptions(history));
+  const queue = history.queue && judgeQueue(history.queue, history.faults, losses);
+  violations.push(...(queue?.violations ?? []));
+  return { itemsChecked, entriesChecked: queue?.entriesChecked ?? 0, undecided, violations };
 }
 
 function rewindsOf(faults: readonly Fault[], losses: Losses | undefined): Rewind[] {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../support/random.js';
 import type { Answers } from './answers.js';
-import { mutates, type Attempt, type Operation } from './history.js';
+import type { AttemptOf } from './history.js';
 import type { Http } from './http.js';
 import { judge } from './judge.js';
-import type { Planned } from './workload.js';
+import type { Planned } from './plan.js';
 
 /** Where requests can be sent. The URL may change when a process is started again. */
 export interface Instance {
@@ -12,8 +12,8 @@ export interface Instance {
 }
 
 /** An operation that can be sent again. Any client may do so, because its key identifies it. */
-export interface Resendable {
-  readonly operation: Operation;
+export interface Resendable<Op> {
+  readonly operation: Op;
   readonly key: string;
   /** The time from and until which it may be sent again: an id that the service made is not known for ever. */
   readonly from: number;
@@ -26,11 +26,29 @@ export interface Shared {
   readonly instances: readonly Instance[];
   readonly http: Http;
   readonly answers: Answers;
-  readonly attempts: Attempt[];
+}
+
+/** What all clients record that send operations of one kind. */
+export interface Records<Op, Answers> {
+  readonly attempts: AttemptOf<Op, Answers>[];
   /** Operations to be sent again, answered or not. */
-  readonly later: Resendable[];
+  readonly later: Resendable<Op>[];
   /** Operations whose outcomes were not known when the client gave up. */
-  readonly unresolved: Resendable[];
+  readonly unresolved: Resendable<Op>[];
+}
+
+/** How operations of one kind are sent and their answers read. */
+export interface Protocol<Op, Answers> {
+  /** The path of the route, and the body. */
+  request(operation: Op): { readonly path: string; readonly body: unknown };
+  /** Whether it can change anything. What cannot needs no record and no retry. */
+  mutates(operation: Op): boolean;
+  /** What the body of a 200 says; undefined if it makes no sense. */
+  read(operation: Op, body: Readonly<Record<string, unknown>>): Answers | undefined;
+}
+
+export function noRecords<Op, Answers>(): Records<Op, Answers> {
+  return { attempts: [], later: [], unresolved: [] };
 }
 
 /** Ids made by the service are recorded for 60 s. */
@@ -38,14 +56,17 @@ const MADE_ID_MS = 40_000;
 const MOST_LATER_MS = 5_000;
 
 /** One client. It sends one operation after the other, each as its plan says, and records what it learns. */
-export class Client {
+export class Client<Op extends { readonly id: number }, Answers> {
   constructor(
     private readonly number: number,
     private readonly random: Random,
     private readonly shared: Shared,
+    private readonly protocol: Protocol<Op, Answers>,
+    private readonly records: Records<Op, Answers>,
   ) {}
 
-  async perform({ operation, plan }: Planned): Promise<void> {
+  /** Answers what the service answered, if it did. */
+  async perform({ operation, plan }: Planned<Op>): Promise<Answers | undefined> {
     const began = performance.now();
     let key = plan.keyed ? `history ${this.shared.seed} ${operation.id}`.replaceAll(' ', '-') : undefined;
     const tries = plan.twin
@@ -60,49 +81,64 @@ export class Client {
       sent = [await this.send(operation, key)];
     }
     key ??= sent.find((one) => one.key !== undefined)?.key;
-    if (key === undefined || !mutates(operation.verb)) return;
+    const known = sent.find(isKnown)?.attempt.answers;
+    if (key === undefined || !this.protocol.mutates(operation)) return known;
     const from = performance.now() + this.random.below(MOST_LATER_MS);
     const resendable = { operation, key, from, until: plan.keyed ? Infinity : began + MADE_ID_MS };
-    if (!sent.some(isKnown)) this.shared.unresolved.push(resendable);
+    if (!sent.some(isKnown)) this.records.unresolved.push(resendable);
     else if (plan.repeat === 'at once') await this.send(operation, key);
-    else if (plan.repeat === 'later') this.shared.later.push(resendable);
+    else if (plan.repeat === 'later') this.records.later.push(resendable);
+    return known;
   }
 
   /** Sends again what is due, if anything is. */
   async sendAgain(): Promise<void> {
     const now = performance.now();
-    const place = this.shared.later.findIndex(({ from }) => from <= now);
-    const [due] = place < 0 ? [] : this.shared.later.splice(place, 1);
+    const place = this.records.later.findIndex(({ from }) => from <= now);
+    const [due] = place < 0 ? [] : this.records.later.splice(place, 1);
     if (due && due.until > now) await this.send(due.operation, due.key);
   }
 
-  /** Sends until it is answered, for at most `ms`. Answers whether it was. */
-  async insist(operation: Operation, ms: number, key?: string): Promise<boolean> {
+  /** Sends until it is answered, for at most `ms`. Answers what the service answered, if it did. */
+  async insist(operation: Op, ms: number, key?: string): Promise<Answers | undefined> {
     const end = performance.now() + ms;
     while (performance.now() < end) {
-      if (isKnown(await this.send(operation, key))) return true;
+      const { attempt } = await this.send(operation, key);
+      if (attempt.answers !== undefined) return attempt.answers;
       await sleep(50);
     }
-    return false;
+    return undefined;
   }
 
-  private async send(operation: Operation, key?: string): Promise<{ attempt: Attempt; key?: string }> {
-    const { instances, http, attempts } = this.shared;
+  /** Finds out about so many percent of the outcomes that are not known, by asking again. */
+  async resolveSome(percent: number, ms: number): Promise<void> {
+    for (const { operation, key, until } of this.records.unresolved) {
+      if (this.random.below(100) >= percent || until <= performance.now()) continue;
+      await this.insist(operation, until === Infinity ? ms : 1_000, key);
+    }
+  }
+
+  private async send(
+    operation: Op,
+    key?: string,
+  ): Promise<{ attempt: AttemptOf<Op, Answers>; key?: string }> {
+    const { protocol, records } = this;
+    const { instances, http } = this.shared;
     const instance = this.random.below(instances.length);
     const { url } = instances[instance] as Instance;
-    const { subject, verb, items } = operation;
+    const { path, body } = protocol.request(operation);
     const start = performance.now();
-    const reply = await http.post(`${url}/v1/filters/${subject}/items/${verb}`, { items }, key);
+    const reply = await http.post(url + path, body, key);
     const end = performance.now();
-    const judgement = judge(operation, key, reply);
-    if (judgement.outcome === 'ok' && mutates(verb)) this.shared.answers.came();
+    const judgement = judge(protocol, operation, key, reply);
+    if (judgement.outcome === 'ok' && protocol.mutates(operation)) this.shared.answers.came();
     const attempt = { operation, client: this.number, instance, start, end, ...judgement };
-    attempts.push(attempt);
+    records.attempts.push(attempt);
     const id = reply.kind === 'answered' ? reply.headers['idempotency-key'] : undefined;
     return typeof id === 'string' ? { attempt, key: id } : { attempt };
   }
 }
 
-function isKnown({ attempt }: { readonly attempt: Attempt }): boolean {
+function isKnown({ attempt }: { readonly attempt: AttemptOf<unknown, unknown> }): boolean {
   return attempt.outcome === 'ok';
 }

@@ -21,6 +21,7 @@ export interface Run {
 const SECONDS = 8;
 const OPERATIONS = 600;
 const CLIENTS = 12;
+const WORKERS = 4;
 /** Restarts and failovers take seconds each, and many seconds on a busy machine. */
 const TIMEOUT_MS = 300_000;
 
@@ -28,11 +29,17 @@ const TIMEOUT_MS = 300_000;
 export function historySuite({ store, start, faults, losses }: Run): void {
   describe(`the history of services on ${store}, while faults strike`, () => {
     it(
-      `is explained by items that change one operation at a time, each once (seed ${SEED})`,
+      `is explained by items that change one operation at a time, each once, and by a queue that keeps its rules (seed ${SEED})`,
       async () => {
         const system = await start();
         try {
-          const options = { seconds: SECONDS, operations: OPERATIONS, clients: CLIENTS, faults };
+          const options = {
+            seconds: SECONDS,
+            operations: OPERATIONS,
+            clients: CLIENTS,
+            workers: WORKERS,
+            faults,
+          };
           const history = await run(system, { seed: SEED, ...options });
           const report = checkHistory(history, losses);
           console.log(summary(history, report));
@@ -40,6 +47,7 @@ export function historySuite({ store, start, faults, losses }: Run): void {
           expect(told).toEqual([]);
           expect(report.undecided).toBe(0);
           expect(new Set(history.faults.map(({ kind }) => kind))).toEqual(new Set(faults));
+          expect(report.entriesChecked).toBeGreaterThan(50);
           expect(history.attempts.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(200);
         } finally {
           await system.stop();

@@ -1,3 +1,5 @@
+import type { QueueHistory } from './queue-history.js';
+
 /** The filter that an operation is on. It is also the filter's name in the service. */
 export type Subject = 'set' | 'multiset';
 
@@ -22,24 +24,27 @@ export interface Operation {
 export type Outcome = 'ok' | 'fail' | 'info';
 
 /**
- * One request of an operation. All requests of a mutation carry the same Idempotency-Key. Times are in ms, on one
- * clock.
+ * One request of an operation, and the answers that it brought. All requests of a mutation carry the same
+ * Idempotency-Key. Times are in ms, on one clock.
  */
-export interface Attempt {
-  readonly operation: Operation;
+export interface AttemptOf<Op, Answers> {
+  readonly operation: Op;
   readonly client: number;
   /** Number of the service process that it was sent to. */
   readonly instance: number;
   readonly start: number;
   readonly end: number;
   readonly outcome: Outcome;
-  /** One per item, if `ok`. */
-  readonly answers?: readonly Answer[];
+  /** Present if `ok`. */
+  readonly answers?: Answers;
   /** Status and code of an error answer, or what became of the connection. */
   readonly note?: string;
-  /** Why no correct service gives this answer, whatever the state of the items. */
+  /** Why no correct service gives this answer, whatever its state. */
   readonly wrong?: string;
 }
+
+/** One request of a batch, with an answer per item. */
+export type Attempt = AttemptOf<Operation, readonly Answer[]>;
 
 /** Something that was done to the system under test, with times in ms on the clock of the attempts. */
 export interface Fault {
@@ -63,6 +68,8 @@ export interface History {
   readonly descriptions: readonly Description[];
   /** Failures beside the answers: a process that ended by itself, a service that did not recover. */
   readonly failures: readonly string[];
+  /** Absent if nobody worked on the queue. */
+  readonly queue?: QueueHistory;
 }
 
 /** One attempt, reduced to one of its items. */

@@ -1,7 +1,8 @@
-import { mutates, type Answer, type Attempt, type Operation, type Verb } from './history.js';
+import type { Protocol } from './client.js';
+import type { AttemptOf } from './history.js';
 import type { Reply } from './http.js';
 
-type Judgement = Pick<Attempt, 'outcome' | 'answers' | 'note' | 'wrong'>;
+type Judgement<Op, Answers> = Pick<AttemptOf<Op, Answers>, 'outcome' | 'answers' | 'note' | 'wrong'>;
 
 /** Errors that a fault may cause. Even with these it is unknown whether they came before or after the change. */
 const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
@@ -10,7 +11,12 @@ const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED'
  * What a reply says about an attempt. `wrong` is set if no fault excuses it: any status but 200 and 503, lost data, an
  * error without Retry-After, a mutation answered without its operation's id, or malformed results.
  */
-export function judge({ verb, items }: Operation, key: string | undefined, reply: Reply): Judgement {
+export function judge<Op, Answers>(
+  protocol: Protocol<Op, Answers>,
+  operation: Op,
+  key: string | undefined,
+  reply: Reply,
+): Judgement<Op, Answers> {
   if (reply.kind !== 'answered') {
     return { outcome: reply.kind === 'refused' ? 'fail' : 'info', note: reply.note };
   }
@@ -19,7 +25,7 @@ export function judge({ verb, items }: Operation, key: string | undefined, reply
   const note = status === 200 ? undefined : `${status} ${String(body['code'])}`;
   const unknown = { outcome: 'info' as const, note: note ?? String(status) };
   const id = headers['idempotency-key'];
-  if (mutates(verb) && (id === undefined || (key !== undefined && id !== key))) {
+  if (protocol.mutates(operation) && (id === undefined || (key !== undefined && id !== key))) {
     return { ...unknown, wrong: `its Idempotency-Key is ${String(id)}, not ${key ?? 'one made for it'}` };
   }
   if (status === 503 && PASSING.has(body['code'])) {
@@ -27,20 +33,9 @@ export function judge({ verb, items }: Operation, key: string | undefined, reply
     return retryAfter === undefined ? { ...unknown, wrong: 'without Retry-After' } : unknown;
   }
   if (status !== 200) return { ...unknown, wrong: `no fault excuses ${text.slice(0, 300)}` };
-  const answers = answersIn(body['results'], verb, items.length);
+  const answers = protocol.read(operation, body);
   if (answers === undefined) return { ...unknown, wrong: `results make no sense: ${text.slice(0, 300)}` };
   return { outcome: 'ok', answers };
-}
-
-const VERDICTS: ReadonlySet<unknown> = new Set(['removed', 'absent', 'saturated']);
-
-function answersIn(results: unknown, verb: Verb, length: number): readonly Answer[] | undefined {
-  if (!Array.isArray(results) || results.length !== length) return undefined;
-  const fits = (result: unknown): result is Answer => {
-    if (verb === 'remove') return VERDICTS.has(result);
-    return verb === 'count' ? Number.isInteger(result) : typeof result === 'boolean';
-  };
-  return results.every(fits) ? results : undefined;
 }
 
 function parsed(text: string): Record<string, unknown> {

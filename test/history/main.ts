@@ -22,9 +22,11 @@ async function main(): Promise<void> {
     console.log(USAGE);
     return;
   }
-  const { store, wait, seed, clients, seconds } = options;
+  const { store, wait, seed, clients, workers, seconds } = options;
   const name = wait > 0 ? `${store}, waiting for ${wait} replica` : store;
-  console.log(`store ${name}; seed ${seed}; ${clients} clients; ${seconds} s`);
+  console.log(
+    `store ${name}; seed ${seed}; ${clients} clients, ${workers} workers on the queue; ${seconds} s`,
+  );
   const system = await start(options);
   const stop = () => system.stop();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -9,17 +9,17 @@ const REST_MS = [200, 1_200] as const;
 /** Failovers take seconds. */
 const LONGEST_MS = 120_000;
 
-/** Strikes with one fault after the other until `end`, with each at least once. Returns when the last is over. */
+/** Strikes with one fault after the other until `isOver`, with each at least once. Returns when the last is over. */
 export async function disturb(
   sources: readonly FaultSource[],
   random: Random,
-  end: number,
+  isOver: () => boolean,
   answers: Answers,
   faults: Fault[],
 ): Promise<void> {
   let order = shuffled(sources, random);
   for (let strikes = 0; ; strikes++) {
-    if (performance.now() >= end && strikes >= sources.length) return;
+    if (isOver() && strikes >= sources.length) return;
     await sleep(between(random, ...REST_MS));
     if (order.length === 0) order = shuffled(sources, random);
     const source = order.pop();

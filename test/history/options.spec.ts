@@ -8,6 +8,7 @@ describe('options of npm run history', () => {
       seconds: 60,
       seed: 7,
       clients: 16,
+      workers: 6,
       faults: ['kill', 'pause', 'cut'],
       wait: 0,
       out: 'history.json',

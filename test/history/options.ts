@@ -6,6 +6,7 @@ export const USAGE = `npm run history -- [options]
   --seconds N        how long clients work and faults strike (60)
   --seed N           chooses operations and faults (random)
   --clients N        working at once (16)
+  --workers N        working on the queue at once, beside them (6)
   --faults KINDS     comma separated (all that the store has); "none" for none:
                        kill, pause        of a service: SIGKILL and a new start; SIGSTOP
                        cut                connections of clients
@@ -33,6 +34,7 @@ export interface Options {
   readonly seconds: number;
   readonly seed: number;
   readonly clients: number;
+  readonly workers: number;
   readonly faults: readonly string[];
   readonly wait: number;
   readonly out: string;
@@ -47,6 +49,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
       clients: { type: 'string', default: '16' },
+      workers: { type: 'string', default: '6' },
       faults: { type: 'string' },
       wait: { type: 'string', default: '0' },
       out: { type: 'string', default: 'history.json' },
@@ -66,6 +69,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     seconds: whole('--seconds', values.seconds, 1, 86_400),
     seed: whole('--seed', values.seed, 0, 2 ** 31 - 1),
     clients: whole('--clients', values.clients, 1, 256),
+    workers: whole('--workers', values.workers, 0, 256),
     faults: faultsOf(store, values.faults),
     wait,
     out: values.out,
@@ -83,7 +87,8 @@ export function faultsOf(store: Options['store'], chosen?: string): readonly str
   throw new RangeError(`--faults names ${unknown}: ${store} has ${known.join(', ')}, or none`);
 }
 
-function whole(name: string, value: string, least: number, most: number): number {
+/** A whole number from the command line. RangeError if it is none, or out of range. */
+export function whole(name: string, value: string, least: number, most: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (number >= least && number <= most) return number;
   throw new RangeError(`${name} is ${value}: allowed is a whole number from ${least} to ${most}`);

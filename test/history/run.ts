@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../support/random.js';
 import { Answers } from './answers.js';
-import { Client, type Shared } from './client.js';
-import type { Attempt, Description, Fault, History, Subject } from './history.js';
+import { Client, noRecords, type Shared } from './client.js';
+import type { Answer, Attempt, Description, Fault, History, Operation, Subject } from './history.js';
 import { Http } from './http.js';
+import { ITEMS } from './items-protocol.js';
 import { disturb } from './nemesis.js';
+import { QueueRun } from './queue-run.js';
 import type { System } from './system.js';
+import { untilAnswered } from './until-answered.js';
 import { Workload } from './workload.js';
 
 export interface RunOptions {
@@ -15,6 +18,8 @@ export interface RunOptions {
   /** How many operations they do at least. */
   readonly operations?: number;
   readonly clients: number;
+  /** How many work on the queue beside them. */
+  readonly workers: number;
   /** Kinds of faults to strike with, out of those that the system has. */
   readonly faults: readonly string[];
 }
@@ -35,31 +40,36 @@ export async function run(system: System, options: RunOptions): Promise<History>
     instances: system.instances,
     http: new Http(),
     answers: new Answers(),
-    attempts: [],
-    later: [],
-    unresolved: [],
   };
+  const records = noRecords<Operation, readonly Answer[]>();
   const faults: Fault[] = [];
   const workload = new Workload(new Random(seed));
-  const client = new Client(0, new Random(seed), shared);
+  const clientOf = (number: number) => new Client(number, new Random(seed + number), shared, ITEMS, records);
+  const client = clientOf(0);
+  const queue = options.workers > 0 ? new QueueRun(shared) : undefined;
   const failures: string[] = [];
   let descriptions: Description[] = [];
   try {
     await makeFilters(shared);
+    await queue?.make();
     const end = performance.now() + options.seconds * 1_000;
     const storm = { over: false };
-    const working = Array.from({ length: options.clients }, (_, i) =>
-      work(i + 1, workload, shared, storm, options),
-    );
+    const working = [
+      ...Array.from({ length: options.clients }, (_, i) => work(clientOf(i + 1), workload, storm, options)),
+      ...Array.from({ length: options.workers }, async (_, i) => queue?.work(i + 1, storm, options)),
+    ];
     try {
       await Promise.all([sleep(options.seconds * 1_000), ...strikes(system, shared, options, end, faults)]);
     } finally {
       storm.over = true;
       await Promise.all(working);
     }
-    await resolveSome(client, shared, new Random(seed));
+    await client.resolveSome(RESOLVED_PERCENT, RECOVERY_MS);
+    await queue?.resolveSome(RESOLVED_PERCENT, RECOVERY_MS);
     await system.settle();
-    if (!(await readBack(client, workload, shared.attempts))) {
+    const settledAt = performance.now();
+    const readAll = await readBack(client, workload, records.attempts);
+    if (!readAll || (await queue?.drain(settledAt, RECOVERY_MS)) === false) {
       failures.push(`the service did not answer within ${RECOVERY_MS} ms of the last fault`);
     } else {
       descriptions = await describe(shared);
@@ -67,27 +77,30 @@ export async function run(system: System, options: RunOptions): Promise<History>
   } finally {
     shared.http.close();
   }
-  return { attempts: shared.attempts, faults, descriptions, failures: [...system.failures, ...failures] };
+  return {
+    attempts: records.attempts,
+    faults,
+    descriptions,
+    failures: [...system.failures, ...failures],
+    ...(queue && { queue: queue.history() }),
+  };
 }
 
 async function makeFilters({ http, instances }: Shared): Promise<void> {
   for (const semantics of SUBJECTS) {
     const body = { name: semantics, semantics, ...SHAPE };
-    const reply = await http.post(`${instances[0]?.url}/v1/filters`, body);
-    if (reply.kind !== 'answered' || reply.status !== 201) {
-      throw new Error(`filter ${semantics} could not be made: ${JSON.stringify(reply)}`);
-    }
+    await untilAnswered(`filter ${semantics} cannot be made`, () =>
+      http.post(`${instances[0]?.url}/v1/filters`, body),
+    );
   }
 }
 
 async function work(
-  number: number,
+  client: Client<Operation, readonly Answer[]>,
   workload: Workload,
-  shared: Shared,
   storm: { readonly over: boolean },
   { operations = 0 }: RunOptions,
 ): Promise<void> {
-  const client = new Client(number, new Random(shared.seed + number), shared);
   while (!storm.over || workload.made < operations) {
     await client.perform(workload.next());
     await client.sendAgain();
@@ -112,26 +125,24 @@ function strikes(
   const chosen = [...system.faults, cut].filter(({ kind }) => kinds.includes(kind));
   return (['processes', 'connections'] as const).map((group, i) => {
     const sources = chosen.filter((source) => source.group === group);
-    return disturb(sources, new Random(seed ^ (i + 1)), end, answers, faults);
+    return disturb(sources, new Random(seed ^ (i + 1)), () => performance.now() >= end, answers, faults);
   });
 }
 
-async function resolveSome(client: Client, shared: Shared, random: Random): Promise<void> {
-  for (const { operation, key, until } of shared.unresolved) {
-    if (random.below(100) >= RESOLVED_PERCENT || until <= performance.now()) continue;
-    await client.insist(operation, until === Infinity ? RECOVERY_MS : 1_000, key);
-  }
-}
-
 /** Checks and counts every item that was ever used. */
-async function readBack(client: Client, workload: Workload, attempts: readonly Attempt[]): Promise<boolean> {
+async function readBack(
+  client: Client<Operation, readonly Answer[]>,
+  workload: Workload,
+  attempts: readonly Attempt[],
+): Promise<boolean> {
   for (const subject of SUBJECTS) {
     const of = attempts.filter(({ operation }) => operation.subject === subject);
     const items = [...new Set(of.flatMap(({ operation }) => operation.items))];
     for (let i = 0; i < items.length; i += FINAL_BATCH) {
       const batch = items.slice(i, i + FINAL_BATCH);
       for (const verb of ['count', 'check'] as const) {
-        if (!(await client.insist(workload.operation(subject, verb, batch), RECOVERY_MS))) return false;
+        const answers = await client.insist(workload.operation(subject, verb, batch), RECOVERY_MS);
+        if (answers === undefined) return false;
       }
     }
   }
@@ -141,11 +152,10 @@ async function readBack(client: Client, workload: Workload, attempts: readonly A
 async function describe({ http, instances }: Shared): Promise<Description[]> {
   const descriptions: Description[] = [];
   for (const subject of SUBJECTS) {
-    const reply = await http.get(`${instances[0]?.url}/v1/filters/${subject}`);
-    if (reply.kind !== 'answered' || reply.status !== 200) {
-      throw new Error(`filter ${subject} cannot be described: ${JSON.stringify(reply)}`);
-    }
-    descriptions.push({ subject, items: (JSON.parse(reply.text) as { items: number }).items });
+    const text = await untilAnswered(`filter ${subject} cannot be described`, () =>
+      http.get(`${instances[0]?.url}/v1/filters/${subject}`),
+    );
+    descriptions.push({ subject, items: (JSON.parse(text) as { items: number }).items });
   }
   return descriptions;
 }

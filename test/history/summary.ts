@@ -1,5 +1,5 @@
 import type { Report } from './checker.js';
-import { mutates, type Attempt, type History } from './history.js';
+import { mutates, type Attempt, type Fault, type History } from './history.js';
 
 /** One line: what was done to the system, and what the check found. */
 export function summary(history: History, report: Report): string {
@@ -9,15 +9,22 @@ export function summary(history: History, report: Report): string {
   const operations = new Set(attempts.map(({ operation }) => operation.id)).size;
   const changes = attempts.filter(({ operation }) => mutates(operation.verb));
   const retries = changes.length - new Set(changes.map(({ operation }) => operation.id)).size;
-  const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
-  const struck = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);
   return [
     `operations ${operations}`,
     `requests ${attempts.length} (ok ${by('ok')}, info ${by('info')}, fail ${by('fail')})`,
     `retries ${retries}`,
-    `faults ${struck.join(', ') || 'none'}`,
+    `faults ${struck(faults)}`,
     `items checked ${report.itemsChecked}`,
+    `requests of the queue ${history.queue?.attempts.length ?? 0}`,
+    `its entries checked ${report.entriesChecked}`,
     `undecided ${report.undecided}`,
     `violations ${report.violations.length}`,
   ].join('; ');
+}
+
+/** How many faults of each kind there were. */
+export function struck(faults: readonly Fault[]): string {
+  const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
+  const counts = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);
+  return counts.join(', ') || 'none';
 }

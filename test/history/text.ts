@@ -1,28 +1,35 @@
 import type { Violation } from './checker.js';
 import type { Call, Fault } from './history.js';
+import type { Step } from './queue-trail.js';
 
-/** A violation as text for people: what is broken, and the item's calls line by line, with the faults between them. */
-export function violationText({ what, item }: Violation, faults: readonly Fault[]): string {
-  if (!item) return what;
-  const { calls, subject, name } = item;
-  const from = Math.min(...calls.map(({ start }) => start));
-  const known = calls.flatMap(({ start, end }) => (Number.isFinite(end) ? [start, end] : [start]));
+/** A violation as text for people: what is broken, and the requests line by line, with the faults between them. */
+export function violationText({ what, item, trail }: Violation, faults: readonly Fault[]): string {
+  if (item) {
+    const steps = item.calls.map((call) => ({ ...call, text: callText(call) }));
+    return [what, `  item ${item.name} of filter ${item.subject}`, ...linesOf(steps, faults)].join('\n');
+  }
+  return trail ? [what, ...linesOf(trail, faults)].join('\n') : what;
+}
+
+function linesOf(steps: readonly Step[], faults: readonly Fault[]): string[] {
+  const from = Math.min(...steps.map(({ start }) => start));
+  const known = steps.flatMap(({ start, end }) => (Number.isFinite(end) ? [start, end] : [start]));
   const to = Math.max(...known);
   const lines = [
-    ...calls.map((call) => ({ at: call.start, text: callText(call) })),
+    ...steps.map((step) => ({ at: step.start, text: `${times(step)}  ${step.text}` })),
     ...faults
       .filter((fault) => fault.end >= from && fault.start <= to)
       .map((fault) => ({ at: fault.start, text: `${times(fault)}  fault ${fault.kind}` })),
   ];
   lines.sort((a, b) => a.at - b.at);
-  return [what, `  item ${name} of filter ${subject}`, ...lines.map(({ text }) => `  ${text}`)].join('\n');
+  return lines.map(({ text }) => `  ${text}`);
 }
 
 function callText(call: Call): string {
   const { attempt, verb, times: named, answer } = call;
   const result = answer ?? `? ${attempt.note ?? 'not answered yet'}`;
   const who = `operation ${call.operation}  client ${attempt.client}  instance ${attempt.instance}`;
-  return `${times(call)}  ${verb}${named > 1 ? ` x${named}` : ''} -> ${result}   (${who})`;
+  return `${verb}${named > 1 ? ` x${named}` : ''} -> ${result}   (${who})`;
 }
 
 function times({ start, end }: { readonly start: number; readonly end: number }): string {

@@ -1,22 +1,6 @@
 import type { Random } from '../support/random.js';
 import { mutates, type Operation, type Subject, type Verb } from './history.js';
-
-/** How a client handles an operation. */
-export interface Plan {
-  /** Sent under a key of the client's own; otherwise under the id that the service makes. */
-  readonly keyed: boolean;
-  /** Sent to two instances at once. Only with a key. */
-  readonly twin: boolean;
-  /** How often it is sent again while its outcome is unknown. */
-  readonly retries: number;
-  /** Whether it is sent once more after it has been answered: at once, or later when others have changed its items. */
-  readonly repeat: 'never' | 'at once' | 'later';
-}
-
-export interface Planned {
-  readonly operation: Operation;
-  readonly plan: Plan;
-}
+import { planFor, type Planned } from './plan.js';
 
 /** Items in use at a time, per filter. They are few, so that clients meet. */
 const LIVE_ITEMS = 10;
@@ -49,14 +33,14 @@ export class Workload {
 
   constructor(private readonly random: Random) {}
 
-  next(): Planned {
+  next(): Planned<Operation> {
     const subject = this.random.pick(['set', 'multiset'] as const);
     const retired = this.retired[subject];
     if (retired.length > 0 && this.random.below(20) === 0) return this.lateCheck(subject, retired);
     const verb = this.random.pick(VERBS[subject]);
     const count = 1 + this.random.below(MAX_BATCH);
     const items = Array.from({ length: count }, () => this.item(subject, verb));
-    return { operation: this.operation(subject, verb, items), plan: this.plan(verb) };
+    return { operation: this.operation(subject, verb, items), plan: planFor(this.random, mutates(verb)) };
   }
 
   /** An operation of the harness itself, on given items. */
@@ -77,19 +61,10 @@ export class Workload {
     return item.name;
   }
 
-  private lateCheck(subject: Subject, retired: Item[]): Planned {
+  private lateCheck(subject: Subject, retired: Item[]): Planned<Operation> {
     const place = this.random.below(retired.length);
     const item = retired[place] as Item;
     if (++item.calls === LATE_CHECKS) retired.splice(place, 1);
-    return { operation: this.operation(subject, 'check', [item.name]), plan: this.plan('check') };
-  }
-
-  private plan(verb: Verb): Plan {
-    const chance = (percent: number) => this.random.below(100) < percent;
-    const [keyed, twin] = [chance(75), chance(15)];
-    const retries = chance(80) ? 4 : 0;
-    const repeat = this.random.pick(['never', 'never', 'never', 'at once', 'later'] as const);
-    if (!mutates(verb)) return { keyed: false, twin: false, retries: 0, repeat: 'never' };
-    return { keyed, twin: keyed && twin, retries, repeat };
+    return { operation: this.operation(subject, 'check', [item.name]), plan: planFor(this.random, false) };
   }
 }

@@ -1,0 +1,73 @@
+import type { Losses } from './checker.js';
+import type { Fault } from './history.js';
+import { mayHaveDone, type Entry, type Hold, type Term } from './queue-entries.js';
+import type { QueueEvent } from './queue-history.js';
+
+/** Stores count whole milliseconds, callers do not, and clocks drift apart a little in the seconds of a lease. */
+const CLOCKS_MS = 10;
+
+/** What the answers leave open: whether a failover has lost a change, and whether a lease is over. */
+export class Doubts {
+  /** When what was answered may have been lost: from the first such answer to the takeover. */
+  private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
+
+  constructor(faults: readonly Fault[], losses: Losses | undefined) {
+    // Where changes wait for a replica, nothing that was answered is lost.
+    const reachMs = losses === undefined || losses.evenIfRead ? undefined : losses.reachMs;
+    this.gaps = faults.flatMap(({ diedAt, end }) =>
+      diedAt === undefined || reachMs === undefined ? [] : [{ from: diedAt - reachMs, diedAt, end }],
+    );
+  }
+
+  /** Whether a change may have been lost by a time, although it was answered. */
+  mayBeLost({ start, end }: Pick<QueueEvent, 'start' | 'end'>, by = Infinity): boolean {
+    return this.gaps.some((gap) => end >= gap.from && start <= gap.end && gap.diedAt <= by);
+  }
+
+  /** Whether a lease may be over at a time, by anything but `except`. */
+  mayBeOver(hold: Hold, by: number, except?: QueueEvent): boolean {
+    if (this.mayBeLost(hold, by) || this.mayBeForgotten(hold, by)) return true;
+    const settlings = hold.settlings.filter(({ event }) => event !== except && event.start <= by);
+    if (settlings.some((told) => mayHaveDone(told, 'ack') || mayHaveDone(told, 'release'))) return true;
+    const terms = termsOf(hold).filter(({ start }) => start <= by);
+    const replaced = (term: Term) =>
+      terms.some((later) => later.start > term.end && later.end <= by && !this.mayBeLost(later, by));
+    return terms.some((term) => !replaced(term) && term.start + term.seconds * 1_000 - CLOCKS_MS <= by);
+  }
+
+  /** Whether a lease is surely over when something is sent. */
+  isOver(hold: Hold, at: number): boolean {
+    if (this.mayBeLost(hold, at)) return false;
+    const past = (event: Pick<QueueEvent, 'start' | 'end'>) => event.end < at && !this.mayBeLost(event, at);
+    return (
+      termsOf(hold).every(({ end, seconds }) => end + seconds * 1_000 + CLOCKS_MS < at) ||
+      hold.settlings.some(({ event, word }) => (word === 'acked' || word === 'released') && past(event)) ||
+      hold.entry.holds.some((next) => hold.end < next.start && past(next)) ||
+      this.isForgotten(hold.entry, at)
+    );
+  }
+
+  /** Whether the entry of a lease may have been forgotten by a time, since it was leased. */
+  mayBeForgotten({ entry, start }: Hold, by: number): boolean {
+    return entry.of.forgets.some(({ event }) => event.start <= by && event.end >= start);
+  }
+
+  /** Whether an entry is surely forgotten when something is sent. */
+  isForgotten({ of, discovery, handOuts }: Entry, at: number): boolean {
+    if (discovery === undefined || this.mayBeLost(discovery.event, at)) return false;
+    const queued = Math.min(discovery.event.end, ...handOuts.map(({ attempt }) => attempt.end));
+    return of.forgets.some(
+      ({ event, word }) =>
+        word === 'forgotten' && queued < event.start && event.end < at && !this.mayBeLost(event, at),
+    );
+  }
+}
+
+/** The lease itself, and what has extended it, or may have. */
+function termsOf(hold: Hold): Term[] {
+  const extensions = hold.settlings.filter((told) => mayHaveDone(told, 'extend'));
+  const terms = extensions.map(({ event: { start, end, operation } }) => ({
+    ...{ start, end, seconds: operation.seconds },
+  }));
+  return [hold, ...terms];
+}

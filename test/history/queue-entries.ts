@@ -1,0 +1,127 @@
+import {
+  isOf,
+  leasedBy,
+  type Lease,
+  type Leased,
+  type OnUrls,
+  type QueueAttempt,
+  type QueueEvent,
+  type Settle,
+} from './queue-history.js';
+
+/** An operation on one URL or lease, with its word; undefined if it was never answered. */
+export interface Told<Op extends OnUrls | Settle = OnUrls> {
+  readonly event: QueueEvent<Op>;
+  readonly word: string | undefined;
+}
+
+/** Something that sets the end of a lease between these times, by its length: the lease itself, or an extension. */
+export interface Term {
+  readonly start: number;
+  readonly end: number;
+  readonly seconds: number;
+}
+
+/** One lease of one entry. */
+export interface Hold extends Term {
+  readonly entry: Entry;
+  readonly leased: Leased;
+  readonly event: QueueEvent<Lease>;
+  readonly settlings: Told<Settle>[];
+}
+
+export interface HandOut {
+  readonly attempt: QueueAttempt;
+  readonly leased: Leased;
+}
+
+/** A URL with all that happened to it. */
+export interface UrlHistory {
+  readonly url: string;
+  readonly entries: Entry[];
+  /** Operations that have, or may have, forgotten it. */
+  readonly forgets: Told[];
+}
+
+/** A URL from one discovery on. When it is forgotten and discovered again, it is another entry. */
+export interface Entry {
+  readonly of: UrlHistory;
+  /** Undefined if no such discovery was ever sent. */
+  readonly discovery: Told | undefined;
+  readonly holds: Hold[];
+  /** Every answer that has it, repeats included. */
+  readonly handOuts: HandOut[];
+}
+
+/** All entries of a history. */
+export function entriesOf(events: readonly QueueEvent[]): Entry[] {
+  const entries = new Entries();
+  for (const event of events) if (isOf(event, 'discover', 'forget')) entries.addUrls(event);
+  for (const event of events) if (isOf(event, 'lease')) entries.addLease(event);
+  for (const event of events) if (isOf(event, 'ack', 'release', 'extend')) entries.addSettling(event);
+  return [...entries.byName.values()];
+}
+
+/** Whether an operation on a lease is of this verb and was done, or may have been. */
+export function mayHaveDone({ event, word }: Told<Settle>, verb: Settle['verb']): boolean {
+  return event.operation.verb === verb && word !== 'expired' && word !== 'unknown';
+}
+
+class Entries {
+  /** By discovery and URL. */
+  readonly byName = new Map<string, Entry>();
+  private readonly urls = new Map<string, UrlHistory>();
+  /** By the ids of leases. A store that has lost its last writes may give an id again. */
+  private readonly holds = new Map<string, Hold[]>();
+
+  addUrls(event: QueueEvent<OnUrls>): void {
+    const { verb, id, urls } = event.operation;
+    urls.forEach((url, i) => {
+      const told = { event, word: event.results?.[i] };
+      if (verb === 'discover') this.entry(url, id, told);
+      else if (told.word !== 'absent') this.url(url).forgets.push(told);
+    });
+  }
+
+  addLease(event: QueueEvent<Lease>): void {
+    const { start, operation } = event;
+    for (const attempt of event.attempts) {
+      for (const leased of leasedBy(attempt)) {
+        const entry = this.entry(leased.url, leased.discovery);
+        entry.handOuts.push({ attempt, leased });
+        const known = this.holds.get(leased.id) ?? [];
+        if (known.some((hold) => hold.event === event && hold.entry === entry)) continue;
+        const { seconds } = operation;
+        const hold = { entry, leased, event, start, end: attempt.end, seconds, settlings: [] };
+        entry.holds.push(hold);
+        this.holds.set(leased.id, [...known, hold]);
+      }
+    }
+  }
+
+  addSettling(event: QueueEvent<Settle>): void {
+    event.operation.ids.forEach((id, i) => {
+      for (const hold of this.holds.get(id) ?? []) {
+        if (event.end >= hold.start) hold.settlings.push({ event, word: event.results?.[i] });
+      }
+    });
+  }
+
+  private entry(url: string, id: number, discovery?: Told): Entry {
+    const name = `${id} ${url}`;
+    let entry = this.byName.get(name);
+    if (!entry) {
+      const of = this.url(url);
+      entry = { of, discovery, holds: [], handOuts: [] };
+      of.entries.push(entry);
+      this.byName.set(name, entry);
+    }
+    return entry;
+  }
+
+  private url(url: string): UrlHistory {
+    let history = this.urls.get(url);
+    if (!history) this.urls.set(url, (history = { url, entries: [], forgets: [] }));
+    return history;
+  }
+}

@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { SEED } from '../support/random.js';
+import { checkHistory, LAST_WRITES, UNANSWERED_WRITES, type Losses } from './checker.js';
+import type { History } from './history.js';
+import type { Leased, QueueAttempt, QueueOperation } from './queue-history.js';
+import { judgeQueue } from './queue-judge.js';
+import { RULES } from './queue-rules.js';
+import { run } from './run.js';
+import { QUEUE_DEFECTS, type QueueDefect } from './testing/faulty-queue.js';
+import { FaultyService } from './testing/faulty-service.js';
+import { violationText } from './text.js';
+
+/** Longer than the longest lease. */
+const RUN = { seed: SEED, seconds: 5, operations: 500, clients: 0, workers: 2, faults: [] };
+const TIMEOUT_MS = 180_000;
+
+async function historyWith(defect?: QueueDefect): Promise<History> {
+  const service = await FaultyService.start(SEED, defect);
+  try {
+    return await run(service, RUN);
+  } finally {
+    await service.stop();
+  }
+}
+
+describe(`the judge of the queue (seed ${SEED})`, () => {
+  const histories = new Map<string | undefined, History>();
+  // All runs go at once, because they mostly wait.
+  beforeAll(async () => {
+    const all = [undefined, ...(Object.keys(QUEUE_DEFECTS) as QueueDefect[])];
+    await Promise.all(all.map(async (defect) => histories.set(defect, await historyWith(defect))));
+  }, TIMEOUT_MS);
+
+  it('finds nothing wrong with a correct queue, whose requests fail and break now and then', () => {
+    const { violations, entriesChecked } = checkHistory(histories.get(undefined)!);
+    expect(violations.map((violation) => violationText(violation, []))).toEqual([]);
+    expect(entriesChecked).toBeGreaterThan(50);
+  });
+
+  it.each(Object.entries(QUEUE_DEFECTS))('catches a queue that %s: an entry %s', (defect, what) => {
+    const found = checkHistory(histories.get(defect)!).violations.map((violation) => violation.what);
+    expect(found).toContainEqual(expect.stringContaining(what));
+  });
+
+  it('has no rule that has never caught a defect', () => {
+    const caught: ReadonlySet<string> = new Set(Object.values(QUEUE_DEFECTS));
+    expect(RULES.map(({ broken }) => broken).filter((broken) => !caught.has(broken))).toEqual([]);
+  });
+});
+
+const LEASED: Leased = { id: 'a lease', url: 'https://example.org/', discovery: 1, attempt: 1 };
+const DISCOVER: QueueOperation = { id: 1, verb: 'discover', urls: [LEASED.url] };
+const LEASE: QueueOperation = { id: 2, verb: 'lease', max: 1, seconds: 2, waitSeconds: 0 };
+const ACK: QueueOperation = { id: 3, verb: 'ack', ids: [LEASED.id], seconds: 0 };
+const DRAIN: QueueOperation = { ...LEASE, id: 4 };
+
+function told(operation: QueueOperation, start: number, ...results: string[]): QueueAttempt {
+  return { operation, client: 1, instance: 0, start, end: start + 1, outcome: 'ok', answers: { results } };
+}
+
+function leased(operation: QueueOperation, start: number, ...entries: Leased[]): QueueAttempt {
+  return { ...told(operation, start), answers: { leased: entries } };
+}
+
+describe('judgeQueue', () => {
+  const died = (diedAt: number) => [{ kind: 'failover', start: diedAt, diedAt, end: diedAt + 500 }];
+  const violations = (attempts: readonly QueueAttempt[], diedAt = 90_000, losses?: Losses) =>
+    judgeQueue({ attempts, drainedFrom: 60_000 }, died(diedAt), losses).violations.map(({ what }) => what);
+  const gone = [told(DISCOVER, 10_000, 'new'), leased(DRAIN, 60_000)];
+  const again = [
+    ...[told(DISCOVER, 0, 'new'), leased(LEASE, 9_000, LEASED), told(ACK, 10_000, 'acked')],
+    leased(DRAIN, 60_000, { ...LEASED, id: 'another', attempt: 2 }),
+  ];
+
+  it.each([
+    ['that an entry is gone', gone, 'is gone'],
+    ['that an entry comes back', again, 'after it had been acknowledged'],
+  ])('lets a failover explain %s only if it may lose what was answered', (_, attempts, what) => {
+    const found = [expect.stringContaining(what)];
+    expect(violations(attempts)).toEqual(found);
+    expect(violations(attempts, 10_500)).toEqual(found);
+    expect(violations(attempts, 10_500, UNANSWERED_WRITES)).toEqual(found);
+    expect(violations(attempts, 10_500, LAST_WRITES)).toEqual([]);
+    expect(violations(attempts, 20_000, LAST_WRITES)).toEqual(found);
+    expect(violations(attempts, 5_000, LAST_WRITES)).toEqual(found);
+  });
+
+  it('lets an acknowledgement without an answer explain both', () => {
+    const { answers: _, ...sent } = told(ACK, 10_000);
+    const lost: QueueAttempt = { ...sent, outcome: 'info' };
+    expect(violations(again.map((one) => (one.operation === ACK ? lost : one)))).toEqual([]);
+    expect(violations([...again.slice(0, 2), lost, leased(DRAIN, 60_000)])).toEqual([]);
+  });
+
+  it('takes a repeat of a settled lease for what it is, and not for another lease', () => {
+    expect(violations([...again.slice(0, 3), leased(LEASE, 20_000)])).toEqual([]);
+    expect(violations([...again.slice(0, 3), leased(LEASE, 20_000, LEASED)])).toEqual([
+      expect.stringContaining('after it had been acknowledged'),
+      expect.stringContaining('repeat of a lease that was over'),
+    ]);
+  });
+});

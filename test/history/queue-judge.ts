@@ -1,0 +1,78 @@
+import type { Losses, Violation } from './checker.js';
+import type { AttemptOf, Fault } from './history.js';
+import { Doubts } from './queue-doubts.js';
+import { entriesOf } from './queue-entries.js';
+import {
+  eventsOf,
+  leasedBy,
+  type QueueAttempt,
+  type QueueEvent,
+  type QueueHistory,
+} from './queue-history.js';
+import { RULES } from './queue-rules.js';
+import { trailOf } from './queue-trail.js';
+
+export interface QueueReport {
+  readonly entriesChecked: number;
+  readonly violations: readonly Violation[];
+}
+
+/**
+ * Checks what the workers on a queue saw: every answer by itself, every operation's repeats, and every entry's history by
+ * the rules. An operation without an answer may have happened at any time, or never; so may, where a failover may lose it,
+ * one that was answered.
+ */
+export function judgeQueue(
+  { attempts, drainedFrom }: QueueHistory,
+  faults: readonly Fault[],
+  losses?: Losses,
+): QueueReport {
+  const doubts = new Doubts(faults, losses);
+  const events = eventsOf(attempts);
+  const entries = entriesOf(events);
+  const violations: Violation[] = wrongAnswers(attempts);
+  for (const event of events) {
+    const { verb, id } = event.operation;
+    const differs = verb === 'lease' ? leasesMore(event) : answersDiffer(event);
+    if (!differs || doubts.mayBeLost(event)) continue;
+    violations.push({ what: `a repeat of ${verb} (operation ${id}) was answered differently` });
+  }
+  for (const entry of entries) {
+    for (const { broken, breaks } of RULES) {
+      if (!breaks(entry, doubts, drainedFrom)) continue;
+      violations.push({ what: `${entry.of.url} ${broken}`, trail: trailOf(entry) });
+    }
+  }
+  return { entriesChecked: entries.length, violations };
+}
+
+/** Answers that no correct service can give, whatever happened before. */
+export function wrongAnswers(
+  attempts: readonly AttemptOf<{ readonly id: number; readonly verb: string }, unknown>[],
+): Violation[] {
+  return attempts.flatMap(({ wrong, operation, note }) =>
+    wrong === undefined
+      ? []
+      : [{ what: `${operation.verb} (operation ${operation.id}) was answered ${note ?? ''}: ${wrong}` }],
+  );
+}
+
+function answersDiffer({ attempts }: QueueEvent): boolean {
+  const words = attempts.flatMap(({ answers }) =>
+    answers !== undefined && 'results' in answers ? [answers.results.join()] : [],
+  );
+  return new Set(words).size > 1;
+}
+
+/**
+ * Whether a repeated lease answered what it had not leased before. Requests that overlap may find different URLs, and the
+ * lease then holds all of them; so only repeats count before which every request was answered.
+ */
+function leasesMore({ attempts }: QueueEvent): boolean {
+  return attempts.some((repeat) => {
+    const before = attempts.filter(({ start }) => start < repeat.start);
+    const answered = ({ outcome, end }: QueueAttempt) => outcome === 'ok' && end < repeat.start;
+    const leases = new Set(before.flatMap(leasedBy).map(({ id }) => id));
+    return leases.size > 0 && before.every(answered) && leasedBy(repeat).some(({ id }) => !leases.has(id));
+  });
+}

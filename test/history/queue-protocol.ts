@@ -1,0 +1,58 @@
+import type { Protocol } from './client.js';
+import { VISITED_SET, type Leased, type QueueAnswers, type QueueOperation } from './queue-history.js';
+
+const WORDS: Readonly<Record<Exclude<QueueOperation['verb'], 'lease'>, readonly unknown[]>> = {
+  discover: ['new', 'seen'],
+  forget: ['forgotten', 'absent'],
+  ack: ['acked', 'expired', 'unknown'],
+  release: ['released', 'expired', 'unknown'],
+  extend: ['extended', 'expired', 'unknown'],
+};
+
+/** The routes of a visited set and its queue. */
+export const QUEUE: Protocol<QueueOperation, QueueAnswers> = {
+  request: (operation) => ({ path: pathOf(operation), body: bodyOf(operation) }),
+  mutates: () => true,
+  read(operation, { results, urls }) {
+    if (operation.verb === 'lease') {
+      const leased = Array.isArray(urls) ? urls.map(leasedOf) : [undefined];
+      const known = leased.filter((one) => one !== undefined);
+      return known.length === leased.length && known.length <= operation.max ? { leased: known } : undefined;
+    }
+    const { length } = 'urls' in operation ? operation.urls : operation.ids;
+    const fit = (result: unknown): result is string => WORDS[operation.verb].includes(result);
+    return Array.isArray(results) && results.length === length && results.every(fit)
+      ? { results }
+      : undefined;
+  },
+};
+
+function pathOf({ verb }: QueueOperation): string {
+  const room = verb === 'discover' || verb === 'forget' ? 'urls' : 'queue';
+  return `/v1/visited-sets/${VISITED_SET}/${room}/${verb}`;
+}
+
+function bodyOf(operation: QueueOperation): unknown {
+  switch (operation.verb) {
+    case 'discover':
+      return { urls: operation.urls.map((url) => ({ url, payload: String(operation.id) })) };
+    case 'forget':
+      return { urls: operation.urls };
+    case 'lease': {
+      const { max, seconds, waitSeconds } = operation;
+      return { max, leaseSeconds: seconds, waitSeconds };
+    }
+    default: {
+      const { verb, ids, seconds } = operation;
+      if (verb === 'ack') return { ids };
+      return verb === 'extend' ? { ids, leaseSeconds: seconds } : { ids, delaySeconds: seconds };
+    }
+  }
+}
+
+function leasedOf(entry: unknown): Leased | undefined {
+  const { id, url, payload, attempt } = entry as Record<string, unknown>;
+  if (typeof id !== 'string' || typeof url !== 'string' || typeof attempt !== 'number') return undefined;
+  const discovery = typeof payload === 'string' && /^\d+$/.test(payload) ? Number(payload) : undefined;
+  return discovery === undefined ? undefined : { id, url, discovery, attempt };
+}

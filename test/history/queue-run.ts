@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../support/random.js';
+import { Client, noRecords, type Shared } from './client.js';
+import { VISITED_SET, type QueueAnswers, type QueueHistory, type QueueOperation } from './queue-history.js';
+import { QUEUE } from './queue-protocol.js';
+import { MAX_SECONDS, QueueWorkload } from './queue-workload.js';
+import { untilAnswered } from './until-answered.js';
+
+/** As in the filters of a run, no URL tests positive because of others. */
+const ERROR_RATE = 1e-9;
+const CAPACITY = 100_000;
+/** More than a run ever leaves, by the thousand. */
+const MOST_DRAINS = 100;
+/** Workers are other clients than those of the filters, with other random numbers. */
+const FIRST_WORKER = 1_000;
+/** A delay is over some time before the store's timers find out. */
+const LATE_MS = 500;
+
+/** The workers on a queue, beside the clients of a run's filters. */
+export class QueueRun {
+  private readonly records = noRecords<QueueOperation, QueueAnswers>();
+  private readonly workload: QueueWorkload;
+  private drainedFrom: number | undefined;
+
+  constructor(private readonly shared: Shared) {
+    this.workload = new QueueWorkload(new Random(shared.seed ^ FIRST_WORKER));
+  }
+
+  async make(capacity = CAPACITY): Promise<void> {
+    const { http, instances } = this.shared;
+    const body = { name: VISITED_SET, capacity, errorRate: ERROR_RATE };
+    await untilAnswered(`visited set ${VISITED_SET} cannot be made`, () =>
+      http.post(`${instances[0]?.url}/v1/visited-sets`, body),
+    );
+  }
+
+  async work(
+    number: number,
+    storm: { readonly over: boolean },
+    { operations = 0 }: { readonly operations?: number },
+  ): Promise<void> {
+    const client = this.client(number);
+    while (!storm.over || this.workload.made < operations) {
+      const answers = await client.perform(this.workload.next());
+      if (answers !== undefined && 'leased' in answers) this.workload.leased(answers.leased);
+      await client.sendAgain();
+    }
+  }
+
+  /** Answers whether it was answered within `ms`. */
+  async discover(urls: readonly string[], ms: number): Promise<boolean> {
+    return (await this.insist(this.workload.discover(urls), ms)) !== undefined;
+  }
+
+  resolveSome(percent: number, ms: number): Promise<void> {
+    return this.client(0).resolveSome(percent, ms);
+  }
+
+  /**
+   * Leases all that is left, once every lease and delay from before `settledAt` is over. Answers whether it could, each
+   * lease within `ms`.
+   */
+  async drain(settledAt: number, ms: number): Promise<boolean> {
+    await sleep(Math.max(0, settledAt + MAX_SECONDS * 1_000 + LATE_MS - performance.now()));
+    const from = performance.now();
+    for (let n = 0; n < MOST_DRAINS; n++) {
+      const answers = await this.insist(this.workload.drain(), ms);
+      if (answers === undefined || !('leased' in answers)) return false;
+      if (answers.leased.length > 0) continue;
+      this.drainedFrom = from;
+      return true;
+    }
+    return false;
+  }
+
+  history(): QueueHistory {
+    const { attempts } = this.records;
+    return { attempts, ...(this.drainedFrom !== undefined && { drainedFrom: this.drainedFrom }) };
+  }
+
+  private insist(operation: QueueOperation, ms: number): Promise<QueueAnswers | undefined> {
+    return this.client(0).insist(operation, ms, `insist-${this.shared.seed}-${operation.id}`);
+  }
+
+  private client(number: number): Client<QueueOperation, QueueAnswers> {
+    const id = FIRST_WORKER + number;
+    return new Client(id, new Random(this.shared.seed + id), this.shared, QUEUE, this.records);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Random } from '../support/random.js';
+import { planFor, type Planned } from './plan.js';
+import type { Leased, QueueOperation } from './queue-history.js';
+
+/** Longest lease and longest delay, in seconds. All of them end before the queue is drained. */
+export const MAX_SECONDS = 3;
+/** URLs in use at a time. They are few, so that they are forgotten and discovered again while they are queued. */
+const LIVE_URLS = 24;
+/** Percentage of the uses of a URL after which another replaces it: it stays where it is. */
+const RETIRED = 5;
+/** How many of the last leases may be settled, again, too late, or for the first time. */
+const KNOWN_IDS = 24;
+const MAX_BATCH = 5;
+
+const VERBS = [
+  ...['discover', 'discover', 'discover', 'discover', 'lease', 'lease', 'lease', 'lease'],
+  ...['ack', 'ack', 'release', 'release', 'extend', 'forget', 'forget'],
+] as readonly QueueOperation['verb'][];
+
+/**
+ * Random operations on a queue. What is settled is what was leased, so only the choices repeat with a seed, not the
+ * operations.
+ */
+export class QueueWorkload {
+  private readonly live: string[] = [];
+  /** Ids of the last leased entries. */
+  private readonly ids: string[] = [];
+  private urls = 0;
+  /** Operations made so far. */
+  made = 0;
+
+  constructor(private readonly random: Random) {}
+
+  next(): Planned<QueueOperation> {
+    return { operation: this.operation(), plan: planFor(this.random, true) };
+  }
+
+  /** Takes note of what was leased. */
+  leased(entries: readonly Leased[]): void {
+    this.ids.push(...entries.map(({ id }) => id).filter((id) => !this.ids.includes(id)));
+    this.ids.splice(0, Math.max(0, this.ids.length - KNOWN_IDS));
+  }
+
+  discover(urls: readonly string[]): QueueOperation {
+    return { id: ++this.made, verb: 'discover', urls };
+  }
+
+  /** A lease of everything, longer than the run. */
+  drain(): QueueOperation {
+    return { id: ++this.made, verb: 'lease', max: 1_000, seconds: 3_600, waitSeconds: 0 };
+  }
+
+  private operation(): QueueOperation {
+    const verb = this.random.pick(VERBS);
+    const id = ++this.made;
+    const seconds = 1 + this.random.below(MAX_SECONDS);
+    const count = 1 + this.random.below(MAX_BATCH);
+    if (verb === 'discover' || verb === 'forget') {
+      return { id, verb, urls: [...new Set(Array.from({ length: count }, () => this.url()))] };
+    }
+    if (verb === 'lease' || this.ids.length === 0) {
+      return { id, verb: 'lease', max: count, seconds, waitSeconds: this.random.below(4) === 0 ? 1 : 0 };
+    }
+    const ids = [...new Set(Array.from({ length: count }, () => this.random.pick(this.ids)))];
+    return { id, verb, ids, seconds: verb === 'release' ? this.random.below(MAX_SECONDS + 1) : seconds };
+  }
+
+  private url(): string {
+    const place = this.random.below(LIVE_URLS);
+    let url = this.live[place];
+    if (url === undefined || this.random.below(100) < RETIRED) {
+      this.live[place] = url = `https://example.org/${++this.urls}`;
+    }
+    return url;
+  }
+}
