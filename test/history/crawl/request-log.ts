@@ -1,0 +1,60 @@
+import { openSync, readFileSync, writeSync } from 'node:fs';
+import type { QueueAttempt, QueueOperation } from '../queue-history.js';
+
+/** What this makes of performance.now() is one clock for all processes, in ms. */
+const CLOCK_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+type Line =
+  | { readonly sent: QueueOperation; readonly at: number }
+  | { readonly attempts: readonly Omit<QueueAttempt, 'operation'>[] };
+
+/** What a worker sends and is answered, in a file that has all of it whenever the worker is killed. */
+export class RequestLog {
+  private readonly file: number;
+
+  constructor(path: string) {
+    this.file = openSync(path, 'a');
+  }
+
+  /** Before the first request of an operation. */
+  sends(operation: QueueOperation): void {
+    this.write({ sent: operation, at: performance.now() + CLOCK_MS });
+  }
+
+  /** After its last. */
+  learns(attempts: readonly QueueAttempt[]): void {
+    this.write({ attempts: attempts.map(({ operation: _, ...attempt }) => shifted(attempt, CLOCK_MS)) });
+  }
+
+  private write(line: Line): void {
+    writeSync(this.file, `${JSON.stringify(line)}\n`);
+  }
+}
+
+/** The attempts of a log, by the clock of this process. An operation that the worker's end cut off may have happened. */
+export function readLog(path: string): QueueAttempt[] {
+  const attempts: QueueAttempt[] = [];
+  let sent: { readonly operation: QueueOperation; readonly at: number } | undefined;
+  // What is behind the last line end was cut off while it was written.
+  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
+    const line = JSON.parse(text) as Line;
+    if ('sent' in line) {
+      sent = { operation: line.sent, at: line.at - CLOCK_MS };
+    } else if (sent) {
+      const { operation } = sent;
+      attempts.push(...line.attempts.map((attempt) => ({ operation, ...shifted(attempt, -CLOCK_MS) })));
+      sent = undefined;
+    }
+  }
+  if (!sent) return attempts;
+  const { operation, at } = sent;
+  const common = { client: 0, instance: 0, start: at, end: at };
+  return [...attempts, { operation, ...common, outcome: 'info', note: 'the worker was killed' }];
+}
+
+function shifted<Attempt extends { readonly start: number; readonly end: number }>(
+  attempt: Attempt,
+  ms: number,
+): Attempt {
+  return { ...attempt, start: attempt.start + ms, end: attempt.end + ms };
+}
