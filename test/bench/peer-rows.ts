@@ -31,6 +31,8 @@ const QUICK_ITEMS = 20_000;
 const LEAST_ITEMS = 4_000;
 const ROUNDS = 3;
 const REQUESTS_IN_FLIGHT = 4;
+/** Some 4,000 batches. */
+const WARM_ROUNDS = 9;
 
 /** Unseen and the alternatives that are used today, side by side on the same real stream. */
 export const peerGroup: Group = {
@@ -111,7 +113,8 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
       entries.push({ contender, mix, survey: await survey(contender, mix), passes: noPasses() });
     }
     for (const { contender, mix } of entries) {
-      await warmUp(options, () => runRound(contender, mix, noPasses()));
+      const least = contender.workers.servicePid === undefined ? 1 : WARM_ROUNDS;
+      await warmUp(options, () => runRound(contender, mix, noPasses()), least);
     }
     // All run in turn, so that a slow phase of the machine affects all alike and none always follows the same one.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {

@@ -20,6 +20,9 @@ const BATCH = 1_000;
 /** Of these, one is forgotten while the queue is full. */
 const FORGOTTEN_OF = 10;
 const SINGLES = 2_000;
+/** Of a round of warming up; ten have some 4,000 batches. */
+const WARM_URLS = 100_000;
+const WARM_ROUNDS = 10;
 /** Workers side by side. */
 const WORKERS = 8;
 const LARGE_WORKERS = 2;
@@ -107,12 +110,21 @@ async function rowsOf(
   };
   const stream = (row: string, verb: UrlVerb, body: Buffer, items: number): Promise<void> =>
     time(row, items, () => set.stream(verb, body));
-  await warmUp(options, async () => {
-    await set.stream('discover', linesOf(urls.slice(0, 100_000)));
-    await set.work(20, BATCH, LARGE_WORKERS);
-    await set.work(200, 1, WORKERS);
-    await set.clear();
-  });
+  const few = urls.slice(0, WARM_URLS);
+  await warmUp(
+    options,
+    async () => {
+      await set.stream('visit', linesOf(few));
+      await set.stream('forget', linesOf(few));
+      await set.stream('discover', linesOf(few));
+      await set.stream('forget', linesOf(few.slice(0, WARM_URLS / 2)));
+      await set.singles('check', few.slice(0, 500), WORKERS);
+      await set.work(500, 1, WORKERS);
+      await set.drain(BATCH, LARGE_WORKERS);
+      await set.clear();
+    },
+    WARM_ROUNDS,
+  );
   let bytesPerUrl = 0;
   for (let round = 0; round < rounds; round++) {
     await set.clear();
