@@ -10,7 +10,7 @@ export const USAGE = `npm run bench -- [options]
   --quick            shows in two minutes that everything runs; the figures mean little
   --rows PATTERN     only the groups of rows whose names match this regular expression
   --seconds N        least time of measurement per row, where rows repeat (3)
-  --warm-up N        seconds for which a service works before it is measured (4, with --quick 0)
+  --warm-up N        least seconds for which a service works before it is measured (4, with --quick 0)
   --size N           filters for N items beside those for 10^6, instead of 10^5 to 10^7: embedded-batch,
                      embedded-memory and redis; 1e8 takes half an hour
   --file FILE        URLs to canonicalise, one a line (${SAMPLE})

@@ -23,9 +23,9 @@ const PATIENCE_MS = 30_000;
 let loads = 0;
 
 /**
- * Adds new items until `during`, which sees the attempts so far, is over, by several writers side by side, each under keys of its own. The only allowed
- * error is STORE_UNAVAILABLE, and no call may take longer than a few times its deadline. Answers what each writer did,
- * in order.
+ * Adds new items until `during`, which sees the attempts so far, is over, by several writers side by side, each under
+ * keys of its own. The only allowed error is STORE_UNAVAILABLE, and no call may take longer than a few times its
+ * deadline. Answers what each writer did, in order.
  */
 export async function addWhile(
   store: Store,

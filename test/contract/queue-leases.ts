@@ -163,6 +163,20 @@ export function queueLeasesContract(subject: Subject): void {
     });
   });
 
+  it('ids are settled in any order, those of several leases in one call, each once', async () => {
+    const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
+    await discover(subject.store, filter, items(300));
+    const leases = [await calls.lease(filter, 150), await calls.lease(filter, 150)];
+    const all = leases[0]!.flatMap((entry, i) => [leases[1]![149 - i]!, entry]);
+    const [acked, released] = [0, 1].map((part) => all.filter((_, i) => i % 3 < 2 === (part === 0)));
+    expect(await calls.ack(filter, [...acked!, acked![0]!])).toEqual([
+      ...acked!.map(() => Settled.Done),
+      Settled.Expired,
+    ]);
+    expect(await calls.release(filter, released!)).toEqual(released!.map(() => Settled.Done));
+    expect(new Set(payloads(await calls.lease(filter, 300)))).toEqual(new Set(payloads(released!)));
+  });
+
   describe('a lease that is repeated', () => {
     it('answers what it still holds: not what was settled, has ended or was forgotten', async () => {
       const { name, kind } = await makeFilter(subject.store, {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Filter } from '#store';
 import {
   add,
+  deadline,
   discover,
   expectRefusal,
   filterSpec,
@@ -75,11 +76,11 @@ export function recordWindowContract(subject: Subject): void {
           await store.create(filterSpec({ name: other.name }), made());
         }
         await expectRefusal(
-          remove(store, filter, ['a'], { ...removal, repeat: true }),
+          remove(store, filter, ['a'], { ...removal, repeat: true, deadline: deadline() }),
           'IDEMPOTENCY_KEY_EXPIRED',
         );
         await expectRefusal(
-          store.drop(other.name, other.kind, { ...drop, repeat: true }),
+          store.drop(other.name, other.kind, { ...drop, repeat: true, deadline: deadline() }),
           'IDEMPOTENCY_KEY_EXPIRED',
         );
         expect((await store.open(other.name, other.kind, { fresh: true })).name).toBe(other.name);

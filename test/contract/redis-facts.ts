@@ -294,11 +294,13 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, state: 'creating', since: Date.now() }));
-    const opened = expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_BUSY');
     // Whatever is asked of the servers shortly before the time is up is answered after it.
-    await new Promise((resolve) => setTimeout(resolve, 0.95 * TIMEOUT_MS));
-    await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * TIMEOUT_MS)));
-    await opened;
+    const pause = async (): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 0.95 * TIMEOUT_MS));
+      await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * TIMEOUT_MS)));
+    };
+    const opened = expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_BUSY');
+    await Promise.all([opened, pause()]);
   });
 
   it('drop leaves nothing behind', async () => {

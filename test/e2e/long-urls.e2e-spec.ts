@@ -33,9 +33,9 @@ function joined(lines: readonly Partial<Block>[]): unknown[] {
       all[all.length - 1] = {
         ...before,
         results: [...before.results, ...line.results],
-        ...(before.invalid && {
+        ...((before.invalid ?? line.invalid) && {
           invalid: [
-            ...before.invalid,
+            ...(before.invalid ?? []),
             ...(line.invalid ?? []).map((one) => ({ ...one, index: one.index + index })),
           ],
         }),

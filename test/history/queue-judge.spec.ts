@@ -13,11 +13,14 @@ import { violationText } from './text.js';
 /** Longer than the longest lease. */
 const RUN = { seed: SEED, seconds: 5, operations: 500, clients: 0, workers: 2, faults: [] };
 const TIMEOUT_MS = 180_000;
+const AT_ONCE = 6;
+/** A run shows a defect only if its calls come in time, which on a busy machine they may not. */
+const RUNS = 5;
 
-async function historyWith(defect?: QueueDefect): Promise<History> {
-  const service = await FaultyService.start(SEED, defect);
+async function historyWith(defect?: QueueDefect, seed = SEED): Promise<History> {
+  const service = await FaultyService.start(seed, defect);
   try {
-    return await run(service, RUN);
+    return await run(service, { ...RUN, seed });
   } finally {
     await service.stop();
   }
@@ -25,10 +28,13 @@ async function historyWith(defect?: QueueDefect): Promise<History> {
 
 describe(`the judge of the queue (seed ${SEED})`, () => {
   const histories = new Map<string | undefined, History>();
-  // All runs go at once, because they mostly wait.
+  // Some runs go at once, because they mostly wait; too many would be late for their own leases.
   beforeAll(async () => {
     const all = [undefined, ...(Object.keys(QUEUE_DEFECTS) as QueueDefect[])];
-    await Promise.all(all.map(async (defect) => histories.set(defect, await historyWith(defect))));
+    for (let i = 0; i < all.length; i += AT_ONCE) {
+      const some = all.slice(i, i + AT_ONCE);
+      await Promise.all(some.map(async (defect) => histories.set(defect, await historyWith(defect))));
+    }
   }, TIMEOUT_MS);
 
   it('finds nothing wrong with a correct queue, whose requests fail and break now and then', () => {
@@ -37,10 +43,20 @@ describe(`the judge of the queue (seed ${SEED})`, () => {
     expect(entriesChecked).toBeGreaterThan(50);
   });
 
-  it.each(Object.entries(QUEUE_DEFECTS))('catches a queue that %s: an entry %s', (defect, what) => {
-    const found = checkHistory(histories.get(defect)!).violations.map((violation) => violation.what);
-    expect(found).toContainEqual(expect.stringContaining(what));
-  });
+  it.each(Object.entries(QUEUE_DEFECTS))(
+    'catches a queue that %s: an entry %s',
+    async (defect, what) => {
+      const found: string[] = [];
+      let history = histories.get(defect)!;
+      for (let n = 1; n <= RUNS; n++) {
+        found.push(...checkHistory(history).violations.map((violation) => violation.what));
+        if (found.some((text) => text.includes(what))) return;
+        history = await historyWith(defect as QueueDefect, SEED + n);
+      }
+      expect(found).toContainEqual(expect.stringContaining(what));
+    },
+    TIMEOUT_MS,
+  );
 
   it('has no rule that has never caught a defect', () => {
     const caught: ReadonlySet<string> = new Set(Object.values(QUEUE_DEFECTS));

@@ -43,11 +43,9 @@ export class ModuleFilter implements Contender {
       return info !== null && info !== undefined;
     };
     try {
-      const persistence = (await client.config('GET', 'append*'));
-      const synced = ['appendonly yes', 'appendfsync always'].every((pair) => {
-        const [option, value] = pair.split(' ') as [string, string];
-        return persistence[persistence.indexOf(option) + 1] === value;
-      });
+      const persistence = await client.config('GET', 'append*');
+      const setTo = (option: string) => persistence[persistence.indexOf(option) + 1];
+      const synced = setTo('appendonly') === 'yes' && setTo('appendfsync') === 'always';
       if (await known('CF.INSERTNX')) return new ModuleFilter(client, 'redisbloom-cuckoo', synced);
       if (await known('BF.INSERT')) return new ModuleFilter(client, 'module-bloom', synced);
     } catch (error) {

@@ -40,18 +40,24 @@ export async function crawl(
   const workers = new Workers(system, seed, folder, count);
   const chosen = system.faults.filter(({ kind }) => kinds.includes(kind));
   let over = false;
+  let failed = false;
   const strikeWith = (sources: readonly FaultSource[], n: number) =>
     disturb(sources, new Random(seed ^ n), () => over, shared.answers, faults);
   const work = async () => {
     try {
-      await discoverAll(queue, urls);
-      await untilEmpty(shared);
+      await discoverAll(queue, urls, () => failed);
+      await untilEmpty(shared, () => failed);
     } finally {
       over = true;
     }
   };
   const services = chosen.map((source) => workers.followed(source));
-  const parts = [work(), strikeWith([workers.kill], 1), strikeWith(services, 2)];
+  const parts = [work(), strikeWith([workers.kill], 1), strikeWith(services, 2)].map((part) =>
+    part.catch((error: unknown) => {
+      failed = true;
+      throw error;
+    }),
+  );
   let attempts: QueueAttempt[] = [];
   try {
     await Promise.all(parts);
@@ -61,9 +67,13 @@ export async function crawl(
     attempts = await workers.stop();
   }
   const seconds = (performance.now() - began) / 1_000;
-  await system.settle();
-  const drained = await queue.drain(performance.now(), RECOVERY_MS);
-  shared.http.close();
+  let drained: boolean;
+  try {
+    await system.settle();
+    drained = await queue.drain(performance.now(), RECOVERY_MS);
+  } finally {
+    shared.http.close();
+  }
   const own = queue.history();
   return {
     queue: { ...own, attempts: [...own.attempts, ...attempts] },
@@ -77,8 +87,8 @@ export async function crawl(
   };
 }
 
-async function discoverAll(queue: QueueRun, urls: readonly string[]): Promise<void> {
-  for (let i = 0; i < urls.length; i += BATCH) {
+async function discoverAll(queue: QueueRun, urls: readonly string[], failed: () => boolean): Promise<void> {
+  for (let i = 0; i < urls.length && !failed(); i += BATCH) {
     const answered = await queue.discover(urls.slice(i, i + BATCH), RECOVERY_MS);
     if (answered) continue;
     const { wrong, note } = queue.history().attempts.at(-1) ?? {};
@@ -86,8 +96,9 @@ async function discoverAll(queue: QueueRun, urls: readonly string[]): Promise<vo
   }
 }
 
-async function untilEmpty({ http, instances }: Shared): Promise<void> {
+async function untilEmpty({ http, instances }: Shared, failed: () => boolean): Promise<void> {
   for (const end = performance.now() + LONGEST_MS; performance.now() < end;) {
+    if (failed()) return;
     await sleep(LOOK_MS);
     const reply = await http.get(`${instances[0]?.url}/v1/visited-sets/${VISITED_SET}`);
     if (reply.kind !== 'answered' || reply.status !== 200) continue;

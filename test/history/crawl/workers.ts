@@ -48,7 +48,8 @@ export class Workers {
       ...source,
       strike: async (random, answers) => {
         const diedAt = await source.strike(random, answers);
-        for (const worker of this.running) if (worker.connected) worker.send(this.urls());
+        // One that has just been killed may still count as connected.
+        for (const worker of this.running) if (worker.connected) worker.send(this.urls(), () => undefined);
         return diedAt;
       },
     };
@@ -67,7 +68,9 @@ export class Workers {
     writeFileSync(log, '');
     this.logs.push(log);
     const task: Task = { seed: this.seed, number, log, urls: this.urls() };
-    this.running[place] = fork(PROGRAM, [JSON.stringify(task)]);
+    const worker = fork(PROGRAM, [JSON.stringify(task)]);
+    worker.on('error', (error) => this.failures.push(`a worker: ${error.message}`));
+    this.running[place] = worker;
   }
 
   private async end(place: number): Promise<void> {

@@ -18,7 +18,7 @@ const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as con
 /** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
-export const FORMAT_VERSION = '3';
+export const FORMAT_VERSION = '4';
 /** LMDB wants to know: there is room for one or two more. */
 const MAX_TABLES = 16;
 /** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */

@@ -55,7 +55,10 @@ const LISTS: Readonly<Record<EntryState, string>> = {
   clearing: '',
 };
 
-/** Part of its time for which a call waits for other work on an entry: the rest is for what it does then, on a busy machine. */
+/**
+ * Part of its time for which a call waits for other work on an entry. The rest is for what it does then, and for a last look that
+ * takes long: the call is to say that the filter is busy, and not that the store gave no answer in time.
+ */
 const PATIENCE = 3 / 4;
 
 /** When a call whose time is up at `deadline` stops waiting for other work on an entry. */

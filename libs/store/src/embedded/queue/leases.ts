@@ -34,8 +34,10 @@ interface Portion {
 /** The entries that leases hold, inside a write transaction: a row each PORTION of them, which goes when none is left. */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
-  /** The portion that was looked at last, and whether it is still to be written. */
-  private open: Portion | undefined;
+  /** The portions that were looked at since the last flush: callers name entries in any order. */
+  private readonly open = new Map<string, Portion>();
+  /** The one that was looked at last: mostly it is looked at again. */
+  private last: Portion | undefined;
 
   constructor(
     private readonly database: Database,
@@ -108,24 +110,30 @@ export class Leases {
 
   private portionOf(lease: number, index: number): Portion {
     const number = Math.floor(index / PORTION);
-    const { open } = this;
-    if (open?.lease === lease && open.number === number) return open;
-    this.close();
+    if (this.last?.lease === lease && this.last.number === number) return this.last;
+    const name = `${lease} ${number}`;
+    this.last = this.open.get(name) ?? this.read(lease, number);
+    this.open.set(name, this.last);
+    return this.last;
+  }
+
+  private read(lease: number, number: number): Portion {
     const places = new Array<HeldEntry | undefined>(PORTION).fill(undefined);
     const row = this.database.leases.get(this.rowKey(lease, number));
     if (row) for (const held of unpackHeld(row)) places[held.index % PORTION] = held;
-    this.open = { lease, number, places, changed: false };
-    return this.open;
+    return { lease, number, places, changed: false };
   }
 
   private close(): void {
-    const { open } = this;
-    this.open = undefined;
-    if (!open?.changed) return;
-    const held = open.places.filter((place) => place !== undefined);
-    const key = this.rowKey(open.lease, open.number);
-    if (held.length === 0) this.database.leases.removeSync(key);
-    else this.database.leases.putSync(key, packHeld(held));
+    for (const { lease, number, places, changed } of this.open.values()) {
+      if (!changed) continue;
+      const held = places.filter((place) => place !== undefined);
+      const key = this.rowKey(lease, number);
+      if (held.length === 0) this.database.leases.removeSync(key);
+      else this.database.leases.putSync(key, packHeld(held));
+    }
+    this.open.clear();
+    this.last = undefined;
   }
 
   private rowKey(lease: number, portion: number): Buffer {

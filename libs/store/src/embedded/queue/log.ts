@@ -47,7 +47,7 @@ export class QueueLog {
     packer.clear();
   }
 
-  /** Takes entries off the head until one is not wanted. They stay readable. */
+  /** Takes entries off the head until one is not wanted. They stay readable. Notes since when the head is known. */
   takeWhile(wanted: (entry: Entry) => boolean): void {
     const { queue } = this.state;
     for (let row = this.headRow(); row; row = this.headRow()) {

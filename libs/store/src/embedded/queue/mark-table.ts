@@ -2,7 +2,7 @@ const SHARDS = 64;
 const FIRST_SLOTS = 16;
 
 /**
- * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: about 50 bytes a hash, and nothing for the
+ * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: 50 to 100 bytes a hash, and nothing for the
  * garbage collector to follow. Small tables side by side, chosen by the first word, so that one that grows holds nobody up.
  *
  * A hash is four words of an array, from a place on: words passed one by one would each be made an object.
