@@ -44,22 +44,22 @@ describe(`the judge of the queue (seed ${SEED})`, () => {
   });
 
   it.each(Object.entries(QUEUE_DEFECTS))(
-    'catches a queue that %s: an entry %s',
-    async (defect, what) => {
+    'catches a queue that %s: an entry %j',
+    async (defect, effects) => {
       const found: string[] = [];
       let history = histories.get(defect)!;
       for (let n = 1; n <= RUNS; n++) {
         found.push(...checkHistory(history).violations.map((violation) => violation.what));
-        if (found.some((text) => text.includes(what))) return;
+        if (found.some((text) => effects.some((effect) => text.includes(effect)))) return;
         history = await historyWith(defect as QueueDefect, SEED + n);
       }
-      expect(found).toContainEqual(expect.stringContaining(what));
+      expect(found).toContainEqual(expect.stringContaining(effects.join(' or ')));
     },
     TIMEOUT_MS,
   );
 
   it('has no rule that has never caught a defect', () => {
-    const caught: ReadonlySet<string> = new Set(Object.values(QUEUE_DEFECTS));
+    const caught: ReadonlySet<string> = new Set(Object.values(QUEUE_DEFECTS).flat());
     expect(RULES.map(({ broken }) => broken).filter((broken) => !caught.has(broken))).toEqual([]);
   });
 });

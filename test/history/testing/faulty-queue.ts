@@ -1,29 +1,29 @@
 import type { Random } from '../../support/random.js';
 import type { Leased, QueueOperation, QueueAnswers } from '../queue-history.js';
 
-/** The defects of a queue, which show sometimes or always, and what each does to an entry. */
+/** The defects of a queue, which show sometimes or always, and what each does to an entry: one of these. */
 export const QUEUE_DEFECTS = {
-  'queues what is seen': 'was new twice, but not forgotten between',
-  'loses what is discovered': 'was neither acknowledged nor forgotten, and is gone',
-  'loses what is released': 'was neither acknowledged nor forgotten, and is gone',
-  'loses what a lease held that ended': 'was neither acknowledged nor forgotten, and is gone',
-  'forgets an entry that was discovered since': 'was neither acknowledged nor forgotten, and is gone',
-  'brings back what was acknowledged': 'was handed out after it had been acknowledged',
-  'acknowledges by every lease': 'was acknowledged twice',
-  'hands out what was forgotten': 'was handed out after it had been forgotten',
-  'hands out what is leased': 'was held by two leases at once',
-  'ends leases too soon': 'was held by two leases at once',
-  'extends nothing': 'could not be settled by the lease that held it',
-  'counts no attempts': 'was leased again, but its attempts were not counted',
-  'hands out under another discovery': 'was handed out, but that discovery did not queue it',
-  'settles by a lease that is over': 'was settled by a lease that was over',
-  'settles what was forgotten': 'was settled by a lease that was over',
-  'refuses a lease that holds': 'could not be settled by the lease that held it',
-  'does not know a lease that is over': 'was unknown under its lease, but never forgotten',
-  'repeats a lease that is over': 'was handed out by the repeat of a lease that was over',
-  'leaves out what a lease holds': 'was left out by the repeat of a lease that held it',
-  'leases anew for a repeat': 'a repeat of lease',
-  'settles anew for a repeat': 'was answered differently',
+  'queues what is seen': ['was new twice, but not forgotten between'],
+  'loses what is discovered': ['was neither acknowledged nor forgotten, and is gone'],
+  'loses what is released': ['was neither acknowledged nor forgotten, and is gone'],
+  'loses what a lease held that ended': ['was neither acknowledged nor forgotten, and is gone'],
+  'forgets an entry that was discovered since': ['was neither acknowledged nor forgotten, and is gone'],
+  'brings back what was acknowledged': ['was handed out after it had been acknowledged'],
+  'acknowledges by every lease': ['was acknowledged twice'],
+  'hands out what was forgotten': ['was handed out after it had been forgotten'],
+  'hands out what is leased': ['was held by two leases at once'],
+  'ends leases too soon': ['was held by two leases at once'],
+  'extends nothing': ['could not be settled by the lease that held it', 'was held by two leases at once'],
+  'counts no attempts': ['was leased again, but its attempts were not counted'],
+  'hands out under another discovery': ['was handed out, but that discovery did not queue it'],
+  'settles by a lease that is over': ['was settled by a lease that was over'],
+  'settles what was forgotten': ['was settled by a lease that was over'],
+  'refuses a lease that holds': ['could not be settled by the lease that held it'],
+  'does not know a lease that is over': ['was unknown under its lease, but never forgotten'],
+  'repeats a lease that is over': ['was handed out by the repeat of a lease that was over'],
+  'leaves out what a lease holds': ['was left out by the repeat of a lease that held it'],
+  'leases anew for a repeat': ['a repeat of lease'],
+  'settles anew for a repeat': ['was answered differently'],
 } as const;
 
 export type QueueDefect = keyof typeof QUEUE_DEFECTS;
