@@ -17,7 +17,7 @@ export interface Attempt {
 
 const WRITERS = 4;
 const PAUSE_MS = 3;
-const AT_ONCE = 50;
+const AT_ONCE = 10;
 const PATIENCE_MS = 30_000;
 
 let loads = 0;

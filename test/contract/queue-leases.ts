@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { LEASE_ENDED, RELEASED, Settled } from '#store';
+import { LEASE_ENDED, RELEASED, Settled, type LeasedEntry } from '#store';
 import { discover, items, keyed, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -201,6 +201,24 @@ export function queueLeasesContract(subject: Subject): void {
       await calls.ack(filter, first.slice(16));
       expect(await repeat()).toEqual([]);
       expect(await calls.lease(filter, 100)).toHaveLength(28);
+    });
+
+    it('answers no more than was asked for, though tries have overlapped', async () => {
+      const filter = await makeFilter(subject.store, {
+        ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9 },
+      });
+      const operation = keyed();
+      const lease = (repeat: boolean) =>
+        subject.store.queue.lease(filter, 2, LONG_MS, { ...operation, repeat });
+      // A try that does not know of the others, as one that looked before they had found anything.
+      let last: LeasedEntry[] = [];
+      for (let n = 0; n < 20; n++) {
+        await discover(subject.store, filter, [`url ${n}`, `another ${n}`]);
+        last = await lease(false);
+        expect(last.length).toBeLessThanOrEqual(2);
+      }
+      expect(await lease(true)).toEqual(last);
+      expect(last).toHaveLength(2);
     });
 
     it('that found nothing is no lease: it may find something', async () => {

@@ -16,7 +16,8 @@ const NEWLINE = 10;
 
 /** What a segment answered to a lease. */
 interface SegmentLease {
-  readonly entries: LeasedEntry[];
+  /** `place`: among those it gave at first. */
+  readonly entries: readonly (LeasedEntry & { readonly place: number })[];
   /** How many it gave at first: a repeat answers those that are still held. */
   readonly given: number;
   readonly bytes: number;
@@ -39,7 +40,8 @@ export class RedisQueue implements Queue {
     const filter = RedisFilter.of(handle);
     const { segments } = filter.geometry;
     // In a single segment the script itself finds the record of a repeat.
-    const before = operation.repeat && segments > 1 ? await this.recallLease(filter, operation) : undefined;
+    const before =
+      operation.repeat && segments > 1 ? await this.recallLease(filter, max, operation) : undefined;
     if (before) return before;
     const first = startOf(operation.id, segments);
     const leased: LeasedEntry[] = [];
@@ -50,7 +52,7 @@ export class RedisQueue implements Queue {
       for (let more = true; more;) {
         const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
         const found = await this.leaseFrom(filter, segment, operation, args);
-        leased.push(...found.entries);
+        leased.push(...firstOf(found, max - given));
         given += found.given;
         bytes -= found.bytes;
         full = found.full;
@@ -114,8 +116,15 @@ export class RedisQueue implements Queue {
     return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
   }
 
-  /** What an earlier try has leased and still holds; undefined if it had found nothing anywhere. */
-  private async recallLease(filter: RedisFilter, operation: Operation): Promise<LeasedEntry[] | undefined> {
+  /**
+   * What earlier tries have leased and still hold; undefined if they had found nothing anywhere. Tries that overlap may have
+   * leased more than `max` together: it is the first of them in the order of segments, as the last try has told.
+   */
+  private async recallLease(
+    filter: RedisFilter,
+    max: number,
+    operation: Operation,
+  ): Promise<LeasedEntry[] | undefined> {
     const { segments } = filter.geometry;
     const first = startOf(operation.id, segments);
     const found = await joinAll(
@@ -123,7 +132,13 @@ export class RedisQueue implements Queue {
         this.leaseFrom(filter, (first + n) % segments, operation, [0, 0, 0, '0']),
       ),
     );
-    return found.some(({ given }) => given > 0) ? found.flatMap(({ entries }) => entries) : undefined;
+    if (found.every(({ given }) => given === 0)) return undefined;
+    let given = 0;
+    return found.flatMap((part) => {
+      const some = firstOf(part, max - given);
+      given += part.given;
+      return some;
+    });
   }
 
   private async leaseFrom(
@@ -144,12 +159,19 @@ export class RedisQueue implements Queue {
   }
 }
 
+/** Those of the first `count` that a segment gave which are still held. */
+function firstOf({ entries }: SegmentLease, count: number): LeasedEntry[] {
+  return entries
+    .filter(({ place }) => place < count)
+    .map(({ id, payload, attempt }) => ({ id, payload, attempt }));
+}
+
 /** What leaseScript answers. */
 function readLease(answers: Buffer, segment: number): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
   const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
-  const entries: LeasedEntry[] = [];
+  const entries: (LeasedEntry & { place: number })[] = [];
   let bytes = 0;
   for (let n = 0, at = end + 1; n < given; n++) {
     if (states[n] === '-') continue;
@@ -164,7 +186,7 @@ function readLease(answers: Buffer, segment: number): SegmentLease {
       index: n % LEASE_ENTRIES,
       hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES),
     });
-    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
+    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1, place: n });
   }
   return { entries, given, bytes, more: flag === 1, full: flag === 2 };
 }
