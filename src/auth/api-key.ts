@@ -9,7 +9,7 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Empty: all names. */
   readonly prefix: string;
-  /** Filters and visited sets there may be of the prefix for this key to make another; undefined: any number. */
+  /** Filters and visited sets there may be of the prefix for this key to make another; undefined: no bound. */
   readonly maxFilters: number | undefined;
   /** And bytes of their cells. */
   readonly maxBytes: number | undefined;

@@ -7,7 +7,7 @@ import { show } from '../errors/show.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * What keeps web pages out where no keys need be shown: any page can make a browser send requests to this machine, some
+ * What keeps web pages out where no keys need be shown: every page can make a browser send requests to this machine, some
  * of them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
  *
  * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere, unless

@@ -217,7 +217,8 @@ export interface Queue {
   /**
    * At most `max` entries (MAX_LEASED_ENTRIES at most), and no more than MAX_LEASED_BYTES hold, each hidden for `leaseMs`
    * (MAX_LEASE_MS at most). Leases end by themselves. An exception from "a repeat answers the same": it answers those of the
-   * entries that this lease still holds. A call that finds nothing is not recorded: a repeat may find something.
+   * entries that this lease still holds. A call that finds nothing is not recorded: a repeat may find something. Tries of one
+   * operation that overlap may hold more than `max` together: what is beyond is not answered, and comes back when the lease ends.
    */
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 

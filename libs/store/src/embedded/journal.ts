@@ -28,8 +28,9 @@ export interface JournalRecord {
   readonly cell: Uint16Array;
 }
 
-/** Rows of the table `meta`: the sequence numbers of the first record kept and of the last one written. */
+/** Row of the table `meta`: the sequence number of the first record kept. */
 export const JOURNAL_FIRST = Buffer.from('journal-first');
+/** The same of the last record written. */
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
 const HEADER = 24;

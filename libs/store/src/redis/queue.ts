@@ -16,8 +16,7 @@ const NEWLINE = 10;
 
 /** What a segment answered to a lease. */
 interface SegmentLease {
-  /** `place`: among those it gave at first. */
-  readonly entries: readonly (LeasedEntry & { readonly place: number })[];
+  readonly entries: LeasedEntry[];
   /** How many it gave at first: a repeat answers those that are still held. */
   readonly given: number;
   readonly bytes: number;
@@ -51,8 +50,9 @@ export class RedisQueue implements Queue {
       const segment = (first + n) % segments;
       for (let more = true; more;) {
         const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
-        const found = await this.leaseFrom(filter, segment, operation, args);
-        leased.push(...firstOf(found, max - given));
+        const answers = await this.leaseFrom(filter, segment, operation, args);
+        const found = readLease(answers, segment, max - given);
+        leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
         full = found.full;
@@ -127,18 +127,18 @@ export class RedisQueue implements Queue {
   ): Promise<LeasedEntry[] | undefined> {
     const { segments } = filter.geometry;
     const first = startOf(operation.id, segments);
-    const found = await joinAll(
-      Array.from({ length: segments }, (_, n) =>
-        this.leaseFrom(filter, (first + n) % segments, operation, [0, 0, 0, '0']),
-      ),
+    const order = Array.from({ length: segments }, (_, n) => (first + n) % segments);
+    const answers = await joinAll(
+      order.map((segment) => this.leaseFrom(filter, segment, operation, [0, 0, 0, '0'])),
     );
-    if (found.every(({ given }) => given === 0)) return undefined;
+    const leased: LeasedEntry[] = [];
     let given = 0;
-    return found.flatMap((part) => {
-      const some = firstOf(part, max - given);
-      given += part.given;
-      return some;
-    });
+    for (const [n, segment] of order.entries()) {
+      const found = readLease(answers[n] as Buffer, segment, max - given);
+      leased.push(...found.entries);
+      given += found.given;
+    }
+    return given > 0 ? leased : undefined;
   }
 
   private async leaseFrom(
@@ -146,7 +146,7 @@ export class RedisQueue implements Queue {
     segment: number,
     operation: Operation,
     args: readonly (string | number)[],
-  ): Promise<SegmentLease> {
+  ): Promise<Buffer> {
     const { answers } = await this.segments.changeBinary({
       script: leaseScript,
       filter,
@@ -155,30 +155,23 @@ export class RedisQueue implements Queue {
       field: `lease:${operation.id}`,
       args: [filter.maxAttempts ?? 0, ...args],
     });
-    return readLease(answers, segment);
+    return answers;
   }
 }
 
-/** Those of the first `count` that a segment gave which are still held. */
-function firstOf({ entries }: SegmentLease, count: number): LeasedEntry[] {
-  return entries
-    .filter(({ place }) => place < count)
-    .map(({ id, payload, attempt }) => ({ id, payload, attempt }));
-}
-
-/** What leaseScript answers. */
-function readLease(answers: Buffer, segment: number): SegmentLease {
+/** What leaseScript answers: of what the segment gave at first no more than the first `most`. */
+function readLease(answers: Buffer, segment: number, most: number): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
   const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
-  const entries: (LeasedEntry & { place: number })[] = [];
+  const entries: LeasedEntry[] = [];
   let bytes = 0;
   for (let n = 0, at = end + 1; n < given; n++) {
     if (states[n] === '-') continue;
     const { attempt, hash, payload, size } = readEntry(answers, at);
     at += size;
     bytes += payload.length;
-    if (states !== '' && states.charCodeAt(n) !== LEASED) continue;
+    if (n >= most || (states !== '' && states.charCodeAt(n) !== LEASED)) continue;
     const id = encodeEntryId({
       of: 'lease',
       segment,
@@ -186,7 +179,7 @@ function readLease(answers: Buffer, segment: number): SegmentLease {
       index: n % LEASE_ENTRIES,
       hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES),
     });
-    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1, place: n });
+    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
   }
   return { entries, given, bytes, more: flag === 1, full: flag === 2 };
 }

@@ -64,6 +64,7 @@ function packDead(entry: Entry, reason: string): Buffer {
   return Buffer.concat([length, why, packer.packed()]);
 }
 
+/** The dead letter of a row. */
 export function unpackDead(number: number, row: Buffer): DeadEntry {
   const at = 2 + row.readUInt16BE();
   return { number, reason: row.toString('utf8', 2, at), entry: new Entry(row, at) };

@@ -1,6 +1,8 @@
 import type { QueuedItem } from '../../store.js';
 
+/** Length of an item's hash, in bytes. */
 export const HASH_BYTES = 16;
+/** The same in words of 32 bits. */
 export const HASH_WORDS = 4;
 
 /**
@@ -11,6 +13,7 @@ const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
 const ATTEMPT_AT = DISCOVERED_AT + 4;
 const LENGTH_AT = ATTEMPT_AT + 4;
+/** Bytes in front of an entry's payload. */
 export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
 
 /** An entry of a queue, wherever in it: packed, at a place of a row that was read. Nothing of it is copied before it is used. */

@@ -161,6 +161,7 @@ function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   return row;
 }
 
+/** The entries of a row of the table of leases. */
 export function unpackHeld(row: Buffer): HeldEntry[] {
   const held: HeldEntry[] = [];
   const count = row.readUInt16BE();

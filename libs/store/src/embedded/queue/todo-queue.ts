@@ -33,6 +33,7 @@ const LISTED_A_GO = 1_000;
 
 const packer = new EntryPacker();
 
+/** What one go of a lease has found. */
 export interface Lease {
   /** 0 if nothing was found. */
   readonly number: number;
