@@ -18,7 +18,6 @@ import { until } from '../support/until.js';
 import { addWhile, expectEachOnce, type Attempt } from './load.js';
 
 const TIMEOUT_MS = 1_500;
-const RECOVERY_MS = 30_000;
 /** Adds to the victim around each of what befalls it. */
 const SOME = 50;
 const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };
@@ -52,7 +51,7 @@ class Failover {
   async rejoin(at: number): Promise<void> {
     await this.master(at).restart();
     await withClient(this.master(at), (client) =>
-      until('the old master follows', RECOVERY_MS, async () =>
+      until('the old master follows', async () =>
         (await client.info('replication')).includes('master_link_status:up'),
       ),
     );
@@ -127,7 +126,7 @@ describe('a master of a cluster is killed under load', () => {
       await killMaster(failover.master(1), [failover.replica(1)]);
       const refused = () => soFar.flat().filter(({ acknowledged }) => !acknowledged).length;
       const before = refused();
-      await until('a change is refused', RECOVERY_MS, async () => refused() > before);
+      await until('a change is refused', async () => refused() > before);
     });
     const answered = attempts.flat().filter(({ acknowledged }) => acknowledged);
     console.log(`with WAIT: ${told(attempts.flat())}`);
@@ -177,7 +176,7 @@ describe('a replica takes over that knows nothing of what came last', () => {
     await killMaster(master, [failover.replica(at)]);
     const other = await failover.open();
     stores.push(other);
-    await until('the cluster serves', RECOVERY_MS, async () => (await other.readiness()).ready);
+    await until('the cluster serves', async () => (await other.readiness()).ready);
 
     const outcomes = new Set<unknown>();
     for (const { name, kind } of [cleared, made]) {
@@ -222,12 +221,12 @@ async function answeredOn(
       .filter(({ acknowledged, segment }) => acknowledged && masterOfSegment(filter, segment) === master)
       .length;
   const before = answered();
-  await until(`${more} adds are answered`, RECOVERY_MS, async () => answered() >= before + more);
+  await until(`${more} adds are answered`, async () => answered() >= before + more);
 }
 
 /** Waits until calls on every segment succeed again. */
 async function recovered(store: RedisStore, filter: Filter): Promise<void> {
-  await until('every segment answers', RECOVERY_MS, () =>
+  await until('every segment answers', () =>
     add(store, filter, items(60, 'probe'), keyed()).then(
       () => true,
       () => false,

@@ -58,7 +58,7 @@ describe('readiness on Redis warns of what can lose data', () => {
       expect((await readinessOf({ sentinel })).warnings).toEqual([expect.stringMatching(/everysec/)]);
       await watched.replicas[0]?.stop();
       await withClient(watched.master, (client) =>
-        until('the master has no replica', 20_000, async () =>
+        until('the master has no replica', async () =>
           (await client.info('replication')).includes('connected_slaves:0'),
         ),
       );
@@ -100,6 +100,6 @@ describe('a store that is closed', () => {
     // By now it is between two attempts to connect.
     await sleep(150);
     await store.close();
-    await until('its timers are gone', 1_000, async () => timers() <= before);
+    await until('its timers are gone', async () => timers() <= before);
   });
 });

@@ -11,7 +11,7 @@ const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegme
 /** The record windows that a filter describes while no record had to be forgotten. */
 export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const BATCH = 5_000;
 
 export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry'>> {

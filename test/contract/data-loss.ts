@@ -74,7 +74,7 @@ export function dataLossContract(subject: Subject): void {
           await write(store, name, items(10, `writer ${writer} round ${round}`), acknowledged);
         }
       });
-      for (let turn = 0; turn < 8; turn++) {
+      for (let turn = 0; turn < 5; turn++) {
         await new Promise((resolve) => setTimeout(resolve, 100));
         await stores[turn % 2]!.drop(name, 'filter', made());
         await makeFilter(stores[(turn + 1) % 2]!, { ...options, name });

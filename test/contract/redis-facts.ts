@@ -40,7 +40,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     });
     const model = new CounterModel(filter);
     let failures = 0;
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 8; round++) {
       const keys = items(8_000, `round ${round >> 1}`);
       const act = round % 3 === 2 ? remove : add;
       const attempt = (operation: Operation) => act(subject.store, filter, keys, operation);
@@ -144,10 +144,10 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
 
   it('every key has the prefix, and none a time to live', async () => {
     await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
-    for (const { key, client } of await subject.harness.find('*')) {
-      expect(key).toMatch(/^unseen:\{/);
-      expect([key, await client.ttl(key)]).toEqual([key, -1]);
-    }
+    const found = await subject.harness.find('*');
+    const times = await Promise.all(found.map(({ key, client }) => client.ttl(key)));
+    expect(found.filter(({ key }) => !key.startsWith('unseen:{')).map(({ key }) => key)).toEqual([]);
+    expect(found.filter((_, i) => times[i] !== -1).map(({ key }) => key)).toEqual([]);
   });
 
   it('G6 any key of a segment missing, replaced or of another generation is STORE_DATA_LOST', async () => {
@@ -202,10 +202,10 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
           QUEUE_NUMBERS.indexOf('awaited') * 6,
           6,
         );
-      await until('Redis knows', 20_000, async () => (await awaited()) > 0);
+      await until('Redis knows', async () => (await awaited()) > 0);
       expect(heard).toBe(0);
       await discover(store, filter, ['after']);
-      await until('the message is there', 20_000, async () => heard > 0);
+      await until('the message is there', async () => heard > 0);
       expect(heard).toBe(1);
     } finally {
       end();

@@ -19,7 +19,7 @@ import { contents, filled, leaseAll } from './transfer.js';
 
 type Name = StoreFixture['name'];
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 const KINDS: readonly FilterOptions[] = [
   { type: 'counting', semantics: 'multiset' },
@@ -97,13 +97,13 @@ describe('from store to store', () => {
           (async function* () {
             yield* parts.slice(0, 3);
             stuck = true;
-            await until('the store has died', WAIT_MS, async () => !stuck);
+            await until('the store has died', async () => !stuck);
             yield* parts.slice(3);
           })(),
           made(),
         )
         .catch((error: unknown) => error);
-      await until('the import is under way', WAIT_MS, async () => stuck);
+      await until('the import is under way', async () => stuck);
       await dying.close();
       stuck = false;
       expect(await abandoned).toMatchObject({ code: 'STORE_UNAVAILABLE' });

@@ -275,9 +275,7 @@ export function transferContract(subject: Subject): void {
         await missing(name, 'visited-set');
       }
       // The embedded store deletes in the background.
-      await until('nothing is left', 20_000, async () =>
-        isDeepStrictEqual(await subject.harness.kept(), before),
-      );
+      await until('nothing is left', async () => isDeepStrictEqual(await subject.harness.kept(), before));
       await makeFilter(store, { name });
     });
 

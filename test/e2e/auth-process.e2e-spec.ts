@@ -13,7 +13,6 @@ import { runProgram, startProcess, type Ended, type ServiceProcess } from '../su
 import { until } from '../support/until.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
-const PATIENCE_MS = 20_000;
 
 const running: ServiceProcess[] = [];
 const start = async (env: Record<string, string> = {}): Promise<ServiceProcess> => {
@@ -152,7 +151,7 @@ describe('npm run keys', () => {
       const env = { REDIS_URL: redis.url };
       const service = await start({ ...env, AUTH: 'keys' });
       const url = await service.url();
-      await until('it warns', PATIENCE_MS, async () => service.stderr().includes('there is no API key'));
+      await until('it warns', async () => service.stderr().includes('there is no API key'));
       expect(service.stderr()).toMatch(/npm run keys -- create --name ops --scope admin/);
       expect(await send(url, 'GET', '/v1/filters')).toMatchObject({ status: 401 });
       const made = await keys(
@@ -173,12 +172,12 @@ describe('npm run keys', () => {
       );
       const key = made.stdout.trim();
       const status = async (): Promise<number> => (await send(url, 'GET', '/v1/filters', bearer(key))).status;
-      await until('the key is taken', PATIENCE_MS, async () => (await status()) === 200);
+      await until('the key is taken', async () => (await status()) === 200);
       expect((await keys(env, 'list')).stdout).toMatch(
         / {2}read,write {2}names acme-… {2}filters 0 of 1 {2}bytes 0 of 1000000 {2}made .* {2}expires never {2}a b\n$/,
       );
       await keys(env, 'revoke', key.slice(7, 23));
-      await until('the key is refused', PATIENCE_MS, async () => (await status()) === 401);
+      await until('the key is refused', async () => (await status()) === 401);
     } finally {
       await redis.stop();
     }
@@ -250,11 +249,7 @@ describe('the audit log', () => {
       { ...by, key: { id: readId }, msg: 'key revoked' },
       call(by, 'DELETE', '/v1/keys/:id', readId, revoked),
     ];
-    await until(
-      'all is logged',
-      PATIENCE_MS,
-      async () => audited(service.stdout()).length >= expected.length,
-    );
+    await until('all is logged', async () => audited(service.stdout()).length >= expected.length);
     expect(audited(service.stdout())).toEqual(expected);
     expect([made, refused, absent, bad, dropped, revoked].map(({ status }) => status)).toEqual([
       201, 403, 404, 400, 204, 204,
@@ -268,7 +263,7 @@ describe('the audit log', () => {
     const client = await RawClient.connect(port);
     await new Promise((sent) => client.socket.write(`${postHead('/v1/filters', json)}{"name":`, sent));
     client.destroy();
-    await until('it is logged', PATIENCE_MS, async () => audited(service.stdout()).length > 0);
+    await until('it is logged', async () => audited(service.stdout()).length > 0);
     expect(audited(service.stdout())).toEqual([
       {
         principal: { id: 'anonymous', name: 'anonymous' },
@@ -287,7 +282,7 @@ describe('the audit log', () => {
       await fetch(`${url}/v1/filters/import${query}`, { method: 'POST', headers, body: file });
     }
     await fetch(`${url}/v1/filters/import`, { method: 'POST', headers, body: 'no export' });
-    await until('all is logged', PATIENCE_MS, async () => audited(service.stdout()).length >= 5);
+    await until('all is logged', async () => audited(service.stdout()).length >= 5);
     const imports = audited(service.stdout()).filter(({ route }) => route === '/v1/filters/import');
     expect(imports.map(({ status, target }) => [status, target])).toEqual([
       [409, 'pages'],
@@ -301,7 +296,7 @@ describe('the audit log', () => {
     const url = await service.url();
     for (let i = 0; i < 20; i++)
       await Promise.all(Array.from({ length: 10 }, () => send(url, 'GET', '/v1/filters')));
-    await until('failures are logged', PATIENCE_MS, async () => audited(service.stdout()).length >= 60);
+    await until('failures are logged', async () => audited(service.stdout()).length >= 60);
     // A minute may end in between.
     expect(audited(service.stdout()).length).toBeLessThanOrEqual(120);
   });
@@ -322,7 +317,7 @@ describe('the audit log', () => {
       await send(url, 'POST', '/v1/visited-sets/none/clear', bearer(ops));
     }
     const of = (status: number) => audited(service.stdout()).filter((line) => line['status'] === status);
-    await until('all calls of the other are logged', PATIENCE_MS, async () => of(404).length === 20);
+    await until('all calls of the other are logged', async () => of(404).length === 20);
     // A minute may end in between.
     expect(of(403).length).toBeGreaterThanOrEqual(60);
     expect(of(403).length).toBeLessThanOrEqual(120);
@@ -369,7 +364,6 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
       const ops = made.stdout.trim();
       await until(
         'the key is taken',
-        PATIENCE_MS,
         async () => (await send(url, 'GET', '/v1/keys', bearer(ops))).status === 200,
       );
       const second = (await send(url, 'POST', '/v1/keys', bearer(ops), { name: 'x', scopes: ['read'] }))

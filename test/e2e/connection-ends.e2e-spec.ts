@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead } from '../support/raw-client.js';
 import { until } from '../support/until.js';
-import { createFilter, GONE_MS, untilIdle } from './in-flight.js';
+import { createFilter, untilIdle } from './in-flight.js';
 
 const KIB = 1024;
 const BODY_BYTES = 2 * KIB * KIB;
@@ -29,7 +29,7 @@ class HalfOpen {
 
   /** Resolves when the service has ended its side, or the connection is broken. */
   async end(): Promise<void> {
-    await until('the end of what the service sends', GONE_MS, async () => this.ended || this.closed);
+    await until('the end of what the service sends', async () => this.ended || this.closed);
   }
 
   statuses(): string[] {
@@ -80,14 +80,14 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     }
     expect(client.errors).toEqual([]);
     client.socket.end();
-    await until('the connection to be closed', GONE_MS, async () => client.closed);
+    await until('the connection to be closed', async () => client.closed);
     expect(client.errors).toEqual([]);
   });
 
   it('is not read for ever', async () => {
     const client = open();
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': 2 ** 40 }));
-    await until('the connection to be cut', GONE_MS, async () => {
+    await until('the connection to be cut', async () => {
       if (!client.closed && client.socket.writableLength === 0) client.socket.write('x');
       return client.closed;
     });
@@ -100,7 +100,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': length }));
     await client.end();
     client.socket.end(`${'x'.repeat(length)}${jsonPost(`${items}/add`, { items: ['behind the end'] })}`);
-    await until('the connection to be closed', GONE_MS, async () => client.closed);
+    await until('the connection to be closed', async () => client.closed);
     const other = open();
     other.socket.end(jsonPost(`${items}/check`, { items: ['behind the end'] }));
     await other.end();
@@ -117,7 +117,7 @@ describe('a client that ends its side once it has sent all', () => {
     for (const requests of [[add], [stream], [add, stream, add]]) {
       const client = open();
       client.socket.end(requests.join(''));
-      await until('the connection to be closed', GONE_MS, async () => client.closed);
+      await until('the connection to be closed', async () => client.closed);
       expect(client.statuses()).toEqual(requests.map(() => '200'));
       expect(client.errors).toEqual([]);
     }
@@ -132,7 +132,7 @@ describe('a client that ends its side once it has sent all', () => {
     ]) {
       const client = open();
       client.socket.end(add + rest);
-      await until('the connection to be closed', GONE_MS, async () => client.closed);
+      await until('the connection to be closed', async () => client.closed);
       expect(client.statuses()).toEqual(['200', '400']);
       await untilIdle(app);
     }

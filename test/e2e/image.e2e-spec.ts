@@ -13,7 +13,7 @@ const COMPOSE = await readFile('docker-compose.yml', 'utf8');
 const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
   packages: Record<string, { dev?: boolean }>;
 };
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 describe('the image', () => {
   it('leaves out no package that the service loads', async () => {
@@ -58,7 +58,7 @@ describe('docker compose', () => {
       await stranger.close();
       url.host = `127.0.0.1:${server.port}`;
       const store = await RedisStore.open({ url: url.href, timeoutMs: PATIENCE_MS });
-      await until('the store is ready', PATIENCE_MS, async () => (await store.readiness()).ready);
+      await until('the store is ready', async () => (await store.readiness()).ready);
       await store.close();
     } finally {
       await server.stop();

@@ -3,9 +3,6 @@ import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
-/** Long enough for anything that has to happen. */
-export const GONE_MS = 20_000;
-
 /** Makes a filter, and answers the path of its items. */
 export async function createFilter(app: TestApp): Promise<string> {
   const body = { name: freshName(), type: 'counting', capacity: 100_000, errorRate: 0.001 };
@@ -25,5 +22,5 @@ export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 
 /** Waits until nothing is in flight. */
 export async function untilIdle(app: TestApp): Promise<void> {
   const idle = async () => Object.values(inFlight(app)).every((count) => count === 0);
-  await until(`nothing in flight, but ${JSON.stringify(inFlight(app))}`, GONE_MS, idle);
+  await until(`nothing in flight, but ${JSON.stringify(inFlight(app))}`, idle);
 }

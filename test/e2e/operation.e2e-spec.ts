@@ -18,7 +18,7 @@ describe.each(STORES)('operation over HTTP, $name store', ({ start }) => {
 
   it('is alive and ready', async () => {
     expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
-    await until('the store is ready', 5_000, async () => (await call(app, 'GET', '/readyz')).status === 200);
+    await until('the store is ready', async () => (await call(app, 'GET', '/readyz')).status === 200);
     const { body } = await call(app, 'GET', '/readyz');
     expect(body).toEqual({ status: 'ready', warnings: expect.any(Array) });
   });
@@ -194,20 +194,12 @@ describe('without Redis', () => {
         args: ['--user', 'user', 'on', '>secret', '~*', '&*', '+@all'],
       });
       try {
-        await until(
-          'the service is ready',
-          20_000,
-          async () => (await call(app, 'GET', '/readyz')).status === 200,
-        );
+        await until('the service is ready', async () => (await call(app, 'GET', '/readyz')).status === 200);
         expect(await call(app, 'POST', '/v1/filters', filter)).toMatchObject({ status: 201 });
       } finally {
         await redis.stop();
       }
-      await until(
-        'the service is unready',
-        10_000,
-        async () => (await call(app, 'GET', '/readyz')).status === 503,
-      );
+      await until('the service is unready', async () => (await call(app, 'GET', '/readyz')).status === 503);
     } finally {
       await app.close();
     }

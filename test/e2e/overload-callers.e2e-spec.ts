@@ -212,7 +212,7 @@ describe('connections, with all taken that there may be', () => {
     const rest: RawClient[] = [];
     for (let i = 2; i < MAX_CONNECTIONS; i++) rest.push(await open());
     const last = await open();
-    expect(await first.closed(20_000)).toBe('');
+    expect(await first.closed()).toBe('');
     last.send(jsonPost(`${items}/check`, { items: ['a'] }));
     expect(await last.answer()).toMatchObject({ status: 200 });
     stream.send('0\r\n\r\n');

@@ -7,7 +7,7 @@ import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { jsonPost, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';
-import { GONE_MS, inFlight, untilIdle } from './in-flight.js';
+import { inFlight, untilIdle } from './in-flight.js';
 import { STORES } from './stores.js';
 
 const LIMIT = 3;
@@ -174,7 +174,7 @@ describe('a request that is being counted when its client leaves', () => {
       // Planning asks the store for nothing, so the request waits only for the count.
       const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
       const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
-      await until('it is in flight', GONE_MS, async () => inFlight(app)['requests'] === 1);
+      await until('it is in flight', async () => inFlight(app)['requests'] === 1);
       client.destroy();
       await sleep(200);
       expect(inFlight(app)).toMatchObject({ requests: 1 });

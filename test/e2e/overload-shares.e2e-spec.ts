@@ -5,7 +5,7 @@ import { call, freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';
-import { createFilter, GONE_MS, untilIdle } from './in-flight.js';
+import { createFilter, untilIdle } from './in-flight.js';
 
 const TEXT_TYPE = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
 const MAX_STREAMS = 3;
@@ -34,7 +34,7 @@ async function post(path: string, headers: object): Promise<RawClient> {
 
 async function untilStreams(count: number): Promise<void> {
   const counts = app.app.get(InFlight);
-  await until(`${count} streams`, GONE_MS, async () => counts.count('streams') === count);
+  await until(`${count} streams`, async () => counts.count('streams') === count);
 }
 
 describe('streams, with keys', () => {

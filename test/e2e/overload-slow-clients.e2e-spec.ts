@@ -4,7 +4,7 @@ import { MOST_WAITING } from '../../src/http/connection.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';
-import { createFilter, GONE_MS, inFlight, untilIdle } from './in-flight.js';
+import { createFilter, inFlight, untilIdle } from './in-flight.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const CHUNKED = { 'transfer-encoding': 'chunked' };
@@ -59,13 +59,13 @@ describe('a slow or endless client is cut off', () => {
   }
 
   it('that sends nothing', async () => {
-    expect(await (await client()).closed(GONE_MS)).toMatch(/^(HTTP\/1\.1 408 [^]*REQUEST_TIMEOUT.*)?$/);
+    expect(await (await client()).closed()).toMatch(/^(HTTP\/1\.1 408 [^]*REQUEST_TIMEOUT.*)?$/);
   });
 
   it('whose head does not end, however it trickles', async () => {
     const slow = (await client()).send(`POST ${items}/add HTTP/1.1\r\nhost: 127.0.0.1\r\n`);
     await sendsUntil(slow, 'x: y\r\n', 50, /408 [^]*the headers did not arrive in time/);
-    await slow.closed(GONE_MS);
+    await slow.closed();
   });
 
   it('whose JSON body does not end in time, however it trickles', async () => {
@@ -109,7 +109,7 @@ describe('a slow or endless client is cut off', () => {
       const deaf = await client(false);
       for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
       // A client that does not read does not see the end either. The service must be rid of the connection.
-      await until('the connection to be cut', GONE_MS, async () => {
+      await until('the connection to be cut', async () => {
         return (await connections(app)) === 0;
       });
     }
@@ -127,7 +127,7 @@ describe('a slow or endless client is cut off', () => {
       endless.send(`${line} HTTP/1.1\r\nhost: ${host}\r\ntransfer-encoding: chunked\r\n\r\n`);
       expect([line, (await endless.answer()).status]).toEqual([line, status]);
     }
-    await until('all connections to be cut', GONE_MS, async () => {
+    await until('all connections to be cut', async () => {
       for (const endless of clients) {
         if (!endless.socket.destroyed && endless.socket.writableLength < MIB)
           endless.send(chunk('x'.repeat(KIB)));
@@ -168,7 +168,7 @@ it('a client that sips its answers, never pausing for long, is cut off, too', as
   try {
     sipping.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING));
     let sipped = 0;
-    await until('the connection to be cut', GONE_MS, async () => {
+    await until('the connection to be cut', async () => {
       sipped += (sipping.socket.read(16 * KIB) as string | null)?.length ?? 0;
       return (await connections(app)) === 0;
     });

@@ -6,7 +6,7 @@ import { call, startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead, RawClient } from '../support/raw-client.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
-import { createFilter, GONE_MS, inFlight, untilIdle } from './in-flight.js';
+import { createFilter, inFlight, untilIdle } from './in-flight.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TEXT_TYPE = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
@@ -59,7 +59,7 @@ describe('a service with all it may take in flight', () => {
     const was = before.count('requests') + before.count('streams');
     const held: RawClient[] = [];
     for (let i = 0; i < count; i++) held.push((await client()).send(postHead(`${items}/add`, headers)));
-    await until('requests to be in flight', GONE_MS, async () => {
+    await until('requests to be in flight', async () => {
       return before.count('requests') + before.count('streams') === was + count;
     });
     return held;
@@ -67,7 +67,7 @@ describe('a service with all it may take in flight', () => {
 
   /** Waits until requests whose bodies do not arrive have given their places back. */
   async function untilParked(): Promise<void> {
-    await until('places to be given back', GONE_MS, async () => inFlight(app)['requests'] === 0);
+    await until('places to be given back', async () => inFlight(app)['requests'] === 0);
   }
 
   it('refuses by the head alone, says for how long, and serves the connection on', async () => {
@@ -136,7 +136,7 @@ describe('a service with all it may take in flight', () => {
     occupy(1, 1_000);
     const [growing] = await hold(1, { ...JSON_TYPE, 'transfer-encoding': 'chunked' });
     growing?.send(`1f4\r\n${' '.repeat(500)}\r\n`);
-    await until('the bytes to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 1_500);
+    await until('the bytes to be counted', async () => inFlight(app)['bytes'] === 1_500);
     occupy(1, 400);
     growing?.send(`12c\r\n${' '.repeat(300)}\r\n0\r\n\r\n`);
     const answer = await growing?.answer();
@@ -147,7 +147,7 @@ describe('a service with all it may take in flight', () => {
   it('counts a body as it comes whose head did not say that it would be read whole', async () => {
     const head = { ...JSON_TYPE, 'content-length': 1_000 };
     const posing = (await client()).send(postHead('/v1/nowhere/export', head), ' '.repeat(600));
-    await until('the bytes to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 600);
+    await until('the bytes to be counted', async () => inFlight(app)['bytes'] === 600);
     occupy(1, 1_000);
     occupy(1, 400);
     posing.send(' '.repeat(100));
@@ -174,7 +174,7 @@ describe('a service with all it may take in flight', () => {
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
     stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
     // 1,000 lines are done. The 500 lines of 10 characters each after them were a block when nothing more came.
-    await until('the rest of the lines to be counted', GONE_MS, async () => inFlight(app)['bytes'] === 5_000);
+    await until('the rest of the lines to be counted', async () => inFlight(app)['bytes'] === 5_000);
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
   });
 
@@ -218,7 +218,7 @@ describe('a call that goes on when its client is gone', () => {
         const client = (await RawClient.connect(app.port)).send(
           jsonPost(`${items}/add`, { items: [`${i}`] }),
         );
-        await until('the call', GONE_MS, async () => inFlight(app)['requests'] === i + 1);
+        await until('the call', async () => inFlight(app)['requests'] === i + 1);
         await sleep(50);
         client.destroy();
       }

@@ -79,7 +79,7 @@ describe('starting', () => {
     const sockets = Array.from({ length: 20 }, () => connect(Number(port), '127.0.0.1'));
     try {
       for (const socket of sockets) socket.write(head);
-      await until('all to wait', 20_000, async () => {
+      await until('all to wait', async () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         return /^unseen_in_flight_requests\{[^}]*streams[^}]*\} 20$/m.test(text);
       });
@@ -94,7 +94,7 @@ describe('starting', () => {
   it('says aloud that AUTH=none lets everyone in', async () => {
     const service = await start({ HOST: '0.0.0.0', AUTH: 'none' });
     await service.url();
-    await until('it warns', 1_000, () => Promise.resolve(service.stderr().includes('WARNING: AUTH=none')));
+    await until('it warns', () => Promise.resolve(service.stderr().includes('WARNING: AUTH=none')));
   });
 
   it('refuses a port in use and a data directory in use, in one line', async () => {
@@ -116,7 +116,7 @@ describe('starting', () => {
   it('starts without Redis, and says so', async () => {
     const service = await start({ REDIS_URL: 'redis://127.0.0.1:1', REDIS_TIMEOUT_MS: '200' });
     await service.url();
-    await until('it warns', 3_000, () =>
+    await until('it warns', () =>
       Promise.resolve(/^WARNING: the store is not ready \([^\n]+\n$/.test(service.stderr())),
     );
   });
@@ -148,7 +148,7 @@ describe('ending', () => {
     // Two connections with a request in flight, which others will follow.
     const streams = [await openStream(url), await openStream(url)] as const;
     service.child.kill('SIGTERM');
-    await until('no new connection is taken', 2_000, () =>
+    await until('no new connection is taken', () =>
       fetch(`${url}/readyz`).then(
         () => false,
         () => true,
@@ -231,7 +231,7 @@ async function openStream(url: string): Promise<OpenStream> {
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
   const head = 'Host: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked';
   socket.write(`POST /v1/filters/f/items/check HTTP/1.1\r\n${head}\r\n\r\n${chunk('a\n'.repeat(1_000))}`);
-  await until('the first lines are answered', 5_000, () => Promise.resolve(answer.includes('"from":1,')));
+  await until('the first lines are answered', () => Promise.resolve(answer.includes('"from":1,')));
   return {
     async finish(next) {
       socket.write(`${chunk('b\n')}0\r\n\r\n${next}`);

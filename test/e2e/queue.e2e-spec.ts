@@ -4,8 +4,6 @@ import { startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
-const PATIENCE_MS = 20_000;
-
 interface Leased {
   readonly id: string;
   readonly url: string;
@@ -77,7 +75,7 @@ const url = (n: number | string): string => `https://example.org/${n}`;
 
 /** Resolves once so many leases wait. */
 async function leasesWaiting(app: TestApp, count: number): Promise<void> {
-  await until(`${count} leases wait`, PATIENCE_MS, async () => {
+  await until(`${count} leases wait`, async () => {
     const text = await (await fetch(`${app.url}/metrics`)).text();
     return text.includes(`\nunseen_leases_waiting ${count}\n`);
   });

@@ -512,7 +512,7 @@ describe('a stream of a million lines', () => {
         await app.close();
       }
     },
-    120_000,
+    300_000,
   );
 });
 

@@ -123,7 +123,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     const again = await lease(name, 10, 1);
     expect(again.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
     expect(await lease(name, 10, 60)).toEqual([]);
-    await until('the lease has ended', 5_000, async () => (await lease(name, 10, 60)).length > 0);
+    await until('the lease has ended', async () => (await lease(name, 10, 60)).length > 0);
     expect(await settle(name, 'ack', [again[0]?.id as string])).toEqual({ results: ['expired'] });
   });
 

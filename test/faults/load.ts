@@ -111,7 +111,7 @@ export class Load {
 
   /** Resolves when some batches have been acknowledged. */
   async underWay(): Promise<void> {
-    await until('batches are acknowledged', PATIENCE_MS, () => Promise.resolve(this.acknowledged >= 10));
+    await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= 10));
   }
 
   async stop(): Promise<void> {
@@ -191,7 +191,7 @@ export class LifeCycles {
   /** Stops after another filter has been dropped. */
   async turned(): Promise<void> {
     const { length } = this.dropped;
-    await until('a filter is dropped', PATIENCE_MS, () => Promise.resolve(this.dropped.length > length));
+    await until('a filter is dropped', () => Promise.resolve(this.dropped.length > length));
     await this.stop();
   }
 

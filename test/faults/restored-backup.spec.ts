@@ -44,7 +44,7 @@ async function undone<T>(since: () => Promise<T>): Promise<T> {
   await server.kill('SIGKILL');
   await copyFile(`${file}.backup`, file);
   await server.restart();
-  await until('the store is connected', 20_000, async () => (await store.readiness()).ready);
+  await until('the store is connected', async () => (await store.readiness()).ready);
   return result;
 }
 

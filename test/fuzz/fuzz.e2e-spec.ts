@@ -12,7 +12,7 @@ import { Wire } from './wire.js';
  * Requests to the embedded store; Redis gets a fifth as many. FUZZ_RUNS=100000 makes more, SEED=… repeats the same
  * ones.
  */
-const RUNS = Number(process.env.FUZZ_RUNS ?? 4_000);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 2_000);
 const MS_PER_RUN = 100;
 const MIB = 2 ** 20;
 const MAX_GROWTH_BYTES = 200 * MIB;

@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 import { bodyOf, KNOWN, mutated, randomShape, type Shape } from './shapes.js';
 
 /** Number of shapes to try. TURN_RUNS=2000 tries more, SEED=… tries the same ones. */
-const RUNS = Number(process.env.TURN_RUNS ?? 30);
+const RUNS = Number(process.env.TURN_RUNS ?? 15);
 const MS_PER_RUN = 10_000;
 /** The search changes one of the worst shapes so far as often as it tries a new one. */
 const KEPT = 5;
@@ -194,7 +194,7 @@ class Watched {
   private async longestTurn(): Promise<number> {
     const before = this.figures().length;
     this.service.child.kill('SIGUSR2');
-    await until('the probe to answer', 20_000, async () => this.figures().length > before);
+    await until('the probe to answer', async () => this.figures().length > before);
     return Number(this.figures().at(-1)?.[1]);
   }
 

@@ -19,7 +19,7 @@ async function historyWith(defect?: Defect): Promise<History> {
 }
 
 /** It took five seconds on an idle machine and more than a minute on one that was given little time. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 300_000;
 
 describe(`the checker (seed ${SEED})`, () => {
   const histories = new Map<Defect | undefined, History>();

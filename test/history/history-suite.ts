@@ -18,8 +18,8 @@ export interface Run {
  * Clients work for this long, and until each kind of fault has struck and they have done this much, however slow the
  * machine.
  */
-const SECONDS = 8;
-const OPERATIONS = 600;
+const SECONDS = 4;
+const OPERATIONS = 500;
 const CLIENTS = 12;
 const WORKERS = 4;
 /** Restarts and failovers take seconds each, and many seconds on a busy machine. */

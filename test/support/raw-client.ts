@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from './until.js';
 
-const ANSWER_MS = 20_000;
-
 /** An answer as it came over the wire. */
 export interface RawAnswer {
   readonly status: number;
@@ -39,7 +37,7 @@ export class RawClient {
   /** The next answer with a Content-Length. Throws after 20 s without one. */
   async answer(): Promise<RawAnswer> {
     let answer: RawAnswer | undefined;
-    await until('an answer', ANSWER_MS, async () => {
+    await until('an answer', async () => {
       answer = this.take();
       return answer !== undefined || this.socket.destroyed;
     });
@@ -47,15 +45,15 @@ export class RawClient {
     return answer;
   }
 
-  /** Resolves when the unread received text matches. Throws after 20 s. */
+  /** Resolves when the unread received text matches. */
   async receives(pattern: RegExp): Promise<void> {
     const matches = async () => pattern.test(this.received);
-    await until(`${pattern} in ${this.received}`, ANSWER_MS, matches);
+    await until(`${pattern} in ${this.received}`, matches);
   }
 
-  /** Resolves with the unread received text when the service has closed the connection. Throws after `ms`. */
-  async closed(ms: number): Promise<string> {
-    await until('the connection to be closed', ms, async () => this.socket.destroyed);
+  /** Resolves with the unread received text when the service has closed the connection. */
+  async closed(): Promise<string> {
+    await until('the connection to be closed', async () => this.socket.destroyed);
     return this.received;
   }
 

@@ -26,7 +26,6 @@ export interface ClusterOptions {
 }
 
 export const SLOTS = 16384;
-const FORM_MS = 30_000;
 
 interface Node {
   readonly server: RedisServer;
@@ -105,7 +104,7 @@ async function untilFormed(clients: readonly Redis[], masters: number): Promise<
     `cluster_known_nodes:${clients.length}`,
     `cluster_size:${masters}`,
   ];
-  await until('the cluster has formed', FORM_MS, async () => {
+  await until('the cluster has formed', async () => {
     const infos = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')));
     return infos.every((info) => expected.every((line) => String(info).includes(line)));
   });
@@ -119,7 +118,7 @@ async function attachReplicas(clients: readonly Redis[], masters: number): Promi
     const master = clients[Math.floor(i / each)] as Redis;
     await replica.call('CLUSTER', 'REPLICATE', String(await master.call('CLUSTER', 'MYID')));
   }
-  await until('the replicas are in step', FORM_MS, async () => {
+  await until('the replicas are in step', async () => {
     const roles = await Promise.all(replicas.map((replica) => replica.info('replication')));
     const views = await Promise.all(clients.map((client) => client.call('CLUSTER', 'NODES')));
     return (

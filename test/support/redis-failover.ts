@@ -2,8 +2,6 @@ import { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-const FAILOVER_MS = 60_000;
-
 /** Runs `act` with a client of one server, which knows nothing of clusters. */
 export async function withClient<T>(
   server: RedisServer,
@@ -43,7 +41,7 @@ export async function failOverGracefully(replica: RedisServer): Promise<void> {
 /** Waits until one of the replicas is a master that serves. Answers which. */
 export async function untilPromoted(replicas: readonly RedisServer[]): Promise<RedisServer> {
   let promoted: RedisServer | undefined;
-  await until('a replica has been promoted', FAILOVER_MS, async () => {
+  await until('a replica has been promoted', async () => {
     const serving = await Promise.all(replicas.map(isServingMaster));
     promoted = replicas.find((_, i) => serving[i]);
     return promoted !== undefined;
@@ -55,7 +53,7 @@ export async function untilPromoted(replicas: readonly RedisServer[]): Promise<R
 export async function untilInStep(master: RedisServer): Promise<void> {
   await withClient(master, async (client) => {
     const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
-    await until('the replicas are in step', FAILOVER_MS, async () => {
+    await until('the replicas are in step', async () => {
       const offsets = [...(await client.info('replication')).matchAll(/^slave\d+:.*offset=(\d+)/gm)];
       return offsets.length > 0 && offsets.every(([, offset]) => Number(offset) >= wanted);
     });

@@ -27,7 +27,6 @@ export interface SentinelOptions {
 }
 
 const NAME = 'unseen-test';
-const FORM_MS = 30_000;
 /** The first synchronisation starts at once, not after five seconds. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
@@ -80,7 +79,7 @@ async function untilWatched(
   password: string | undefined,
 ): Promise<void> {
   const others = sentinels.length - 1;
-  await until('the Sentinels know master, replicas and each other', FORM_MS, async () => {
+  await until('the Sentinels know master, replicas and each other', async () => {
     const infos = await Promise.all(
       sentinels.map((sentinel) =>
         withClient(sentinel, async (client) => String(await client.call('INFO', 'sentinel')), password),

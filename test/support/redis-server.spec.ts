@@ -52,7 +52,7 @@ describe('servers of the tests', () => {
       expect(await moveSlots(third, second, [12182, 12183])).toBe(1);
       expect(await ask(second.port, 'GET', 'foo')).toBe('bar');
       await failOverGracefully(replica);
-      await until('the old master follows', 10_000, async () =>
+      await until('the old master follows', async () =>
         String(await ask(first.port, 'ROLE')).startsWith('slave'),
       );
       // No node votes for a replica whose link was not up.
@@ -68,7 +68,7 @@ describe('servers of the tests', () => {
     try {
       const promoted = await killMaster(watched.master, watched.replicas);
       const port = watched.sentinels[0]?.port ?? 0;
-      await until('the Sentinels name it', 30_000, async () => {
+      await until('the Sentinels name it', async () => {
         const address = await ask(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', watched.name);
         return String(address) === `127.0.0.1,${promoted.port}`;
       });

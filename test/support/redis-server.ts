@@ -32,8 +32,8 @@ export interface RedisOptions {
 }
 
 const START_ATTEMPTS = 5;
-const START_MS = 10_000;
-const STOP_MS = 10_000;
+const START_MS = 60_000;
+const STOP_MS = 30_000;
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'unseen-redis-')));

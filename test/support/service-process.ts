@@ -20,7 +20,7 @@ export interface ServiceProcess {
 }
 
 /** A start takes a second of CPU time. On a machine that has little to give it has taken twenty. */
-const START_MS = 50_000;
+const START_MS = 120_000;
 
 /** How a service is started otherwise than most. */
 export interface ProcessOptions {

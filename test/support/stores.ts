@@ -57,8 +57,7 @@ export interface FoundKey {
   readonly client: Redis;
 }
 
-export const TIMEOUT_MS = 6_000;
-const CONNECT_MS = 10_000;
+export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
@@ -148,7 +147,7 @@ export class RedisServersHarness implements RedisHarness {
   async open(limits: StoreLimits = {}): Promise<RedisStore> {
     const store = await RedisStore.open({ ...this.options, ...limits });
     this.stores.push(store);
-    await until('the store is ready', CONNECT_MS, async () => (await store.readiness()).ready);
+    await until('the store is ready', async () => (await store.readiness()).ready);
     return store;
   }
 

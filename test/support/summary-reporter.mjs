@@ -1,7 +1,17 @@
-/** Ends a run with one plain line, "12 passed, 0 failed", for programs that read it. */
+import { relative } from 'node:path';
+
+/**
+ * Ends a run with a line for each test that failed and one plain line, "12 passed, 0 failed", for people who see only the
+ * end of a log and for programs.
+ */
 export default class SummaryReporter {
-  /** @param {import('@jest/reporters').AggregatedResult} results */
+  /**
+   * @param {unknown} _contexts
+   * @param {import('@jest/reporters').AggregatedResult} results
+   */
   onRunComplete(_contexts, results) {
+    for (const file of results.testResults)
+      for (const line of failuresOf(file)) process.stdout.write(`${line}\n`);
     const skipped = results.numPendingTests + results.numTodoTests;
     // A file that did not even load has failed, though it counts no test.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
@@ -9,4 +19,19 @@ export default class SummaryReporter {
     if (skipped > 0) counts.push(`${skipped} skipped`);
     process.stdout.write(`${counts.join(', ')}\n`);
   }
+}
+
+/** @param {import('@jest/test-result').TestResult} file */
+function failuresOf({ testFilePath, testExecError, testResults }) {
+  const path = relative(process.cwd(), testFilePath);
+  if (testExecError) return [`✕ ${path}: ${firstLine(testExecError.message)}`];
+  return testResults
+    .filter(({ status }) => status === 'failed')
+    .map(({ fullName, failureMessages }) => `✕ ${path} › ${fullName}: ${firstLine(failureMessages[0])}`);
+}
+
+const COLOURS = /\u001b\[\d+m/g;
+
+function firstLine(message = '') {
+  return message.replace(COLOURS, '').split('\n', 1)[0].slice(0, 160);
 }
