@@ -73,6 +73,7 @@ export async function* streamEvents(
     yield { text: JSON.stringify({ done: true, counts: totals }) };
   } finally {
     blocks.stop();
+    input.leave();
   }
 }
 

@@ -28,6 +28,7 @@ type StreamSettings = Pick<Config, 'maxStreamBytes' | 'streamIdleMs' | 'streamMi
 /** A body that is read while it arrives, by the route that takes it. */
 export class StreamedBody {
   private excess: ProblemError | undefined;
+  private endWait: (() => void) | undefined;
 
   constructor(
     readonly payload: IncomingMessage,
@@ -55,7 +56,7 @@ export class StreamedBody {
     let total = 0;
     try {
       for (;;) {
-        const next = await pace.keep(total, arrivalOf(source.next(), limits));
+        const next = await pace.keep(total, this.arrivalOf(source.next(), limits));
         if (next.done) return;
         if (this.excess) throw this.excess;
         const chunk = next.value as Buffer;
@@ -80,6 +81,30 @@ export class StreamedBody {
       source.return?.().catch(() => undefined);
     }
   }
+
+  /** Ends the wait for a chunk that nobody will take. */
+  leave(): void {
+    this.endWait?.();
+  }
+
+  /** What arrives, unless nothing does for `idleMs`, or the grace or the wait is over before. */
+  private async arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
+    const idle = (): ProblemError =>
+      new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`);
+    let end: (() => void) | undefined;
+    const over = new Promise<never>((_, reject) => {
+      this.endWait = () => reject(new Error('nobody waits for it'));
+      end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
+      if (graceOver?.aborted) end();
+      else graceOver?.addEventListener('abort', end);
+    });
+    try {
+      return await within(idleMs, Promise.race([over, next]), idle);
+    } finally {
+      this.endWait = undefined;
+      if (end) graceOver?.removeEventListener('abort', end);
+    }
+  }
 }
 
 /** Cuts off senders that never pause for too long and never get anywhere. */
@@ -99,23 +124,5 @@ class Pace {
       'REQUEST_TIMEOUT',
       `a stream must bring at least ${minBytesPerSecond} bytes a second`,
     );
-  }
-}
-
-/** What arrives, unless nothing does for `idleMs` or the grace is over before. */
-async function arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
-  const idle = (): ProblemError =>
-    new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`);
-  if (!graceOver) return within(idleMs, next, idle);
-  let end: (() => void) | undefined;
-  const over = new Promise<never>((_, reject) => {
-    end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
-    if (graceOver.aborted) end();
-    else graceOver.addEventListener('abort', end);
-  });
-  try {
-    return await within(idleMs, Promise.race([over, next]), idle);
-  } finally {
-    if (end) graceOver.removeEventListener('abort', end);
   }
 }
