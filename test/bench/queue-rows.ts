@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measured, summary, type Measured, type Workers } from './measured.js';
@@ -16,6 +15,8 @@ const URLS = 1_000_000;
 const QUICK_URLS = 20_000;
 const ERROR_RATE = 1e-3;
 const ROUNDS = 3;
+/** From so many URLs on a round takes minutes. */
+const ONE_ROUND_FROM = 5_000_000;
 const BATCH = 1_000;
 /** Of these, one is forgotten while the queue is full. */
 const FORGOTTEN_OF = 10;
@@ -26,8 +27,9 @@ const WARM_ROUNDS = 10;
 /** Workers side by side. */
 const WORKERS = 8;
 const LARGE_WORKERS = 2;
-/** BullMQ gets one URL in so many. */
+/** BullMQ gets one URL in so many, and no more than so many. */
 const BULL_PART = 10;
+const BULL_MOST = 100_000;
 /** CPU of service and Redis, against that of `visit` in the same run. */
 const MOST_AGAINST_VISIT = 1.3;
 /** Bytes of a queued URL beside its own. */
@@ -38,17 +40,11 @@ export const queueGroup: Group = {
   name: 'queue',
   async measure(options) {
     const work = workOf(options);
-    const dataDir = await mkdtemp(join(tmpdir(), 'unseen-bench-queue-'));
-    const file = join(dataDir, 'data.mdb');
     const rows: Row[] = [];
-    try {
-      const bytes = async (): Promise<number> => Promise.resolve(statSync(file).size);
-      await withService({ dataDir, profileDir: options.profileDir }, async ({ port, pid }) => {
-        rows.push(...(await rowsOf('embedded', port, { servicePid: pid }, bytes, work, options)));
-      });
-    } finally {
-      await rm(dataDir, { recursive: true, force: true });
-    }
+    const bytes = await bytesBeside(work, (verb) => fileBytes(work, verb));
+    await withService({ profileDir: options.profileDir }, async ({ port, pid }) => {
+      rows.push(...(await rowsOf('embedded', port, { servicePid: pid }, bytes, work, options)));
+    });
     if (redisVersion() === undefined) {
       console.error('  Redis is skipped: there is no redis-server here; npm run redis:ensure provides one');
       return rows;
@@ -56,11 +52,11 @@ export const queueGroup: Group = {
     const redis = await RedisInstance.start();
     try {
       const serverMicros = (): Promise<number> => redis.cpuMicros();
-      const bytes = (): Promise<number> => redis.usedMemory();
       await withService(
         { env: { REDIS_URL: redis.url }, profileDir: options.profileDir },
         async (service) => {
           const workers = { servicePid: service.pid, serverMicros };
+          const bytes = await bytesBeside(work, (verb) => redisBytes(redis, service.port, work, verb));
           rows.push(...(await rowsOf('redis', service.port, workers, bytes, work, options)));
         },
       );
@@ -88,14 +84,52 @@ function workOf({ quick, size }: BenchOptions): Work {
     const round = Math.floor(i / urls.length);
     return round === 0 ? url : `${url}?mirror=${round}`;
   });
-  return { urls: all, distinct: [...new Set(all)], rounds: quick ? 1 : ROUNDS };
+  return { urls: all, distinct: [...new Set(all)], rounds: quick || count >= ONE_ROUND_FROM ? 1 : ROUNDS };
+}
+
+/** What is stored of a queued URL, beside its own bytes and what a visit of it takes. */
+async function bytesBeside({ distinct }: Work, bytesOf: (verb: UrlVerb) => Promise<number>): Promise<number> {
+  const averageUrl = distinct.reduce((sum, url) => sum + Buffer.byteLength(url), 0) / distinct.length;
+  return ((await bytesOf('discover')) - (await bytesOf('visit'))) / distinct.length - averageUrl;
+}
+
+/** The data file of a service that has done nothing else, and has ended. */
+async function fileBytes({ urls, distinct }: Work, verb: UrlVerb): Promise<number> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-bench-queue-'));
+  try {
+    await withService({ dataDir }, async ({ port }) => {
+      const set = new QueueClient(port, 'bytes', 1);
+      await set.create(distinct.length, ERROR_RATE);
+      await set.stream(verb, linesOf(urls));
+      set.close();
+    });
+    return (await stat(join(dataDir, 'data.mdb'))).size;
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function redisBytes(
+  redis: RedisInstance,
+  port: number,
+  { urls, distinct }: Work,
+  verb: UrlVerb,
+): Promise<number> {
+  const set = new QueueClient(port, `bytes-${verb}`, 1);
+  await set.create(distinct.length, ERROR_RATE);
+  const before = await redis.usedMemory();
+  await set.stream(verb, linesOf(urls));
+  const after = await redis.usedMemory();
+  await set.clear();
+  set.close();
+  return after - before;
 }
 
 async function rowsOf(
   store: string,
   port: number,
   workers: Workers,
-  storedBytes: () => Promise<number>,
+  beside: number,
   { urls, distinct, rounds }: Work,
   options: BenchOptions,
 ): Promise<Row[]> {
@@ -124,16 +158,13 @@ async function rowsOf(
     },
     WARM_ROUNDS,
   );
-  let bytesPerUrl = 0;
   for (let round = 0; round < rounds; round++) {
     await set.clear();
     await stream('visit', 'visit', urls);
     await stream('forget-no-queue', 'forget', some);
     await stream('visit-again', 'visit', some);
     await set.clear();
-    const before = await storedBytes();
     await stream('discover', 'discover', urls);
-    if (round === 0) bytesPerUrl = (await storedBytes()) - before;
     await stream('discover-seen', 'discover', urls);
     await stream('forget', 'forget', some);
     const singles = Math.min(SINGLES, distinct.length / 10);
@@ -161,8 +192,6 @@ async function rowsOf(
   };
   // Of the same URLs, all of them new to it.
   const again = of('visit-again');
-  const averageUrl = distinct.reduce((sum, url) => sum + Buffer.byteLength(url), 0) / distinct.length;
-  const beside = bytesPerUrl / distinct.length - averageUrl;
   const discover = against('discover', visit, 'CPU against visit');
   const check = of('check-1');
   const one = of('lease-ack-1');
@@ -218,7 +247,7 @@ async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<R
 /** A job queue that does more than is needed here, at a tenth of the URLs. */
 async function bullRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
   const queue = new BullQueue(redis.client);
-  const some = urls.slice(0, urls.length / BULL_PART);
+  const some = urls.slice(0, Math.min(BULL_MOST, urls.length / BULL_PART));
   const discovers: Measured[] = [];
   const works: Measured[] = [];
   const workers = { serverMicros: () => redis.cpuMicros() };

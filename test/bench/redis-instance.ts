@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { execFileSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
@@ -41,8 +42,17 @@ export class RedisInstance {
     return redisCpuMicros(this.client);
   }
 
+  /** Of its data: without the buffers of connections and the log of slow scripts, and once what was deleted is free. */
   async usedMemory(): Promise<number> {
-    return Number(/^used_memory:(\d+)/m.exec(await this.client.info('memory'))?.[1]);
+    await this.client.slowlog('RESET');
+    for (let look = 0; look < 200; look++) {
+      const info = await this.client.info('memory');
+      const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
+      if (figure('lazyfree_pending_objects') === 0)
+        return figure('used_memory') - figure('mem_clients_normal');
+      await sleep(50);
+    }
+    throw new Error('Redis still frees what was deleted, after ten seconds');
   }
 
   /** Memory of all string values: the cells of all filters. */
