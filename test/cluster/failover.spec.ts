@@ -17,7 +17,7 @@ import type { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { addWhile, expectEachOnce, type Attempt } from './load.js';
 
-const TIMEOUT_MS = 1_500;
+const TIMEOUT_MS = 3_000;
 /** Adds to the victim around each of what befalls it. */
 const SOME = 50;
 const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };

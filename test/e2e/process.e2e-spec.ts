@@ -126,14 +126,14 @@ describe('ending', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'exits with 0 on %s, idle connections or not, and keeps what it acknowledged',
     async (signal) => {
-      const service = await start();
+      const service = await start({ SHUTDOWN_GRACE_MS: '60000' });
       const url = await service.url();
       await post(`${url}/v1/filters`, { name: 'kept', type: 'counting', capacity: 100, errorRate: 0.01 });
       await post(`${url}/v1/filters/kept/items/add`, { items: ['a'] });
       const began = Date.now();
       service.child.kill(signal);
       expect(await service.exit()).toBe(0);
-      expect(Date.now() - began).toBeLessThan(5_000);
+      expect(Date.now() - began).toBeLessThan(30_000);
       expect(service.stderr()).toBe('');
       const again = await start({ DATA_DIR: service.dataDir });
       const answer = await post(`${await again.url()}/v1/filters/kept/items/check`, { items: ['a', 'b'] });
@@ -181,7 +181,7 @@ describe('ending', () => {
     const began = Date.now();
     service.child.kill('SIGTERM');
     expect(await service.exit()).toBe(0);
-    expect(Date.now() - began).toBeLessThan(3_000);
+    expect(Date.now() - began).toBeLessThan(20_000);
   });
 
   it('ends a stream that is longer than that with a last line that says why', async () => {

