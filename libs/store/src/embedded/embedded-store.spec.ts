@@ -7,6 +7,7 @@ import { Database } from './database.js';
 import { EmbeddedStore } from './embedded-store.js';
 import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
 import { generationKey, prefixRange } from './keys.js';
+import { ONE_PAGE_BYTES } from './table.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -150,6 +151,25 @@ describe('a closed store', () => {
     await store.close();
     rmSync(dataDir, { recursive: true });
   });
+});
+
+it('rows of a queue, and of what was forgotten, are a page each, but for a URL that is longer', async () => {
+  const store = await bench.open();
+  const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
+  const long = `https://example.org/${'x'.repeat(6_000)}`;
+  const urls = [...keys(1_000), long, ...keys(1_000, 1_000)];
+  await store.counters.add(filter, positions(filter, urls), operation(), urls);
+  await store.counters.remove(filter, positions(filter, keys(900)), operation());
+  await store.close();
+  const database = new Database(await bench.dataDir(), undefined, { readOnly: true });
+  const sizes = [database.log, database.marks].map((table) =>
+    [...table.all()].map(({ value }) => value!.length),
+  );
+  await database.close();
+  for (const [table, longer] of [1, 0].entries()) {
+    expect(sizes[table]!.length).toBeGreaterThan(3);
+    expect(sizes[table]!.filter((bytes) => bytes > ONE_PAGE_BYTES)).toHaveLength(longer);
+  }
 });
 
 it('the room of what has left a queue is used again', async () => {
