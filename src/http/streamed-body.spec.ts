@@ -23,4 +23,10 @@ describe('StreamedBody', () => {
     expect([ended, timers()]).toEqual([true, before]);
     await chunk;
   });
+
+  it('that was left before its next chunk is waited for does not wait either', async () => {
+    const body = new StreamedBody(new PassThrough() as unknown as IncomingMessage);
+    body.leave();
+    await expect(body.chunks(LIMITS).next()).rejects.toThrow();
+  });
 });

@@ -29,6 +29,7 @@ type StreamSettings = Pick<Config, 'maxStreamBytes' | 'streamIdleMs' | 'streamMi
 export class StreamedBody {
   private excess: ProblemError | undefined;
   private endWait: (() => void) | undefined;
+  private left = false;
 
   constructor(
     readonly payload: IncomingMessage,
@@ -82,8 +83,9 @@ export class StreamedBody {
     }
   }
 
-  /** Ends the wait for a chunk that nobody will take. */
+  /** Nobody will take another chunk: ends the wait for one, and waits for none from now on. */
   leave(): void {
+    this.left = true;
     this.endWait?.();
   }
 
@@ -94,6 +96,7 @@ export class StreamedBody {
     let end: (() => void) | undefined;
     const over = new Promise<never>((_, reject) => {
       this.endWait = () => reject(new Error('nobody waits for it'));
+      if (this.left) this.endWait();
       end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
       if (graceOver?.aborted) end();
       else graceOver?.addEventListener('abort', end);

@@ -244,7 +244,7 @@ async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<R
   ];
 }
 
-/** A job queue that does more than is needed here, at a tenth of the URLs. */
+/** A job queue that does more than is needed here, at a tenth of the URLs or fewer. */
 async function bullRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
   const queue = new BullQueue(redis.client);
   const some = urls.slice(0, Math.min(BULL_MOST, urls.length / BULL_PART));

@@ -339,6 +339,7 @@ async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part,
 }
 
 /** Parts with the entries of a queue sorted: their order is that of a scan. */
+/** Entries once each: while slots move the reading of a queue begins anew, so that it may come twice. */
 function inOrder(parts: readonly Part[]): unknown[] {
   const entries = parts
     .flatMap((part) => (part.type === 'queue' ? part.entries : []))
@@ -348,6 +349,7 @@ function inOrder(parts: readonly Part[]): unknown[] {
       ),
     )
     .sort();
+  const once = [...new Set(entries)];
   const others = parts.flatMap((part) => (part.type === 'queue' ? [] : [part]));
-  return [entries, ...others];
+  return [once, ...others];
 }

@@ -42,7 +42,7 @@ describe('a slow or endless client is cut off', () => {
     return made;
   }
 
-  /** Sends `part` again and again until an answer matches `pattern`; throws after 20 s. */
+  /** Sends `part` again and again until an answer matches `pattern`. */
   async function sendsUntil(
     sender: RawClient,
     part: string,

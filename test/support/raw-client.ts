@@ -34,7 +34,7 @@ export class RawClient {
     return this;
   }
 
-  /** The next answer with a Content-Length. Throws after 20 s without one. */
+  /** The next answer with a Content-Length. */
   async answer(): Promise<RawAnswer> {
     let answer: RawAnswer | undefined;
     await until('an answer', async () => {

@@ -157,7 +157,8 @@ it('rows of a queue, and of what was forgotten, are a page each, but for a URL t
   const store = await bench.open();
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
   const long = `https://example.org/${'x'.repeat(6_000)}`;
-  const urls = [...keys(1_000), long, ...keys(1_000, 1_000)];
+  const cyrillic = keys(1_000, 1_000).map((key) => `${key}/${'путь'.repeat(10)}`);
+  const urls = [...keys(1_000), long, ...cyrillic];
   await store.counters.add(filter, positions(filter, urls), operation(), urls);
   await store.counters.remove(filter, positions(filter, keys(900)), operation());
   await store.close();

@@ -1,6 +1,6 @@
 import type { FilterState } from '../filter-state.js';
 
-/** Rows that are kept, each of another queue: 16 MiB, but for rows of one long entry. */
+/** Rows that are kept, each of another queue: a page, but for rows of one long entry. */
 const KEPT = 256;
 
 /** The first rows of the queues that were last used, as they were read: one is copied and checked as a whole when it is read. */

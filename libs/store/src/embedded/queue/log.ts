@@ -9,7 +9,7 @@ import type { HeadRows } from './head-rows.js';
 const packer = new EntryPacker();
 
 /**
- * What waits in line, inside a write transaction: rows of packed entries, a page each unless one entry alone is larger,
+ * What waits in line, inside a write transaction: rows of packed entries, at most a page each unless one entry alone is larger,
  * numbered without a gap. What is taken goes from the first row, which goes with its last entry.
  */
 export class QueueLog {
@@ -32,7 +32,7 @@ export class QueueLog {
 
   /** See EntryPacker.addNew. */
   appendNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
-    this.makeRoom(payload.length, discoveredAt);
+    this.makeRoom(Buffer.byteLength(payload), discoveredAt);
     packer.addNew(hashes, word, birth, discoveredAt, payload);
   }
 

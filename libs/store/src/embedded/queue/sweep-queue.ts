@@ -6,9 +6,9 @@ import { entriesOf, EntryPacker, type Entry } from './entry.js';
 import { Leases } from './leases.js';
 import { QueueLog } from './log.js';
 
-/** Entries, or rows of them, that one slice looks at, or a row of the log more: some milliseconds. */
+/** Entries, or rows of them, that one slice looks at: some milliseconds. */
 const SLICE = 1_000;
-/** Rows of the log that one change looks through: some thousand entries. */
+/** Rows of the log that one slice looks through: a thousand entries if the rows are full. */
 const SLICE_ROWS = 20;
 
 /**
