@@ -7,6 +7,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
 
   constructor(private readonly fixture: StoreFixture<H>) {}
 
+  /** Of the store. */
+  get name(): string {
+    return this.fixture.name;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

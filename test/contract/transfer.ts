@@ -164,7 +164,11 @@ export function transferContract(subject: Subject): void {
       const filter = await filled(store, { kind: 'visited-set' });
       const first = await readFile(await exportFile(store, filter));
       const second = await readFile(await exportFile(store, await copy(filter)));
-      expect(inOrder(second.parts)).toEqual(inOrder(first.parts));
+      // While slots move the reading of a queue may begin anew, so that an entry comes twice.
+      const entries = (parts: readonly Part[]) =>
+        subject.name.includes('moving') ? [...new Set(entriesOf(parts))] : entriesOf(parts);
+      expect(entries(second.parts)).toEqual(entries(first.parts));
+      expect(othersOf(second.parts)).toEqual(othersOf(first.parts));
     });
 
     it('while it is written to: all that was answered before is in it, and every item whole or not at all', async () => {
@@ -339,17 +343,16 @@ async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part,
 }
 
 /** Parts with the entries of a queue sorted: their order is that of a scan. */
-/** Entries once each: while slots move the reading of a queue begins anew, so that it may come twice. */
-function inOrder(parts: readonly Part[]): unknown[] {
-  const entries = parts
+/** What is told of the queue, in an order that does not depend on segments. */
+function entriesOf(parts: readonly Part[]): string[] {
+  return parts
     .flatMap((part) => (part.type === 'queue' ? part.entries : []))
-    .map((entry) =>
-      [Buffer.from(entry.hash).toString('hex'), entry.attempt, Buffer.from(entry.payload).toString()].join(
-        ' ',
-      ),
+    .map(({ hash, attempt, payload }) =>
+      [Buffer.from(hash).toString('hex'), attempt, Buffer.from(payload).toString()].join(' '),
     )
     .sort();
-  const once = [...new Set(entries)];
-  const others = parts.flatMap((part) => (part.type === 'queue' ? [] : [part]));
-  return [once, ...others];
+}
+
+function othersOf(parts: readonly Part[]): Part[] {
+  return parts.filter(({ type }) => type !== 'queue');
 }

@@ -11,7 +11,7 @@ const PAUSE_MS = 10_000;
 const TIMEOUT_MS = 1_000;
 const WRITERS = 16;
 /** Time for one or two calls per request. It is below the pause, however slow the machine. */
-const LONGEST_MS = 0.8 * PAUSE_MS;
+const LONGEST_MS = PAUSE_MS / 2;
 const MIB = 2 ** 20;
 /** A request that piles up holds kilobytes, and thousands are sent during the pause. */
 const GROWTH_BYTES = 100 * MIB;

@@ -173,6 +173,23 @@ it('rows of a queue, and of what was forgotten, are a page each, but for a URL t
   }
 });
 
+it('all that one call has forgotten stays forgotten after a restart', async () => {
+  const store = await bench.open();
+  const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000, errorRate: 1e-9 });
+  const urls = keys(1_000);
+  await store.counters.add(filter, positions(filter, urls), operation(), urls);
+  await store.counters.remove(filter, positions(filter, keys(900)), operation());
+  await store.close();
+  const again = await bench.open();
+  const leased = await again.queue.lease(
+    await again.open(filter.name, filter.kind),
+    1_000,
+    60_000,
+    operation(),
+  );
+  expect(leased.map(({ payload }) => payload)).toEqual(urls.slice(900));
+});
+
 it('the room of what has left a queue is used again', async () => {
   // What a queue leaves behind otherwise: the journal, and the answers of operations, up to their bounds.
   const store = await bench.open({ checkpointBytes: 200_000, maxRecordBytes: 50_000 });
