@@ -8,7 +8,7 @@ import { limitedUser } from '../support/redis-acl.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 10_000;
 const { username, password, args } = limitedUser();
 
 /** test/contract/redis-cluster.spec.ts runs the whole contract with this user. */

@@ -18,6 +18,8 @@ import { until } from '../support/until.js';
 import { addWhile, expectEachOnce, type Attempt } from './load.js';
 
 const TIMEOUT_MS = 3_000;
+/** For what is no part of the load: it waits also while a cluster settles. */
+const PATIENCE_MS = 60_000;
 /** Adds to the victim around each of what befalls it. */
 const SOME = 50;
 const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };
@@ -43,8 +45,8 @@ class Failover {
     return this.cluster.replicas[at] as RedisServer;
   }
 
-  open(waitReplicas = 0): Promise<RedisStore> {
-    return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs: TIMEOUT_MS, waitReplicas });
+  open(waitReplicas = 0, timeoutMs = PATIENCE_MS): Promise<RedisStore> {
+    return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs, waitReplicas });
   }
 
   /** Starts a replaced master again. It becomes a replica of its successor. */

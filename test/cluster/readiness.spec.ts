@@ -11,7 +11,7 @@ const SAFE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const NOTHING_KEPT = 'Redis keeps nothing on disk: when it restarts, every filter is lost';
 
 async function readinessOf(options: Omit<RedisStoreOptions, 'timeoutMs'>) {
-  const store = await RedisStore.open({ ...options, timeoutMs: 2_000 });
+  const store = await RedisStore.open({ ...options, timeoutMs: 10_000 });
   try {
     return await store.readiness();
   } finally {

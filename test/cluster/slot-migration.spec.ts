@@ -26,7 +26,7 @@ describe.each([0, 1])(
       cluster = await startCluster({ replicas: waitReplicas });
       store = await RedisStore.open({
         clusterNodes: cluster.nodes,
-        timeoutMs: 5_000,
+        timeoutMs: 20_000,
         waitReplicas,
         // Bytes for the records of two or three operations, so that every few calls the window is full.
         maxRecordBytes: 1_000,

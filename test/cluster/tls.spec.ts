@@ -8,7 +8,7 @@ import { supportsTls, TLS_FILES, TLS_TEXTS, tlsArgs } from '../support/redis-tls
 import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 10_000;
 const PASSWORD = 'never-to-be-shown';
 
 if (supportsTls()) describe('TLS', () => tlsTests());

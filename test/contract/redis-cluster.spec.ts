@@ -46,7 +46,7 @@ storeContract(redisCluster, (subject) => {
 
   it('is STORE_UNAVAILABLE, with a hint, through a node that is taken for a single server', async () => {
     const { options } = subject.harness.clients[0]!;
-    const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 2_000 });
+    const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 10_000 });
     try {
       // Names are in one slot and filters in others. Some of these calls meet a slot of another node.
       const attempts = Array.from({ length: 12 }, () => makeFilter(store, { segmentation: SEGMENTED }));

@@ -24,7 +24,7 @@ let own: Redis;
 
 beforeEach(async () => {
   server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
-  store = await RedisStore.open({ url: server.url, timeoutMs: 5_000 });
+  store = await RedisStore.open({ url: server.url, timeoutMs: 10_000 });
   own = new Redis(server.port, '127.0.0.1');
 });
 afterEach(async () => {

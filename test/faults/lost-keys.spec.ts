@@ -24,7 +24,7 @@ let own: Redis;
 
 beforeAll(async () => {
   server = await startRedis();
-  store = await RedisStore.open({ url: server.url, timeoutMs: 5_000 });
+  store = await RedisStore.open({ url: server.url, timeoutMs: 10_000 });
   own = new Redis(server.port, '127.0.0.1');
 });
 afterAll(async () => {
@@ -207,7 +207,7 @@ describe('a key of a segment', () => {
 describe('a Redis that evicts (allkeys-random)', () => {
   it('never makes a stored item unseen: right answers, or STORE_DATA_LOST', async () => {
     const evicting = await startRedis();
-    const opened = await RedisStore.open({ url: evicting.url, timeoutMs: 5_000 });
+    const opened = await RedisStore.open({ url: evicting.url, timeoutMs: 10_000 });
     const client = new Redis(evicting.port, '127.0.0.1');
     try {
       const filters: Filter[] = [];

@@ -26,7 +26,7 @@ let store: RedisStore;
 
 beforeAll(async () => {
   server = await startRedis();
-  store = await RedisStore.open({ url: server.url, timeoutMs: 2_000 });
+  store = await RedisStore.open({ url: server.url, timeoutMs: 10_000 });
 });
 afterAll(async () => {
   await store.close();

@@ -43,7 +43,7 @@ async function embedded(options: ClockedOptions): Promise<Clocked> {
 /** The clock of Redis cannot be set. Moving every stored time in the other direction has the same effect. */
 async function redis(options: ClockedOptions): Promise<Clocked> {
   const server = await startRedis();
-  const store = await RedisStore.open({ ...options, url: server.url, timeoutMs: 5_000 });
+  const store = await RedisStore.open({ ...options, url: server.url, timeoutMs: 10_000 });
   const own = new Redis(server.port, '127.0.0.1');
   return {
     store,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const KINDS = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'PipeWrap', 'ProcessWrap', 'MessagePort'];
 const LOOK_MS = 20;
 /** Connections and processes take a while to end, especially on a busy machine. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 20_000;
 
 /** How many handles of each kind are open. */
 export function openHandles() {

@@ -66,7 +66,8 @@ async function startNode(args: readonly string[], tls: boolean): Promise<Node> {
   const encrypted =
     tlsPort === undefined ? [] : [...tlsArgs(tlsPort), '--tls-cluster', 'yes', '--tls-replication', 'yes'];
   const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
-  const timing = ['--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
+  // Nodes that a busy machine holds up for seconds must not take each other for dead.
+  const timing = ['--cluster-node-timeout', '4000', '--repl-diskless-sync-delay', '0'];
   const server = await startRedis({ args: [...cluster, ...timing, ...encrypted, ...args] });
   return { server, port: tlsPort ?? server.port, busPort };
 }
