@@ -266,9 +266,9 @@ class Woken {
     this.calls = 0;
   }
 
-  /** Whether it was called, after 10 s at the latest. */
+  /** Whether it was called, after 60 s at the latest. */
   async next(): Promise<boolean> {
-    for (let turn = 0; turn < 1_000 && this.calls === 0; turn++) await sleep(10);
+    for (let turn = 0; turn < 6_000 && this.calls === 0; turn++) await sleep(10);
     return this.calls > 0;
   }
 }

@@ -190,6 +190,26 @@ it('all that one call has forgotten stays forgotten after a restart', async () =
   expect(leased.map(({ payload }) => payload)).toEqual(urls.slice(900));
 });
 
+it('who waits is called for a lease that has ended before its end could be waited for', async () => {
+  let ahead = 0;
+  const store = await bench.open({ now: () => Date.now() + ahead });
+  const filter = await createFilter(store, { kind: 'visited-set' });
+  await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
+  let calls = 0;
+  const called = new Promise<void>((resolve) => {
+    store.queue.watch(filter, () => {
+      if (++calls > 0 && ahead > 0) resolve();
+    });
+  });
+  // As on a machine that is held up once the lease is committed.
+  await store.queue.lease(filter, 1, 1_000, operation()).then(() => (ahead = 5_000));
+  await called;
+  expect(await store.queue.lease(filter, 1, 1_000, operation())).toMatchObject([{ attempt: 2 }]);
+  const before = calls;
+  await setTimeout(200);
+  expect(calls - before).toBeLessThan(3);
+});
+
 it('the room of what has left a queue is used again', async () => {
   // What a queue leaves behind otherwise: the journal, and the answers of operations, up to their bounds.
   const store = await bench.open({ checkpointBytes: 200_000, maxRecordBytes: 50_000 });

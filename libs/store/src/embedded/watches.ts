@@ -8,6 +8,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 interface Watch {
   readonly wakes: Set<() => void>;
   timer: NodeJS.Timeout | undefined;
+  /** Calls were made for all that came due until then, in ms since the epoch. */
+  woken: number;
 }
 
 /** Who waits for something to lease, by the generation of the visited set, with a timer each for what comes due. */
@@ -18,7 +20,7 @@ export class Watches {
 
   add(filter: Filter, wake: () => void): () => void {
     const { generation } = filter;
-    const watch = this.watches.get(generation) ?? { wakes: new Set(), timer: undefined };
+    const watch = this.watches.get(generation) ?? { wakes: new Set(), timer: undefined, woken: 0 };
     this.watches.set(generation, watch);
     // Each call is a watch of its own, though the function be the same.
     const own = (): void => wake();
@@ -52,15 +54,22 @@ export class Watches {
   }
 
   private async schedule(filter: Filter, watch: Watch): Promise<void> {
-    const wait = await this.engine
+    const due = await this.engine
       .mutate(({ database, memory, now }) => {
-        const due = new DueIndex(database, memory.current(filter)).first(now + 1);
-        return due && due.at - now;
+        // On a busy machine it may have come due before this runs. The clock may have been set back.
+        const from = Math.min(watch.woken, now) + 1;
+        const first = new DueIndex(database, memory.current(filter)).first(from);
+        return first && { now, at: first.at };
       })
       // Of a set that is gone or lost nothing comes due.
       .catch(() => undefined);
     clearTimeout(watch.timer);
-    if (wait === undefined || this.watches.get(filter.generation) !== watch) return;
-    watch.timer = setTimeout(() => this.wake(filter), Math.min(wait, MAX_TIMER_MS)).unref();
+    if (due === undefined || this.watches.get(filter.generation) !== watch) return;
+    const { now, at } = due;
+    const wait = Math.min(Math.max(0, at - now), MAX_TIMER_MS);
+    watch.timer = setTimeout(() => {
+      if (wait < MAX_TIMER_MS) watch.woken = Math.max(now, at);
+      this.wake(filter);
+    }, wait).unref();
   }
 }
