@@ -20,7 +20,8 @@ export class VisitedSet {
     output: ProgressOutput,
   ): Promise<VisitedSet> {
     const name = `demo-${randomUUID()}`;
-    const made = await client.call('POST', '/v1/visited-sets', { name, ...parameters });
+    // The number of URLs is known.
+    const made = await client.call('POST', '/v1/visited-sets', { name, ...parameters, growth: 'none' });
     const { memoryBytes } = (made ?? {}) as { memoryBytes?: unknown };
     if (typeof memoryBytes !== 'number') throw new DemoError('no Unseen service answers there');
     return new VisitedSet(client, `/v1/visited-sets/${name}`, output, memoryBytes);

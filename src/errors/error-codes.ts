@@ -34,7 +34,7 @@ export const ERRORS = {
   STORE_UNAVAILABLE: { status: 503, title: 'The store cannot do this at the moment', retryAfter: 1 },
   STORE_DATA_LOST: { status: 503, title: 'The store has lost data of this filter', retryAfter: 30 },
   OVERLOADED: { status: 503, title: 'The service takes no more requests at the moment', retryAfter: 1 },
-  FILTER_FULL: { status: 507, title: 'The filter would pass twice its capacity' },
+  FILTER_FULL: { status: 507, title: 'The filter has no room for so many more items' },
   STORE_FULL: { status: 507, title: 'The store has no room left' },
 } as const satisfies Record<string, ErrorEntry>;
 

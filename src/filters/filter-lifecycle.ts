@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { filterBytes, planGeometry, SEED_BYTES, type Geometry } from '#bloom';
+import { filterBytes, planGeometry, planLayers, SEED_BYTES, type Geometry } from '#bloom';
 import {
   joinAll,
   StaleFilterError,
@@ -18,7 +18,7 @@ import { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
-import type { ListQueryDto, PlanDto } from './filter.dto.js';
+import type { Growth, ListQueryDto, PlanDto } from './filter.dto.js';
 import { DEFAULT_PAGE } from './filter.dto.js';
 import { inWordsOf, OpenFilters } from './open-filters.js';
 
@@ -43,9 +43,13 @@ export class FilterLifecycle {
     private readonly filters: OpenFilters,
   ) {}
 
-  plan({ type, capacity, errorRate }: PlanDto): Geometry {
-    const cellBits = type === 'counting' ? 4 : 1;
-    return planGeometry({ capacity, errorRate, cellBits }, this.store.segmentation);
+  /** Where the items of a filter lie. Of one that grows, all the layers that it may have within MAX_FILTER_BYTES. */
+  plan({ type, capacity, errorRate, growth }: PlanDto): Pick<FilterSpec, 'geometry' | 'layers'> {
+    const sizing = { capacity, errorRate, cellBits: type === 'counting' ? 4 : 1 } as const;
+    const { segmentation } = this.store;
+    if (growth !== 'auto') return { geometry: planGeometry(sizing, segmentation) };
+    const layers = planLayers(sizing, segmentation, this.config.maxFilterBytes);
+    return { geometry: layers[0].geometry, layers };
   }
 
   /**
@@ -53,16 +57,16 @@ export class FilterLifecycle {
    * what the port throws.
    */
   async create(
-    spec: Omit<FilterSpec, 'geometry' | 'seed'>,
+    { growth, ...spec }: Omit<FilterSpec, 'geometry' | 'layers' | 'seed'> & { readonly growth: Growth },
     operation: Operation,
     caller: Principal,
   ): Promise<Described & { created: boolean }> {
     authoriseCreation(caller, spec.name);
-    const geometry = this.plan(spec);
-    this.refuseTooLarge(geometry);
+    const planned = this.plan({ ...spec, growth });
+    this.refuseTooLarge(planned.geometry);
     try {
       const { filter, created } = await this.store.create(
-        { ...spec, geometry, seed: randomBytes(SEED_BYTES) },
+        { ...spec, ...planned, seed: randomBytes(SEED_BYTES) },
         operation,
         caller.quota,
       );
@@ -84,8 +88,10 @@ export class FilterLifecycle {
   ): Promise<Described> {
     authoriseCreation(caller, spec.name);
     this.refuseTooLarge(spec.geometry);
+    const bounded = this.bounded(spec);
+    const within = bounded.layers ? this.refuseBeyond(parts, bounded.layers.length) : parts;
     try {
-      const filter = await this.store.transfer.import(spec, parts, operation, caller.quota);
+      const filter = await this.store.transfer.import(bounded, within, operation, caller.quota);
       return await this.describe(filter);
     } catch (error) {
       throw droppedSince(spec, error);
@@ -139,6 +145,30 @@ export class FilterLifecycle {
       if (hasCode(error, GONE)) return undefined;
       if (hasCode(error, LOST)) return { filter };
       throw error;
+    }
+  }
+
+  /** The spec without the layers that would bring the filter above MAX_FILTER_BYTES. */
+  private bounded(spec: FilterSpec): FilterSpec {
+    let bytes = 0;
+    const layers = spec.layers?.filter(({ geometry }, number) => {
+      bytes += filterBytes(geometry);
+      return number === 0 || bytes <= this.config.maxFilterBytes;
+    });
+    return layers ? { ...spec, layers } : spec;
+  }
+
+  /** Throws FILTER_TOO_LARGE if there is anything in more layers than the filter may have here. */
+  private async *refuseBeyond(
+    parts: AsyncIterable<Part>,
+    layers: number,
+  ): AsyncGenerator<Part, void, undefined> {
+    for await (const part of parts) {
+      if (part.type === 'cells' && part.layer >= layers) {
+        const limit = humanBytes(this.config.maxFilterBytes);
+        throw new ProblemError('FILTER_TOO_LARGE', `it has grown beyond ${limit}, which a filter may take`);
+      }
+      yield part;
     }
   }
 

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
@@ -8,6 +9,25 @@ import { Optional } from '../validation/optional.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
 const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+
+export type Growth = 'auto' | 'none';
+
+const GROWTHS: readonly Growth[] = ['auto', 'none'];
+
+/** Decorates the member of a body that says whether a filter grows. */
+export function GrowthOption(byDefault: Growth): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      enum: [...GROWTHS],
+      default: byDefault,
+      description:
+        'auto: a filter at its capacity goes on in another layer, 2.7 times as large, up to six layers within ' +
+        'MAX_FILTER_BYTES; errorRate is that of all together. none: FILTER_FULL at twice the capacity',
+    }),
+    Optional(),
+    IsIn(GROWTHS, must('be "auto" or "none"')),
+  );
+}
 
 /** The parameters that decide the size of a filter. */
 export class PlanDto {
@@ -29,6 +49,9 @@ export class PlanDto {
   @Min(MIN_ERROR_RATE, ERROR_RATE)
   @Max(MAX_ERROR_RATE, ERROR_RATE)
   readonly errorRate!: number;
+
+  @GrowthOption('none')
+  readonly growth?: Growth;
 }
 
 export class CreateFilterDto extends PlanDto {

@@ -1,7 +1,16 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, getSchemaPath, type ApiPropertyOptions } from '@nestjs/swagger';
-import { cellCount, filterBytes, itemsPerPageFromFill, PagedErrorRate, type Geometry } from '#bloom';
-import type { Filter, FilterStats, FilterType, Semantics } from '#store';
+import {
+  cellCount,
+  filterBytes,
+  itemsPerPageFromFill,
+  PagedErrorRate,
+  type Geometry,
+  type Layer,
+} from '#bloom';
+import { capacityOf, fillOf, plannedLayers } from '#store';
+import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#store';
+import type { Growth } from './filter.dto.js';
 
 /** A list whose entries are filters, or filters whose data is lost. Both views must be named in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
@@ -23,16 +32,45 @@ export class GeometryView {
   @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;
 }
 
-export class PlanView {
+class SizedView {
   @ApiProperty({ enum: ['counting', 'standard'] }) readonly type!: FilterType;
   @ApiProperty({ type: 'integer' }) readonly capacity!: number;
   @ApiProperty() readonly errorRate!: number;
-  @ApiProperty({ type: GeometryView }) readonly geometry!: GeometryView;
+  @ApiProperty({ enum: ['auto', 'none'] }) readonly growth!: Growth;
+  @ApiProperty({ type: GeometryView, description: 'Of the first layer' }) readonly geometry!: GeometryView;
+  @ApiProperty({ type: 'integer', description: 'Of all layers there are' }) readonly memoryBytes!: number;
+}
+
+/** A layer that a filter may grow to. */
+export class PlannedLayerView {
+  @ApiProperty({ type: 'integer', description: 'Items after which the next one is opened' })
+  readonly capacity!: number;
+  @ApiProperty({ description: 'Its share of the error rate' }) readonly errorRate!: number;
+  @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
+}
+
+export class PlanView extends SizedView {
+  @ApiProperty({
+    type: [PlannedLayerView],
+    required: false,
+    description: 'With growth: the layers that it may have, the first included',
+  })
+  readonly plannedLayers?: PlannedLayerView[];
+}
+
+/** A layer of a filter, oldest first. What is new goes to the last. */
+export class LayerView {
+  @ApiProperty({ type: 'integer' }) readonly capacity!: number;
+  @ApiProperty({ type: 'integer' }) readonly items!: number;
+  @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
+  readonly fill!: number;
+  @ApiProperty({ description: 'Its false-positive rate now, estimated from fill' })
+  readonly estimatedErrorRate!: number;
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
 /** The parts that do not change within a generation of a filter. */
-class FilterDescriptionView extends PlanView {
+class FilterDescriptionView extends SizedView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
   @ApiProperty({ description: 'Another one after clear, or after delete and create' })
@@ -49,8 +87,10 @@ export class FilterView extends FilterDescriptionView {
   readonly estimatedErrorRate!: number;
   @ApiProperty({ type: 'integer', description: 'Counters at 15, which never move again' })
   readonly saturatedCounters!: number;
-  @ApiProperty({ description: 'Holds more items than it was made for: errorRate is exceeded' })
+  @ApiProperty({ description: 'Holds more items than its layers were made for: errorRate is exceeded' })
   readonly overCapacity!: boolean;
+  @ApiProperty({ type: [LayerView], description: 'One; more if the filter has grown' })
+  readonly layers!: LayerView[];
   @ApiProperty({ type: 'integer', description: 'Items answered new' }) readonly added!: number;
   @ApiProperty({ type: 'integer', description: 'Items answered not new' }) readonly duplicate!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that took place' }) readonly removed!: number;
@@ -77,6 +117,14 @@ export function geometryView(geometry: Geometry): GeometryView {
 /** The type of an object literal with a view's shape. */
 type Plain<T> = { readonly [K in keyof T]: T[K] };
 
+export function growthOf(layers: readonly Layer[] | undefined): Growth {
+  return layers === undefined ? 'none' : 'auto';
+}
+
+export function plannedLayerView({ capacity, errorRate, geometry }: Layer): PlannedLayerView {
+  return { capacity, errorRate, memoryBytes: filterBytes(geometry) };
+}
+
 function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
   const { name, type, semantics, capacity, errorRate, generation, geometry } = filter;
   return {
@@ -85,6 +133,7 @@ function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
     semantics,
     capacity,
     errorRate,
+    growth: growthOf(filter.layers),
     generation,
     geometry: geometryView(geometry),
     memoryBytes: filterBytes(geometry),
@@ -99,20 +148,30 @@ export function lostFilterView(filter: Filter): Plain<LostFilterView> {
 
 /** A filter as callers see it: everything but the seed. */
 export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
-  const { capacity, geometry } = filter;
-  const fill = stats.nonZeroCells / cellCount(geometry);
+  const planned = plannedLayers(filter);
+  const layers = stats.layers.map((layer, number) => layerView(layer, planned[number] ?? planned[0]));
+  const absent = layers.reduce((share, layer) => share * (1 - layer.estimatedErrorRate), 1);
   return {
     ...descriptionView(filter),
+    memoryBytes: layers.reduce((sum, layer) => sum + layer.memoryBytes, 0),
     items: stats.items,
-    fill,
-    estimatedErrorRate: rateAtFill(geometry, fill),
+    fill: fillOf(filter, stats),
+    // With one layer it is the layer's own, to the last digit.
+    estimatedErrorRate: layers.length === 1 ? (layers[0] as LayerView).estimatedErrorRate : 1 - absent,
     saturatedCounters: stats.saturatedCells,
-    overCapacity: stats.items > capacity,
+    overCapacity: stats.items > capacityOf(filter, stats),
+    layers,
     added: stats.added,
     duplicate: stats.duplicate,
     removed: stats.removed,
     refused: stats.refused,
   };
+}
+
+function layerView({ items, nonZeroCells }: LayerStats, { capacity, geometry }: Layer): LayerView {
+  const fill = nonZeroCells / cellCount(geometry);
+  const estimatedErrorRate = rateAtFill(geometry, fill);
+  return { capacity, items, fill, estimatedErrorRate, memoryBytes: filterBytes(geometry) };
 }
 
 function rateAtFill({ pageCells, hashes }: Geometry, fill: number): number {

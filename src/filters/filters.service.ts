@@ -8,7 +8,9 @@ import type { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
 import {
   filterView,
   geometryView,
+  growthOf,
   lostFilterView,
+  plannedLayerView,
   type FilterListView,
   type FilterView,
   type PlanView,
@@ -21,13 +23,15 @@ export class FiltersService {
 
   plan(dto: PlanDto): PlanView {
     const { type, capacity, errorRate } = dto;
-    const geometry = this.filterLifecycle.plan(dto);
+    const { geometry, layers } = this.filterLifecycle.plan(dto);
     return {
       type,
       capacity,
       errorRate,
+      growth: growthOf(layers),
       geometry: geometryView(geometry),
       memoryBytes: filterBytes(geometry),
+      ...(layers !== undefined && { plannedLayers: layers.map(plannedLayerView) }),
     };
   }
 
@@ -36,11 +40,11 @@ export class FiltersService {
     operation: Operation,
     caller: Principal,
   ): Promise<{ view: FilterView; created: boolean }> {
-    const { name, type, semantics = 'set', capacity, errorRate } = dto;
+    const { name, type, semantics = 'set', capacity, errorRate, growth = 'none' } = dto;
     if (type === 'standard' && semantics === 'multiset') {
       throw invalid('#/semantics', 'semantics must be "set" for a standard filter, which cannot count');
     }
-    const spec = { name, kind: 'filter', type, semantics, capacity, errorRate } as const;
+    const spec = { name, kind: 'filter', type, semantics, capacity, errorRate, growth } as const;
     const { filter, stats, created } = await this.filterLifecycle.create(spec, operation, caller);
     return { view: filterView(filter, stats), created };
   }

@@ -28,7 +28,7 @@ export class ItemsController {
     mutates: true,
     body: ItemsDto,
     answer: BooleansView,
-    codes: ['FILTER_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
+    codes: ['FILTER_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   add(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
     return this.batches.mutate(

@@ -31,15 +31,24 @@ export function operationOf(request: Request): Operation {
   const key = request.headers['idempotency-key'];
   const now = Date.now();
   const deadline = now + request.server.requestTimeoutMs;
+  const quota = context.principal?.quota;
   if (key !== undefined) {
-    const operation = { ...repeatable(key, route, body), deadline };
+    const operation = { ...repeatable(key, route, body), deadline, quota };
     context.operationId = operation.id;
     return operation;
   }
   const checksum = checksumOf(route, body);
   const id = makeId(checksum, now);
   context.operationId = id;
-  return { id, origin: 'made', repeat: false, madeAt: now, fingerprint: checksum.toString(16), deadline };
+  return {
+    id,
+    origin: 'made',
+    repeat: false,
+    madeAt: now,
+    fingerprint: checksum.toString(16),
+    deadline,
+    quota,
+  };
 }
 
 /** The operation under an id that came with the request. */
@@ -47,7 +56,7 @@ function repeatable(
   key: string | string[],
   route: string,
   body: string | Buffer,
-): Omit<Operation, 'deadline'> {
+): Omit<Operation, 'deadline' | 'quota'> {
   if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) {
     throw new ProblemError('VALIDATION_FAILED', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
   }

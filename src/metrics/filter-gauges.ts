@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
-import { cellCount } from '#bloom';
 import {
+  capacityOf,
+  fillOf,
   joinAll,
   StaleFilterError,
   StoreError,
@@ -33,11 +34,12 @@ export class FilterGauges {
       });
     this.gauges = new Map([
       [gauge('items', 'Items in the filter'), (_, stats) => stats.items],
-      [gauge('capacity', 'Items it was made for'), (filter) => filter.capacity],
       [
-        gauge('fill_ratio', 'Share of non-zero counters'),
-        (filter, stats) => stats.nonZeroCells / cellCount(filter.geometry),
+        gauge('capacity', 'Items that its layers were made for'),
+        (filter, stats) => capacityOf(filter, stats),
       ],
+      [gauge('layers', 'One; more if it has grown'), (_, stats) => stats.layers.length],
+      [gauge('fill_ratio', 'Share of non-zero counters'), (filter, stats) => fillOf(filter, stats)],
       [gauge('saturated_counters', 'Counters at 15, for ever'), (_, stats) => stats.saturatedCells],
     ]);
     this.window = gauge('operation_record_window_seconds', 'How long operation records are surely kept', [

@@ -28,7 +28,7 @@ export class UrlsController {
     mutates: true,
     body: DiscoveriesDto,
     answer: MarkedView,
-    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
+    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
     return this.batches.mutate(
@@ -48,7 +48,7 @@ export class UrlsController {
     mutates: true,
     body: UrlsDto,
     answer: MarkedView,
-    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL'],
+    codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   visit(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
     return this.batches.mutate(

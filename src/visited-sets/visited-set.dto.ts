@@ -3,7 +3,14 @@ import { Allow, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
 import { MAX_LEASE_MS, MAX_LEASED_ENTRIES, MAX_REASON_BYTES } from '#store';
 import { BASES } from '#url-key';
-import { DEFAULT_PAGE, MAX_PAGE, PAGE, PAGE_PATTERN } from '../filters/filter.dto.js';
+import {
+  DEFAULT_PAGE,
+  GrowthOption,
+  MAX_PAGE,
+  PAGE,
+  PAGE_PATTERN,
+  type Growth,
+} from '../filters/filter.dto.js';
 import { MaxBytes } from '../validation/max-bytes.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
@@ -37,6 +44,9 @@ export class CreateVisitedSetDto {
   @Min(MIN_ERROR_RATE, ERROR_RATE)
   @Max(MAX_ERROR_RATE, ERROR_RATE)
   readonly errorRate?: number;
+
+  @GrowthOption('auto')
+  readonly growth?: Growth;
 
   @ApiPropertyOptional({
     oneOf: [{ type: 'string', enum: [...BASES] }, { $ref: getSchemaPath(UrlProfileDto) }],

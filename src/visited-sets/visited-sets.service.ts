@@ -30,6 +30,7 @@ export class VisitedSetsService {
       name,
       capacity,
       errorRate = DEFAULT_ERROR_RATE,
+      growth = 'auto',
       urlProfile: profile = DEFAULT_URL_PROFILE,
       maxAttempts,
     } = dto;
@@ -42,6 +43,7 @@ export class VisitedSetsService {
         semantics: 'set',
         capacity,
         errorRate,
+        growth,
         urlProfile,
         ...(maxAttempts !== undefined && { maxAttempts }),
       },

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
-import { planGeometry, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
+import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec, Operation, Store, StoreErrorCode } from '#store';
 import { Random } from '../support/random.js';
 
@@ -14,22 +14,27 @@ export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
 const PATIENCE_MS = 60_000;
 const BATCH = 5_000;
 
-export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry'>> {
+export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry' | 'layers'>> {
   readonly segmentation?: Segmentation;
+  /** Of a filter that grows, how many bytes all its layers may have. */
+  readonly growsTo?: number;
 }
 
 /** A counting filter for 1,000 items at 1e-3 in one segment, under a new name, unless the options say otherwise. */
 export function filterSpec(options: FilterOptions = {}): FilterSpec {
-  const { segmentation = WHOLE, ...given } = options;
+  const { segmentation = WHOLE, growsTo, ...given } = options;
   const sizing = { capacity: given.capacity ?? 1_000, errorRate: given.errorRate ?? 1e-3 };
   const cellBits = given.type === 'standard' ? 1 : 4;
+  const layers = growsTo !== undefined && planLayers({ ...sizing, cellBits }, segmentation, growsTo);
   return {
     name: `f-${randomUUID()}`,
     kind: 'filter',
     type: 'counting',
     semantics: 'set',
     ...sizing,
-    geometry: planGeometry({ ...sizing, cellBits }, segmentation),
+    ...(layers
+      ? { geometry: layers[0].geometry, layers }
+      : { geometry: planGeometry({ ...sizing, cellBits }, segmentation) }),
     seed: randomBytes(SEED_BYTES),
     ...given,
   };

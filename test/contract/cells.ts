@@ -76,6 +76,7 @@ export function cellsContract(subject: Subject): void {
         ...model.stats(),
         // A bit tells only that it is set.
         ...(kind.type === 'standard' ? bitStats(model) : {}),
+        layers: [expect.objectContaining({ items: model.tally.items })],
         recordWindowSeconds: FULL_WINDOW_SECONDS,
       });
     });

@@ -59,7 +59,8 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     async (whose) => {
       const { store, harness } = subject;
       const capacity = 100;
-      const filter = await makeFilter(store, { capacity, errorRate: 1e-6, segmentation: SEGMENTED });
+      // So rarely that none of them is taken for another, in a filter with twice its capacity.
+      const filter = await makeFilter(store, { capacity, errorRate: 1e-9, segmentation: SEGMENTED });
       const keys = items(2 * capacity - 20);
       const { segment } = positionsOf(keys, filter.seed, filter.geometry);
       // A caller's key is claimed in the first segment, which works. The batch's first item is in one that does not.

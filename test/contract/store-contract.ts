@@ -5,6 +5,7 @@ import { cellsContract } from './cells.js';
 import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
+import { growthContract } from './growth.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { importsContract } from './imports.js';
 import { leasesContract } from './leases.js';
@@ -46,6 +47,7 @@ export function storeContract<H extends StoreHarness>(
     cellsContract(subject);
     noFalseNegativesContract(subject);
     errorRateContract(subject);
+    growthContract(subject);
     atomicAddContract(subject);
     honestRemovalContract(subject);
     safeRetriesContract(subject);

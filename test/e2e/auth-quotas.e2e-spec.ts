@@ -4,7 +4,7 @@ import { bearer, makeKey, type TestKey } from '../support/credentials.js';
 import { STORES } from './stores.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
-const VISITED = { capacity: 1_000, errorRate: 0.01 };
+const VISITED = { capacity: 1_000, errorRate: 0.01, growth: 'none' };
 
 interface ListedKey {
   readonly id: string;
@@ -142,6 +142,28 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await importAs('b')).toMatchObject({ status: 201 });
     expect(await importAs('c')).toEqual({ status: 403, code: 'QUOTA_EXCEEDED' });
     expect(await listed(key)).toMatchObject({ usage: { filters: 2, bytes: 2 * bytes } });
+  });
+
+  it('bound what a visited set grows by, and what is there is still answered', async () => {
+    const sizing = { capacity: 100, errorRate: 0.01 };
+    const plan = await as(ops, 'POST', '/v1/plan', { type: 'counting', growth: 'auto', ...sizing });
+    const [first = 0, second = 0] = (
+      plan.body as { plannedLayers: { memoryBytes: number }[] }
+    ).plannedLayers.map(({ memoryBytes }) => memoryBytes);
+    const key = await limited('grows-', { maxBytes: first + second });
+    expect(await as(key, 'POST', '/v1/visited-sets', { name: 'grows-a', ...sizing })).toMatchObject({
+      ...{ status: 201, body: { growth: 'auto', memoryBytes: first } },
+    });
+    const urls = (count: number) => Array.from({ length: count }, (_, n) => `https://example.org/${n}`);
+    const visit = (by: TestKey, count: number) =>
+      as(by, 'POST', '/v1/visited-sets/grows-a/urls/visit', { urls: urls(count) });
+    expect(await visit(key, 300)).toMatchObject({ status: 200 });
+    expect(await listed(key)).toMatchObject({ usage: { filters: 1, bytes: first + second } });
+    expect(await visit(key, 900)).toMatchObject({ status: 403, body: { code: 'QUOTA_EXCEEDED' } });
+    expect(await visit(key, 300)).toMatchObject({ status: 200, body: { counts: { seen: 300 } } });
+    expect(await listed(key)).toMatchObject({ usage: { filters: 1, bytes: first + second } });
+    // It is the quota of who adds.
+    expect(await visit(ops, 900)).toMatchObject({ status: 200 });
   });
 
   it('are each key’s own: one without any has no bound, one of a longer prefix does not lift that of a shorter', async () => {

@@ -31,7 +31,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
       [
         ...['name', 'type', 'semantics', 'capacity', 'errorRate', 'generation', 'geometry', 'items', 'fill'],
         ...['estimatedErrorRate', 'saturatedCounters', 'overCapacity', 'memoryBytes', 'createdAt'],
-        ...['added', 'duplicate', 'removed', 'refused'],
+        ...['added', 'duplicate', 'removed', 'refused', 'growth', 'layers'],
       ].sort(),
     );
     expect(body).toMatchObject({
@@ -57,9 +57,48 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
       { errorRate: 0.01 },
       { semantics: 'multiset' },
       { type: 'standard' },
+      { growth: 'auto' },
     ]) {
       const answer = await call(app, 'POST', '/v1/filters', { ...same, ...other });
       expect(answer).toMatchObject({ status: 409, body: { code: 'FILTER_EXISTS' } });
+    }
+  });
+
+  it('grows, where that was asked for: layers within the limit, and an error rate of all together', async () => {
+    const spec = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01, growth: 'auto' };
+    const { status, body: made } = await call(app, 'POST', '/v1/filters', spec);
+    expect(status).toBe(201);
+    expect(made).toMatchObject({ growth: 'auto', layers: [{ capacity: 100, items: 0, fill: 0 }] });
+    const plan = await call(app, 'POST', '/v1/plan', { ...spec, name: undefined });
+    const { plannedLayers } = plan.body as { plannedLayers: { capacity: number; memoryBytes: number }[] };
+    expect(plannedLayers.map(({ capacity }) => capacity)).toEqual([100, 270, 730, 1_969, 5_315, 14_349]);
+    const many = Array.from({ length: 1_000 }, (_, n) => `item ${n}`);
+    await items(spec.name, 'add', many);
+    const grown = (await call(app, 'GET', `/v1/filters/${spec.name}`)).body as {
+      layers: { capacity: number; items: number; estimatedErrorRate: number }[];
+      memoryBytes: number;
+      estimatedErrorRate: number;
+      items: number;
+    };
+    expect(grown).toMatchObject({
+      ...{ capacity: 100, errorRate: 0.01, overCapacity: false },
+      layers: [{ items: 100 }, { items: 270 }, { capacity: 730 }],
+    });
+    const sum = (of: (layer: (typeof grown.layers)[0]) => number): number =>
+      grown.layers.reduce((total, layer) => total + of(layer), 0);
+    expect(grown.items).toBe(sum((layer) => layer.items));
+    expect(grown.memoryBytes).toBe(
+      plannedLayers.slice(0, 3).reduce((total, { memoryBytes }) => total + memoryBytes, 0),
+    );
+    expect(grown.estimatedErrorRate).toBeGreaterThan(0.003);
+    expect(grown.estimatedErrorRate).toBeLessThan(0.015);
+    expect(grown.estimatedErrorRate).toBeLessThanOrEqual(sum((layer) => layer.estimatedErrorRate));
+    expect(await items(spec.name, 'check', many)).toEqual({ results: many.map(() => true) });
+    expect(await call(app, 'POST', '/v1/filters', spec)).toMatchObject({ status: 200 });
+    for (const growth of ['some', 1, null]) {
+      expect(await call(app, 'POST', '/v1/filters', { ...spec, growth })).toMatchObject({
+        ...{ status: 400, body: { code: 'VALIDATION_FAILED' } },
+      });
     }
   });
 

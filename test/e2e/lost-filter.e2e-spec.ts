@@ -96,13 +96,15 @@ describe.each(SUBJECTS)('a filter whose data is lost, %s store', (_, start) => {
 
     const listed = await call(subject.app, 'GET', path);
     expect(listed).toMatchObject({ status: 200 });
-    const { name, type, semantics, capacity, errorRate, generation, geometry, memoryBytes, createdAt } = lost;
+    const { name, type, semantics, capacity, errorRate, growth, generation } = lost;
+    const { geometry, memoryBytes, createdAt } = lost;
     const known = {
       name,
       type,
       semantics,
       capacity,
       errorRate,
+      growth,
       generation,
       geometry,
       memoryBytes,

@@ -43,6 +43,7 @@ describe('the golden export', () => {
     expect(parts.at(-1)).toEqual({
       type: 'counts',
       counts: { items: 5, added: 5, duplicate: 1, removed: 0, refused: 1 },
+      layerItems: [5],
     });
     expect(await collect(encodeExportFile(header, given(parts)))).toEqual(await readBytes(GOLDEN));
   });

@@ -8,7 +8,6 @@ import { untilAnswered } from './until-answered.js';
 
 /** As in the filters of a run, no URL tests positive because of others. */
 const ERROR_RATE = 1e-9;
-const CAPACITY = 100_000;
 /** More than a run ever leaves, by the thousand. */
 const MOST_DRAINS = 100;
 /** Workers are other clients than those of the filters, with other random numbers. */
@@ -26,7 +25,7 @@ export class QueueRun {
     this.workload = new QueueWorkload(new Random(shared.seed ^ FIRST_WORKER));
   }
 
-  async make(capacity = CAPACITY): Promise<void> {
+  async make(capacity: number): Promise<void> {
     const { http, instances } = this.shared;
     const body = { name: VISITED_SET, capacity, errorRate: ERROR_RATE };
     await untilAnswered(`visited set ${VISITED_SET} cannot be made`, () =>

@@ -25,8 +25,8 @@ export interface RunOptions {
 }
 
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
-/** An error rate so low, with so few items, that no item tests positive because of others. */
-const SHAPE = { type: 'counting', capacity: 100_000, errorRate: 1e-9 };
+/** An error rate so low that no item tests positive because of others. */
+const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
 /** Percentage of the outcomes unknown at the end that are found out by asking again. */
@@ -50,8 +50,8 @@ export async function run(system: System, options: RunOptions): Promise<History>
   const failures: string[] = [];
   let descriptions: Description[] = [];
   try {
-    await makeFilters(shared);
-    await queue?.make();
+    await makeFilters(shared, smallCapacity(options));
+    await queue?.make(smallCapacity(options));
     const end = performance.now() + options.seconds * 1_000;
     const storm = { over: false };
     const working = [
@@ -86,9 +86,14 @@ export async function run(system: System, options: RunOptions): Promise<History>
   };
 }
 
-async function makeFilters({ http, instances }: Shared): Promise<void> {
+/** So small that filters grow while faults strike. With all layers they hold some 200 times as much: more than a run adds. */
+function smallCapacity({ seconds, operations = 0 }: RunOptions): number {
+  return Math.ceil(20 + seconds + operations / 20);
+}
+
+async function makeFilters({ http, instances }: Shared, capacity: number): Promise<void> {
   for (const semantics of SUBJECTS) {
-    const body = { name: semantics, semantics, ...SHAPE };
+    const body = { name: semantics, semantics, capacity, ...SHAPE };
     await untilAnswered(`filter ${semantics} cannot be made`, () =>
       http.post(`${instances[0]?.url}/v1/filters`, body),
     );

@@ -7,6 +7,7 @@ import {
   type FilterSpec,
   type Operation,
   type Part,
+  type Quota,
   type Store,
 } from '#store';
 
@@ -28,10 +29,11 @@ export async function importFile(
   operation: Operation,
   name?: string,
   cut = 100_000,
+  quota?: Quota,
 ): Promise<Filter> {
   const reader = new ExportFileReader(pieces(file, cut));
   const header = await reader.header();
-  return store.transfer.import(specOf(header, name), reader.parts(header), operation);
+  return store.transfer.import(specOf(header, name), reader.parts(header), operation, quota);
 }
 
 /** Header and parts of a file. Throws ExportFileError. */
@@ -44,10 +46,12 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
 }
 
 export function specOf(header: ExportHeader, name = header.name): FilterSpec {
-  const { kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile, maxAttempts } = header;
+  const { kind, type, semantics, capacity, errorRate, geometry, layers, seed } = header;
+  const { urlProfile, maxAttempts } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
     ...spec,
+    ...(layers !== undefined && { layers }),
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { foldDuplicates, select } from './fold.js';
+import { foldDuplicates } from './fold.js';
 import type { Geometry } from './geometry.js';
-import { positionsOf } from './positions.js';
+import { positionsOf, select } from './positions.js';
 
 const geometry: Geometry = {
   hashScheme: 1,

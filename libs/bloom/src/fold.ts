@@ -1,4 +1,4 @@
-import { blankPositions, type Positions } from './positions.js';
+import { select, type Positions } from './positions.js';
 
 /** A batch with each item once, and the indexes of those items in the original batch. */
 export interface Folded {
@@ -33,21 +33,6 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   if (kept === count) return undefined;
   const indexes = original.subarray(0, kept);
   return { positions: select(positions, indexes), original: indexes };
-}
-
-/** The items at `indexes`, in that order, as a batch of their own. */
-export function select(positions: Positions, indexes: Uint32Array): Positions {
-  const k = positions.hashes;
-  const count = indexes.length;
-  const chosen = blankPositions(count, k);
-  for (let to = 0; to < count; to++) {
-    const from = indexes[to] as number;
-    for (let j = 0; j < 4; j++) chosen.hash[to * 4 + j] = positions.hash[from * 4 + j] as number;
-    for (let j = 0; j < k; j++) chosen.cell[to * k + j] = positions.cell[from * k + j] as number;
-    chosen.segment[to] = positions.segment[from] as number;
-    chosen.page[to] = positions.page[from] as number;
-  }
-  return chosen;
 }
 
 function sameHash(hash: Uint32Array, a: number, b: number): boolean {

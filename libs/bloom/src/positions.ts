@@ -97,6 +97,44 @@ export function* positionsByBlock(
   return positions;
 }
 
+/**
+ * The positions of items, all or those at `indexes`, in another layer of their filter. The cells are the same, as are the
+ * pages' shapes; segment and page follow from the hashes.
+ */
+export function relocate(
+  positions: Positions,
+  { hashes, segments, pagesPerSegment }: Geometry,
+  indexes?: Uint32Array,
+): Positions {
+  if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells an item, not ${positions.hashes}`);
+  const relocated = indexes ? select(positions, indexes) : { ...positions, ...blankPlaces(positions.count) };
+  const { count, hash, segment, page } = relocated;
+  for (let i = 0; i < count; i++) {
+    segment[i] = scale(hash[4 * i] as number, segments);
+    page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
+  }
+  return relocated;
+}
+
+function blankPlaces(count: number): Pick<Positions, 'segment' | 'page'> {
+  return { segment: new Uint32Array(count), page: new Uint32Array(count) };
+}
+
+/** The items at `indexes`, in that order, as a batch of their own. */
+export function select(positions: Positions, indexes: Uint32Array): Positions {
+  const k = positions.hashes;
+  const count = indexes.length;
+  const chosen = blankPositions(count, k);
+  for (let to = 0; to < count; to++) {
+    const from = indexes[to] as number;
+    for (let j = 0; j < 4; j++) chosen.hash[to * 4 + j] = positions.hash[from * 4 + j] as number;
+    for (let j = 0; j < k; j++) chosen.cell[to * k + j] = positions.cell[from * k + j] as number;
+    chosen.segment[to] = positions.segment[from] as number;
+    chosen.page[to] = positions.page[from] as number;
+  }
+  return chosen;
+}
+
 /** The segment that an item lives in, by the first word of its hash. */
 export function segmentOf(word: number, segments: number): number {
   return scale(word, segments);

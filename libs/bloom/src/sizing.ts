@@ -46,13 +46,13 @@ export interface PageShape {
 const shapes = new Map<number, PageShape>();
 
 /**
- * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 1e-3), with the number
+ * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 4e-4), with the number
  * of hashes that needs the fewest cells in it. Small pages are cheap to read, and large ones save memory.
  */
 export function pageShapeFor(errorRate: number): PageShape {
   const known = shapes.get(errorRate);
   if (known) return known;
-  const allowance = errorRate >= 1e-3 ? 1.1 : 1.2;
+  const allowance = errorRate >= 4e-4 ? 1.1 : 1.2;
   const target = classicCellsPerItem(errorRate) * allowance;
   let best: PageShape | undefined;
   for (const pageCells of PAGE_SIZES) {
@@ -82,14 +82,28 @@ function bestHashes(pageCells: number, errorRate: number, least: number): PageSh
  * evenly over segments. Throws RangeError for values outside the limits above.
  */
 export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
-  const { capacity, errorRate, cellBits } = sizing;
+  assertSizing(sizing);
+  return geometryOf(sizing, segmentation, pageShapeFor(sizing.errorRate));
+}
+
+/** Throws RangeError for values outside the limits above. */
+export function assertSizing({ capacity, errorRate }: Sizing): void {
   if (!Number.isInteger(capacity) || capacity < 1 || capacity > MAX_CAPACITY) {
     throw new RangeError(`capacity must be a whole number from 1 to ${MAX_CAPACITY}, not ${capacity}`);
   }
   if (!(errorRate >= MIN_ERROR_RATE && errorRate <= MAX_ERROR_RATE)) {
     throw new RangeError(`errorRate must be from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}, not ${errorRate}`);
   }
-  const { pageCells, hashes, itemsPerPage } = pageShapeFor(errorRate);
+}
+
+/** As planGeometry, for pages of a given shape, and also for error rates below MIN_ERROR_RATE. */
+export function geometryOf(
+  sizing: Sizing,
+  segmentation: Segmentation,
+  { pageCells, hashes }: Pick<PageShape, 'pageCells' | 'hashes'>,
+): Geometry {
+  const { capacity, errorRate, cellBits } = sizing;
+  const itemsPerPage = PagedErrorRate.of(pageCells, hashes).loadFor(errorRate);
   const pages = Math.ceil(capacity / itemsPerPage);
   const segments = segmentsFor(pages, (pageCells * cellBits) / 8, segmentation);
   return {
@@ -123,7 +137,9 @@ const ALLOCATION_WASTE = 1.03;
 function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmentation): number {
   const { maxSegmentBytes, minSegments, minSegmentBytes, allocatedBytes } = segmentation;
   const needed = Math.ceil(pages / Math.floor(maxSegmentBytes / bytesPerPage));
-  const wanted = Math.max(1, Math.min(minSegments, Math.floor((pages * bytesPerPage) / minSegmentBytes)));
+  const affordable =
+    minSegmentBytes === 0 ? minSegments : Math.floor((pages * bytesPerPage) / minSegmentBytes);
+  const wanted = Math.max(1, Math.min(minSegments, affordable));
   // A whole multiple of the wanted number spreads evenly.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;

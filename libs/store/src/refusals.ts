@@ -33,11 +33,23 @@ export function taken(existing: Parameters<typeof exists>[0]): StoreError {
 }
 
 /** `items` are in the filter, and `more` would be new. */
-export function full({ name, capacity }: Pick<Filter, 'name' | 'capacity'>, items: number, more: number) {
+export function full(
+  { name, capacity, layers }: Pick<Filter, 'name' | 'capacity' | 'layers'>,
+  items: number,
+  more: number,
+) {
+  const limit = layers
+    ? `the room in its newest layer and those that it may grow to, ${layers.length} in all`
+    : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
-    `filter ${name} holds ${items} items; ${more} more would pass twice its capacity of ${capacity}; nothing was added`,
+    `filter ${name} holds ${items} items; ${more} more would pass ${limit}; nothing was added`,
   );
+}
+
+/** A warning that names no filter, since everyone may read it. */
+export function cannotGrow(filters: number): string {
+  return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and there is no memory to grow`;
 }
 
 /** `doing` says what keeps the filter busy, as in "is creating". */

@@ -4,7 +4,7 @@ import type { FilterSpec } from './store.js';
 /** What a caller chooses of a filter. Geometry and seed follow, or are random. */
 type Chosen = Pick<
   FilterSpec,
-  'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'urlProfile' | 'maxAttempts'
+  'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'layers' | 'urlProfile' | 'maxAttempts'
 >;
 
 /** Whether an existing filter is what a creation under its name asks for. */
@@ -15,6 +15,8 @@ export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
     filter.semantics === spec.semantics &&
     filter.capacity === spec.capacity &&
     filter.errorRate === spec.errorRate &&
+    // Whether it grows. By how many layers is for the store and its settings to say.
+    (filter.layers === undefined) === (spec.layers === undefined) &&
     filter.maxAttempts === spec.maxAttempts &&
     isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
   );

@@ -1,4 +1,4 @@
-import type { Geometry, Positions, Segmentation } from '#bloom';
+import type { Geometry, Layer, Positions, Segmentation } from '#bloom';
 
 /** A plain filter, or the filter of a visited set. They share one name space. */
 export type FilterKind = 'filter' | 'visited-set';
@@ -14,7 +14,13 @@ export interface FilterSpec {
   readonly semantics: Semantics;
   readonly capacity: number;
   readonly errorRate: number;
+  /** Of the first layer. Positions are those in it; the store finds those in other layers by the hashes. */
   readonly geometry: Geometry;
+  /**
+   * Of a filter that grows, all its layers, planned with it, the first of them with `geometry`: one comes into being when
+   * the one before is nearly full. Absent: the filter does not grow.
+   */
+  readonly layers?: readonly Layer[];
   /** SEED_BYTES random bytes. Never shown. */
   readonly seed: Uint8Array;
   /** Visited sets: the normalised URL profile, opaque to the store (JSON). */
@@ -38,6 +44,8 @@ export interface FilterStats {
   readonly nonZeroCells: number;
   /** Counters at 15 (0 for a standard filter). */
   readonly saturatedCells: number;
+  /** These three of each layer there is, oldest first: one if the filter does not grow. */
+  readonly layers: readonly LayerStats[];
   readonly added: number;
   readonly duplicate: number;
   readonly removed: number;
@@ -51,6 +59,8 @@ export interface FilterStats {
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
+
+export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
 
 /** Entries of a queue by where they are. Entries that were forgotten count until the queue comes to them. */
 export interface QueueStats {
@@ -85,6 +95,8 @@ export interface Operation {
   readonly madeAt?: number;
   /** Milliseconds since the epoch. After it the caller no longer waits. */
   readonly deadline: number;
+  /** The caller's: for layers that a filter grows by. */
+  readonly quota?: Quota | undefined;
 }
 
 export interface ListPage {
@@ -120,12 +132,22 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
  * - No answer leaves before every change it may have observed is as durable as the store promises.
  * - A call that no caller may make throws TypeError: counters of a standard filter, payloads where there is no queue.
+ *
+ * A filter that grows has layers, of which only the newest is open to what is new. An item is in the oldest layer that
+ * claims it, all k cells of it there being non-zero, and stays there. That is what makes removals exact. In a layer that
+ * is closed a cell at zero stays zero, since only items that the layer claims are added to it. No layer older than an
+ * item's own claimed it when it was stored, so each of those has a cell at zero for it, for ever.
  */
 export interface Counters {
   /**
    * `set`: stores the items that are not present (some cell zero). `multiset`: counts every item. A counter at 15
    * stays. Answers Added.New for items that were not present. Throws FILTER_FULL, before any change, if the filter
-   * would hold more than twice its capacity.
+   * would hold more than twice its capacity; if it grows, more than the capacity of its last layer there.
+   *
+   * In a filter that grows, an item is counted in the oldest layer that claims it, and is stored in the newest if none
+   * does. A layer is closed at its capacity, or its share of it in a segment, also in the midst of a batch. If the next
+   * one has to be made and cannot be, it throws STORE_FULL for lack of memory, and QUOTA_EXCEEDED if the layer would exceed
+   * the operation's quota. Then nothing more is added to the segment, and a repeat of the operation goes on where it stopped.
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    */
@@ -140,7 +162,7 @@ export interface Counters {
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 
   /**
-   * Takes one from each of the item's counters, if all are above zero. Otherwise it changes nothing and answers
+   * Takes one from each of the item's counters in the oldest layer that claims it, that is, where all are above zero. Otherwise it changes nothing and answers
    * Removed.Absent. Counters at 15 stay; if all are at 15, nothing changes and the answer is Removed.Saturated. An item
    * that is removed from a visited set leaves the queue in the same step, wherever its entry is: it is never handed out or
    * settled again. Counting filters only.
@@ -148,7 +170,7 @@ export interface Counters {
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * The smallest of the item's counters, an upper bound of its multiplicity. 15 means 15 or more. Counting filters
+   * The smallest of the item's counters in the oldest layer that claims it, else 0: an upper bound of its multiplicity. 15 means 15 or more. Counting filters
    * only: throws TypeError for a standard one, which has bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
@@ -331,19 +353,28 @@ export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 're
 
 /**
  * A piece of a filter's contents, small enough to be held in memory. The pieces come segment by segment: first the
- * queue of a segment, then its cells from first to last without a gap. The counts come last of all.
+ * queue of a segment, then its cells from first to last without a gap, those of the oldest layer first. The counts come
+ * last of all.
  */
 export type Part =
   | { readonly type: 'queue'; readonly segment: number; readonly entries: readonly QueuedItem[] }
   | {
       readonly type: 'cells';
+      /** Number of the layer, from 0. */
+      readonly layer: number;
+      /** Of the layer, which may have several for each of the filter's. */
       readonly segment: number;
       readonly cells: Uint8Array;
       /** How many of these cells are not zero, and how many are counters at 15. */
       readonly nonZero: number;
       readonly saturated: number;
     }
-  | { readonly type: 'counts'; readonly counts: CallCounts };
+  | {
+      readonly type: 'counts';
+      readonly counts: CallCounts;
+      /** Items of each layer, oldest first; `counts` has their sum. */
+      readonly layerItems: readonly number[];
+    };
 
 /** Moves whole filters out of a store and into another. */
 export interface Transfer {

@@ -2,6 +2,7 @@ import { encodeBlock } from './block.js';
 import type { Commits } from './commits.js';
 import type { Database } from './database.js';
 import type { FilterState } from './filter-state.js';
+import type { LayerState } from './layer-state.js';
 import { JOURNAL_FIRST } from './journal.js';
 import { blockKey, numberKey, readNumber } from './keys.js';
 import type { Memory } from './memory.js';
@@ -18,7 +19,9 @@ const SLICE_RECORDS = 256;
 export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {
   if (memory.journalBytes <= checkpointBytes) return false;
   let cells = 0;
-  for (const state of memory.filters.values()) cells += state.segmentBytes * state.segments.length;
+  for (const state of memory.filters.values()) {
+    for (const layer of state.layers) cells += layer.bytes;
+  }
   return memory.journalBytes > cells / 2;
 }
 
@@ -35,9 +38,14 @@ export async function checkpoint(
 ): Promise<void> {
   const { sequence: last, journalBytes: bytes } = memory;
   for (const state of [...memory.filters.values()]) {
-    const blocks = state.lost ? [] : dirtyBlocks(state);
-    for (let at = 0; at < blocks.length; at += sliceBlocks) {
-      await commits.run(() => writeBlocks(database, memory, state, blocks.slice(at, at + sliceBlocks)));
+    // A layer that comes to be meanwhile has nothing but what the journal keeps.
+    for (const layer of state.lost ? [] : [...state.layers]) {
+      const blocks = dirtyBlocks(layer);
+      for (let at = 0; at < blocks.length; at += sliceBlocks) {
+        await commits.run(() =>
+          writeBlocks(database, memory, state, layer, blocks.slice(at, at + sliceBlocks)),
+        );
+      }
     }
   }
   while (memory.journalFirst <= last) {
@@ -48,22 +56,29 @@ export async function checkpoint(
   memory.journalBytes -= bytes;
 }
 
-function dirtyBlocks(state: FilterState): number[] {
+function dirtyBlocks({ dirty }: LayerState): number[] {
   const blocks: number[] = [];
-  for (let block = state.dirty.indexOf(1); block >= 0; block = state.dirty.indexOf(1, block + 1)) {
+  for (let block = dirty.indexOf(1); block >= 0; block = dirty.indexOf(1, block + 1)) {
     blocks.push(block);
   }
   return blocks;
 }
 
-function writeBlocks(database: Database, memory: Memory, state: FilterState, blocks: number[]): void {
+function writeBlocks(
+  database: Database,
+  memory: Memory,
+  state: FilterState,
+  layer: LayerState,
+  blocks: number[],
+): void {
   if (memory.filters.get(state.filter.name) !== state) return;
   let firsts = 0;
   for (const block of blocks) {
-    database.blocks.putSync(blockKey(state.key, block), encodeBlock(memory.sequence, state.block(block)));
-    state.dirty[block] = 0;
-    firsts += 1 - (state.written[block] as number);
-    state.written[block] = 1;
+    const key = blockKey(state.key, layer.number, block);
+    database.blocks.putSync(key, encodeBlock(memory.sequence, layer.block(block)));
+    layer.dirty[block] = 0;
+    firsts += 1 - (layer.written[block] as number);
+    layer.written[block] = 1;
   }
   if (firsts === 0) return;
   const count = database.blockCounts.get(state.key);

@@ -1,9 +1,10 @@
 import type { Positions } from '#bloom';
 import { assertCounting, assertPayloads } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
-import { addBatch, checkBatch, countBatch, refuseOverflow, removeBatch, type Outcome } from './batches.js';
+import { addBatch, checkBatch, countBatch, layersNeeded, removeBatch, type Outcome } from './batches.js';
 import type { Engine } from './engine.js';
 import type { FilterState } from './filter-state.js';
+import { layersFor, reserveNext } from './growth.js';
 import { JournalOperation } from './journal.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import type { Change, Session } from './session.js';
@@ -31,14 +32,19 @@ export class EmbeddedCounters implements Counters {
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: ADD, operation }, () => {
-          refuseOverflow(scope, positions);
-          const outcome = addBatch(scope, positions);
+          const needed = layersNeeded(scope, positions);
+          const outcome = addBatch(
+            scope,
+            positions,
+            needed ? layersFor(scope, session.memory, needed, operation.quota) : undefined,
+          );
+          if (scope.next) void reserveNext(scope, session.memory, operation.quota);
           if (payloads) {
             const queue = new TodoQueue(session, scope);
             queue.push(positions.hash, outcome.answers, payloads, session.now);
             queue.flush();
           }
-          return journaled(session, scope, JournalOperation.Add, positions, outcome);
+          return journaled(session, scope, JournalOperation.Add, outcome);
         });
       },
       { grows: true, deadline: operation.deadline, items: costOf(positions, payloads !== undefined) },
@@ -60,7 +66,7 @@ export class EmbeddedCounters implements Counters {
         return session.once({ scope, verb: REMOVE, operation }, () => {
           const outcome = removeBatch(scope, positions);
           if (queued) new TodoQueue(session, scope).forget(positions.hash, outcome.answers);
-          return journaled(session, scope, JournalOperation.Remove, positions, outcome);
+          return journaled(session, scope, JournalOperation.Remove, outcome);
         });
       },
       { deadline: operation.deadline, items: costOf(positions, queued) },
@@ -81,13 +87,16 @@ function journaled(
   session: Session,
   state: FilterState,
   operation: JournalOperation,
-  positions: Positions,
-  { answers, changed }: Outcome,
+  { answers, changes }: Outcome,
 ): Change<Uint8Array> {
-  if (changed.length === 0) return { answer: answers };
-  const { pageCells } = state.filter.geometry;
-  return {
-    answer: answers,
-    record: session.journal.encode(state.key, operation, positions, changed, pageCells),
-  };
+  return { answer: answers, records: recordsOf(session, state, operation, changes) };
+}
+
+function* recordsOf(
+  { journal }: Session,
+  { key }: FilterState,
+  operation: JournalOperation,
+  changes: Outcome['changes'],
+): Generator<Buffer, void, undefined> {
+  for (const change of changes) yield journal.encode(key, operation, change);
 }

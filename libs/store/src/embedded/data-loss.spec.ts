@@ -31,15 +31,16 @@ async function damaged(damage: (database: Database, generation: Buffer) => void)
 }
 
 const DAMAGES: Record<string, (database: Database, generation: Buffer) => void> = {
-  'a missing block': (database, generation) => database.blocks.removeSync(blockKey(generation, 0)),
+  'a missing block': (database, generation) => database.blocks.removeSync(blockKey(generation, 0, 0)),
   'a short block': (database, generation) => {
-    const key = blockKey(generation, 0);
+    const key = blockKey(generation, 0, 0);
     database.blocks.putSync(key, (database.blocks.get(key) as Buffer).subarray(0, -1));
   },
   'an empty block': (database, generation) => {
-    database.blocks.putSync(blockKey(generation, 0), Buffer.alloc(1));
+    database.blocks.putSync(blockKey(generation, 0, 0), Buffer.alloc(1));
   },
-  'a flipped bit in a block': (database, generation) => flipRow(database, 'blocks', blockKey(generation, 1)),
+  'a flipped bit in a block': (database, generation) =>
+    flipRow(database, 'blocks', blockKey(generation, 0, 1)),
   'a flipped bit in its state': (database, generation) => flipRow(database, 'states', generation),
   'a flipped bit in its count of blocks': (database, generation) =>
     flipRow(database, 'block-counts', generation),
@@ -69,7 +70,7 @@ describe('a filter of which something is missing', () => {
 
   it('is found by a look at the directory that changes nothing, and so is one that is whole', async () => {
     const { store } = await damaged((database, generation) => {
-      database.blocks.removeSync(blockKey(generation, 0));
+      database.blocks.removeSync(blockKey(generation, 0, 0));
     });
     const dataDir = await bench.dataDir();
     await expect(verifyDirectory(dataDir)).rejects.toThrow('in use');
@@ -92,7 +93,7 @@ describe('a filter of which something is missing', () => {
 
   it('stays lost over restarts, until it is cleared', async () => {
     const { store, hurt } = await damaged((database, generation) => {
-      database.blocks.removeSync(blockKey(generation, 0));
+      database.blocks.removeSync(blockKey(generation, 0, 0));
     });
     await store.close();
     const again = await bench.open();

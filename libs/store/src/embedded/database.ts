@@ -18,7 +18,7 @@ const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as con
 /** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
-export const FORMAT_VERSION = '4';
+export const FORMAT_VERSION = '5';
 /** LMDB wants to know: there is room for one or two more. */
 const MAX_TABLES = 16;
 /** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
@@ -31,7 +31,7 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   catalogue    filter name        description (JSON)
  *   states       g                  counts, record windows, queue numbers (state-codec.ts)
  *   journal      sequence number    cells that one mutation changed (journal.ts)
- *   blocks       g, block number    checkpointed cells (checkpoint.ts)
+ *   blocks       g, layer, block    checkpointed cells (checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operation-records.ts)
  *   log          g, row             queue entries in line (queue/log.ts)

@@ -2,10 +2,20 @@ import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { filterBytes } from '#bloom';
+import { until } from '../../../../test/support/until.js';
 import { Added, Settled } from '../store.js';
 import { Database } from './database.js';
 import { EmbeddedStore } from './embedded-store.js';
-import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import {
+  createFilter,
+  createGrowing,
+  filterSpec,
+  keys,
+  operation,
+  positions,
+  Workbench,
+} from './testing/fixtures.js';
 import { generationKey, prefixRange } from './keys.js';
 import { ONE_PAGE_BYTES } from './table.js';
 
@@ -237,4 +247,57 @@ it('the room of what has left a queue is used again', async () => {
   }
   // Five rounds of entries that stay would make it more than twice as large.
   expect(sizes[7]).toBeLessThanOrEqual(1.5 * (sizes[2] as number));
+});
+
+it('warns of a filter that is nearly full while there is no memory for its next layer, and refuses what needs it', async () => {
+  const store = await bench.open();
+  const spec = filterSpec(store, { capacity: 100 });
+  const first = { capacity: 100, errorRate: 0.001, geometry: spec.geometry };
+  // Sixteen TiB.
+  const geometry = { ...spec.geometry, segments: 2 ** 16, pagesPerSegment: 2 ** 20 };
+  const second = { capacity: 2 ** 40, errorRate: 0.001, geometry };
+  const { filter } = await store.create({ ...spec, layers: [first, second] }, operation());
+  await store.counters.add(filter, positions(filter, keys(80)), operation());
+  expect((await store.readiness()).warnings).toEqual([]);
+  await store.counters.add(filter, positions(filter, keys(15, 80)), operation());
+  expect((await store.readiness()).warnings).toEqual([
+    'a filter is nearly full, and there is no memory to grow',
+  ]);
+  const before = await store.describe(filter);
+  await expect(
+    store.counters.add(filter, positions(filter, keys(20, 90)), operation()),
+  ).rejects.toMatchObject({
+    code: 'STORE_FULL',
+  });
+  expect(await store.describe(filter)).toEqual(before);
+  expect([...(await store.counters.check(filter, positions(filter, keys(95))))]).toEqual(
+    keys(95).map(() => 1),
+  );
+  await store.drop(filter.name, filter.kind, operation());
+  expect((await store.readiness()).warnings).toEqual([]);
+});
+
+it('memory that is reserved for a layer counts in the quota, and is not reserved beyond it', async () => {
+  const store = await bench.open();
+  const filter = await createGrowing(store, { name: 'a.seen', capacity: 200, errorRate: 1e-9 });
+  const [first = 0, second = 0] = filter.layers?.map(({ geometry }) => filterBytes(geometry)) ?? [];
+  const usage = async () => (await store.usage(['a.']))[0]?.bytes;
+  const addWithin = (count: number, maxBytes: number) =>
+    store.counters.add(
+      filter,
+      positions(filter, keys(count)),
+      operation({ quota: { prefix: 'a.', maxBytes } }),
+    );
+  await addWithin(190, first + second - 1);
+  await setTimeout(100);
+  expect(await usage()).toBe(first);
+  await expect(addWithin(300, first + second - 1)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  // Nothing is tried again within a second.
+  await setTimeout(1_100);
+  await addWithin(190, first + second);
+  await until('the next layer is reserved', async () => (await usage()) === first + second);
+  expect((await store.describe(filter)).layers).toHaveLength(1);
+  await addWithin(300, first + second);
+  expect((await store.describe(filter)).layers).toHaveLength(2);
+  expect(await usage()).toBe(first + second);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { SEED_BYTES, type Segmentation } from '#bloom';
 import { StoreError } from '../errors.js';
-import { otherExists } from '../refusals.js';
+import { cannotGrow, otherExists } from '../refusals.js';
 import { rateLimiterOn } from '../rate-limiter.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
 import { isSameFilter } from '../same-filter.js';
@@ -24,6 +24,7 @@ import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
+import { isNearlyFull } from './growth.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
 import { windowSeconds } from './record-window.js';
@@ -142,7 +143,9 @@ export class EmbeddedStore implements Store {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
       return {
+        ...state.sums(),
         ...state.tally,
+        layers: state.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
         recordWindowSeconds: {
           caller: windowSeconds(caller, 'caller', now),
@@ -201,10 +204,10 @@ export class EmbeddedStore implements Store {
     );
   }
 
-  /** A copy of a segment's cells, in the layout that Redis has. RangeError if the filter has no such segment. */
+  /** A copy of the cells of a segment of the first layer, in the layout that Redis has. RangeError if the filter has no such segment. */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {
-      const bytes = memory.current(filter).segments[segment];
+      const bytes = memory.current(filter).layers[0].segments[segment];
       if (!bytes) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
       return bytes.slice();
     });
@@ -218,7 +221,13 @@ export class EmbeddedStore implements Store {
       );
       const filters = lost.length === 1 ? 'a filter' : `${lost.length} filters`;
       const missing = lost.length > 0 ? [`part of ${filters} is missing`] : [];
-      return { ready: true, warnings: [...missing, ...(await this.engine.warnings())] };
+      const cramped = await this.engine.read((memory) =>
+        [...memory.filters.values()].filter(
+          (state) => state.unreserved?.code === 'STORE_FULL' && isNearlyFull(state),
+        ),
+      );
+      const full = cramped.length > 0 ? [cannotGrow(cramped.length)] : [];
+      return { ready: true, warnings: [...missing, ...full, ...(await this.engine.warnings())] };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return { ready: false, reason: error.message, warnings: [] };

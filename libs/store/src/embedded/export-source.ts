@@ -1,3 +1,4 @@
+import { piecesOf } from '#bloom';
 import type { Filter } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Engine } from './engine.js';
@@ -6,7 +7,7 @@ import { QueueSnapshot, type Place } from './queue/queue-snapshot.js';
 /** Entries that a page looks at: the event loop is held for about a millisecond. */
 const PAGE_ENTRIES = 1_000;
 
-const NO_COUNTS = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
+const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
 
 /** Reads a filter for export: cells inside a transaction, alone, and then the queue as it is committed. */
 export class EmbeddedSource implements SegmentSource {
@@ -17,14 +18,25 @@ export class EmbeddedSource implements SegmentSource {
 
   snapshot(segment: number): Promise<SegmentSnapshot> {
     return this.engine.mutate(({ memory }) => {
-      const { segments, tally } = memory.current(this.filter);
-      const { items, added, duplicate, removed, refused } = tally;
-      const last = segment === segments.length - 1;
+      const { layers, open, tally } = memory.current(this.filter);
+      const [first] = layers;
+      const last = segment === first.segments.length - 1;
+      const pieces = piecesOf(open.plan, first.plan.geometry);
       return {
-        cells: (segments[segment] as Uint8Array).slice(),
-        counts: last ? { items, added, duplicate, removed, refused } : NO_COUNTS,
-        removals: removed,
+        cells: (open.segments[segment * pieces] as Uint8Array).slice(),
+        counts: last ? { ...tally } : NO_COUNTS,
+        layerItems: layers.map(({ tally: { items } }) => (last ? items : 0)),
+        removals: tally.removed,
       };
+    });
+  }
+
+  layerCells(layer: number, segment: number): Promise<Uint8Array> {
+    return this.engine.mutate(({ memory }) => {
+      const cells = memory.current(this.filter).layers[layer]?.segments[segment];
+      if (!cells)
+        throw new RangeError(`filter ${this.filter.name} has no segment ${segment} of layer ${layer}`);
+      return cells.slice();
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Positions } from '#bloom';
-import type { FilterState } from './filter-state.js';
+import type { LayerState } from './layer-state.js';
 
 /** The size on most processors. */
 const CACHE_LINE_BYTES = 64;
@@ -13,10 +13,10 @@ let spans = new Int32Array(2_000);
  * other. One loop therefore computes the addresses and another does the loads. Cells outside the cache cost a fifth to
  * a third less this way than with one loop for both.
  */
-export function fetchPages(state: FilterState, positions: Positions): void {
-  const { segments } = state;
+export function fetchPages(layer: LayerState, positions: Positions): void {
+  const { segments } = layer;
   const { segment, count } = positions;
-  const bytesOf = spansOf(state, positions);
+  const bytesOf = spansOf(layer, positions);
   let sum = 0;
   for (let i = 0; i < count; i++) {
     const bytes = segments[segment[i] as number] as Uint8Array;
@@ -25,11 +25,11 @@ export function fetchPages(state: FilterState, positions: Positions): void {
     sum += bytes[last] as number;
   }
   // The sum is stored so that the compiler cannot leave out the reads.
-  state.fetched = sum;
+  layer.fetched = sum;
 }
 
-function spansOf(state: FilterState, { count, hashes: k, page, cell }: Positions): Int32Array {
-  const { pageCells, cellBits } = state.filter.geometry;
+function spansOf({ plan }: LayerState, { count, hashes: k, page, cell }: Positions): Int32Array {
+  const { pageCells, cellBits } = plan.geometry;
   const shift = cellBits === 4 ? 1 : 3;
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
   // A local name, because the compiler would read the module's variable again for every item.

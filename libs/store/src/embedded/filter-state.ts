@@ -1,80 +1,85 @@
-import { pageBytes, segmentBytes } from '#bloom';
-import type { Filter } from '../store.js';
+import { filterBytes, type Layer } from '#bloom';
+import type { StoreErrorCode } from '../errors.js';
+import { plannedLayers } from '../planned-layers.js';
+import type { CallCounts, Filter, LayerStats } from '../store.js';
 import { generationKey } from './keys.js';
+import { LayerState } from './layer-state.js';
 import { QueueState } from './queue/queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
 
-/**
- * Cells are checkpointed in blocks of this size. The last block of a segment may be shorter. No page straddles two
- * blocks.
- */
-export const BLOCK_BYTES = 65_536;
-
-/** Counts of a filter; see FilterStats. */
-export interface Tally {
-  items: number;
-  nonZeroCells: number;
-  saturatedCells: number;
-  added: number;
-  duplicate: number;
-  removed: number;
-  refused: number;
-}
+/** Counts of calls on a filter; see FilterStats. Those of its items are its layers'. */
+export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
 
 /** One generation of a filter in memory. */
 export class FilterState implements RecordScope {
   readonly key: Buffer;
   readonly since: number;
-  readonly segmentBytes: number;
-  readonly blocksPerSegment: number;
-  readonly pageBytes: number;
-  /** Per block: 1 if its cells differ from the checkpointed ones. */
-  readonly dirty: Uint8Array;
-  /** Per block: 1 if it has ever been checkpointed. The others are zero on load. */
-  readonly written: Uint8Array;
-  readonly tally: Tally = {
-    items: 0,
-    nonZeroCells: 0,
-    saturatedCells: 0,
-    added: 0,
-    duplicate: 0,
-    removed: 0,
-    refused: 0,
-  };
+  /** All that the filter may have. */
+  readonly plan: readonly [Layer, ...Layer[]];
+  /** Those there are, oldest first. */
+  readonly layers: [LayerState, ...LayerState[]];
+  readonly tally: Tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
   /** Of a visited set. */
   readonly queue = new QueueState();
   windows: { caller: RecordWindow; made: RecordWindow };
   lastChange = 0;
-  /** See fetchPages in fetch-pages.ts. */
-  fetched = 0;
   /** Part of its data is missing, so every call is refused. */
   lost = false;
+  /** Memory is being reserved for the next layer. */
+  reserving = false;
+  /** Memory that is reserved for the next layer. */
+  reserved: readonly Uint8Array[] | undefined;
+  /** There was none for it: when, by performance.now(), and why. */
+  unreserved: { readonly at: number; readonly code: StoreErrorCode } | undefined;
 
+  /** `cells` are those of the first layer. */
   constructor(
     readonly filter: Filter,
-    readonly segments: readonly Uint8Array[],
+    cells: readonly Uint8Array[],
     now: number,
   ) {
-    const { geometry } = filter;
     this.key = generationKey(filter.generation);
     this.since = filter.createdAt;
-    this.segmentBytes = segmentBytes(geometry);
-    this.pageBytes = pageBytes(geometry);
-    this.blocksPerSegment = Math.ceil(this.segmentBytes / BLOCK_BYTES);
-    this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);
-    this.written = new Uint8Array(this.dirty.length);
+    this.plan = plannedLayers(filter);
+    this.layers = [new LayerState(0, this.plan[0], cells)];
     this.windows = freshWindows(now);
   }
 
-  /** The block that a page lies in. */
-  blockOf(segment: number, page: number): number {
-    return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / BLOCK_BYTES);
+  /** The layer that takes what is new. */
+  get open(): LayerState {
+    return this.layers[this.layers.length - 1] as LayerState;
   }
 
-  /** The cells of a block: a view, not a copy. */
-  block(index: number): Uint8Array {
-    const segment = this.segments[Math.floor(index / this.blocksPerSegment)] as Uint8Array;
-    const from = (index % this.blocksPerSegment) * BLOCK_BYTES;
-    return segment.subarray(from, Math.min(from + BLOCK_BYTES, this.segmentBytes));
+  /** The layer that comes after the newest. Undefined if that is the last. */
+  get next(): Layer | undefined {
+    return this.plan[this.layers.length];
+  }
+
+  /** Bytes of all cells, also of those that are reserved. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const layer of this.layers) bytes += layer.bytes;
+    if ((this.reserving || this.reserved) && this.next) bytes += filterBytes(this.next.geometry);
+    return bytes;
+  }
+
+  /** Closes the newest layer and opens the next, with these cells. */
+  grow(cells: readonly Uint8Array[]): LayerState {
+    const layer = new LayerState(this.layers.length, this.next as Layer, cells);
+    this.layers.push(layer);
+    this.reserved = undefined;
+    this.unreserved = undefined;
+    return layer;
+  }
+
+  /** The counts of the layers together. */
+  sums(): LayerStats {
+    const sums = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
+    for (const { tally } of this.layers) {
+      sums.items += tally.items;
+      sums.nonZeroCells += tally.nonZeroCells;
+      sums.saturatedCells += tally.saturatedCells;
+    }
+    return sums;
   }
 }

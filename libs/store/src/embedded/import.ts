@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { taken } from '../refusals.js';
@@ -9,6 +10,7 @@ import type { Engine } from './engine.js';
 import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
 import { blockKey, numberKey } from './keys.js';
+import type { LayerState } from './layer-state.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import { Room } from './room.js';
 import type { Session } from './session.js';
@@ -52,7 +54,7 @@ async function importIn(
   });
   if (known) return known.answer;
   assertAvailable(filterBytes(spec.geometry));
-  const making = new Making(engine, session, spec, operation);
+  const making = new Making(engine, session, room, spec, operation);
   try {
     for await (const part of parts) await making.take(part);
     return await making.publish();
@@ -72,7 +74,8 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
  */
 class Making {
   private readonly state: FilterState;
-  private readonly segments: Uint8Array[] = [];
+  /** Of each layer, the cells of its segments. */
+  private readonly cells: Uint8Array[][] = [[]];
   /** Bytes of the current segment received so far. */
   private filled = 0;
   private blocks = 0;
@@ -81,10 +84,12 @@ class Making {
   constructor(
     private readonly engine: Engine,
     private readonly session: Session,
+    private readonly room: Room,
     spec: FilterSpec,
     private readonly operation: Operation,
   ) {
-    this.state = new FilterState(newGeneration(spec, spec.seed, session.now), this.segments, session.now);
+    const filter = newGeneration(spec, spec.seed, session.now);
+    this.state = new FilterState(filter, this.cells[0] as Uint8Array[], session.now);
   }
 
   async take(part: Part): Promise<void> {
@@ -99,13 +104,18 @@ class Making {
           });
         }
         break;
-      case 'cells':
-        this.state.tally.nonZeroCells += part.nonZero;
-        this.state.tally.saturatedCells += part.saturated;
-        await this.takeCells(part.segment, part.cells);
+      case 'cells': {
+        const layer = this.state.layers[part.layer] ?? (await this.openLayer(part.layer));
+        layer.tally.nonZeroCells += part.nonZero;
+        layer.tally.saturatedCells += part.saturated;
+        await this.takeCells(layer, part.segment, part.cells);
         break;
-      case 'counts':
-        Object.assign(this.state.tally, part.counts);
+      }
+      case 'counts': {
+        const { added, duplicate, removed, refused } = part.counts;
+        Object.assign(this.state.tally, { added, duplicate, removed, refused });
+        for (const { number, tally } of this.state.layers) tally.items = part.layerItems[number] ?? 0;
+      }
     }
   }
 
@@ -113,6 +123,7 @@ class Making {
   async publish(): Promise<Filter> {
     const { operation, state } = this;
     const { name } = state.filter;
+    await this.fillUp();
     return this.write((session) => {
       const filter = session.once(
         { scope: session.memory.names, verb: IMPORT, operation, subject: name },
@@ -130,6 +141,18 @@ class Making {
     });
   }
 
+  /** Makes the cells of layers in segments that had not grown so far. */
+  private async fillUp(): Promise<void> {
+    for (const { number, plan } of this.state.layers) {
+      const cells = this.cells[number] as Uint8Array[];
+      for (let segment = 0; segment < plan.geometry.segments; segment++) {
+        if (cells[segment]) continue;
+        cells[segment] = allocateSegment(plan.geometry);
+        await setImmediate();
+      }
+    }
+  }
+
   /** Deletes the data if the filter was not published. */
   async end(): Promise<void> {
     if (this.published) return;
@@ -137,28 +160,42 @@ class Making {
     await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
   }
 
-  private async takeCells(segment: number, cells: Uint8Array): Promise<void> {
+  /** The next layer, which counts like a filter that is made. */
+  private async openLayer(number: number): Promise<LayerState> {
+    const { next, layers } = this.state;
+    if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);
+    const bytes = filterBytes(next.geometry);
+    await this.write(({ memory }) => this.room.grow(memory, bytes));
+    assertAvailable(bytes);
+    return this.state.grow((this.cells[number] = []));
+  }
+
+  private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {
     // Memory is taken segment by segment, so that it grows with what has arrived and not with what the header says.
-    const bytes = (this.segments[segment] ??= allocateSegment(this.state.filter.geometry));
+    const bytes = ((this.cells[layer.number] as Uint8Array[])[segment] ??= allocateSegment(
+      layer.plan.geometry,
+    ));
     bytes.set(cells, this.filled);
     this.filled += cells.length;
     if (this.filled < bytes.length) return;
     this.filled = 0;
-    const { blocksPerSegment } = this.state;
+    const { blocksPerSegment } = layer;
     const end = (segment + 1) * blocksPerSegment;
     for (let from = segment * blocksPerSegment; from < end; from += SLICE_BLOCKS) {
-      await this.write((session) => this.writeBlocks(session, from, Math.min(from + SLICE_BLOCKS, end)));
+      await this.write((session) =>
+        this.writeBlocks(session, layer, from, Math.min(from + SLICE_BLOCKS, end)),
+      );
     }
   }
 
   /** Blocks that are all zero are not stored, as in a checkpoint. */
-  private writeBlocks({ database, memory }: Session, from: number, end: number): void {
-    const { state } = this;
+  private writeBlocks({ database, memory }: Session, layer: LayerState, from: number, end: number): void {
     for (let index = from; index < end; index++) {
-      const cells = state.block(index);
-      if (countCells(cells, state.filter.geometry.cellBits).nonZero === 0) continue;
-      database.blocks.putSync(blockKey(state.key, index), encodeBlock(memory.sequence, cells));
-      state.written[index] = 1;
+      const cells = layer.block(index);
+      if (countCells(cells, layer.plan.geometry.cellBits).nonZero === 0) continue;
+      const key = blockKey(this.state.key, layer.number, index);
+      database.blocks.putSync(key, encodeBlock(memory.sequence, cells));
+      layer.written[index] = 1;
       this.blocks++;
     }
   }

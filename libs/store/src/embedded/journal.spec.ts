@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Positions } from '#bloom';
+import { LayerState } from './layer-state.js';
 import { JournalDecoder, JournalEncoder, JournalOperation } from './journal.js';
 
 const generation = Buffer.from('0123456789abcdef', 'hex');
@@ -15,6 +16,13 @@ function batch(count: number, k: number, pageCells: number): Positions {
   };
 }
 
+/** A layer whose pages have so many cells, and what was changed in it. */
+function change(positions: Positions, changed: Uint32Array, pageCells: number) {
+  const shape = { hashScheme: 2, cellBits: 4, pagesPerSegment: 1, segments: 1 } as const;
+  const geometry = { ...shape, pageCells, hashes: positions.hashes };
+  return { layer: new LayerState(3, { capacity: 1, errorRate: 0.1, geometry }, []), positions, changed };
+}
+
 describe('journal records', () => {
   it.each([
     { pageCells: 256, k: 7 },
@@ -23,10 +31,15 @@ describe('journal records', () => {
   ])('come back as they were written: $pageCells cells a page, k=$k', ({ pageCells, k }) => {
     const all = batch(1000, k, pageCells);
     const changed = Uint32Array.from([0, 5, 6, 998, 999]);
-    const encoded = new JournalEncoder().encode(generation, JournalOperation.Remove, all, changed, pageCells);
+    const encoded = new JournalEncoder().encode(
+      generation,
+      JournalOperation.Remove,
+      change(all, changed, pageCells),
+    );
     const record = new JournalDecoder().decode(Buffer.from(encoded));
     expect(record).toMatchObject({
       operation: JournalOperation.Remove,
+      layer: 3,
       generation: '0123456789abcdef',
       count: 5,
       hashes: k,
@@ -50,7 +63,11 @@ describe('journal records', () => {
     const decoder = new JournalDecoder();
     for (const count of [1, 50_000, 2]) {
       const changed = Uint32Array.from({ length: count }, (_, i) => i);
-      const encoded = encoder.encode(generation, JournalOperation.Add, batch(count, 6, 256), changed, 256);
+      const encoded = encoder.encode(
+        generation,
+        JournalOperation.Add,
+        change(batch(count, 6, 256), changed, 256),
+      );
       expect(decoder.decode(Buffer.from(encoded))?.count).toBe(count);
     }
   });
@@ -64,7 +81,7 @@ describe('journal records', () => {
     const changed = Uint32Array.from([0, 1]);
     const encoder = new JournalEncoder();
     const encoded = Buffer.from(
-      encoder.encode(generation, JournalOperation.Add, batch(2, 3, 256), changed, 256),
+      encoder.encode(generation, JournalOperation.Add, change(batch(2, 3, 256), changed, 256)),
     );
     const decoder = new JournalDecoder();
     expect(decoder.decode(encoded.subarray(0, encoded.length - 1))).toBeUndefined();

@@ -1,10 +1,11 @@
-import type { Positions } from '#bloom';
+import type { LayerChange } from './batches.js';
 import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
 
 /**
- * A journal record: the items whose cells one mutation changed, so that the change can be replayed.
+ * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are
+ * checkpointed at different moments, so that a replay could not tell which layer an item went to.
  *
- *   0  operation   1  k   2  bytes a cell index   3  zero   4  n   8  generation   16  number of the record before it
+ *   0  operation   1  k   2  bytes a cell index   3  layer   4  n   8  generation   16  number of the record before it
  *   24  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *
  * The record before it is the one before it of the same generation. So the records of a generation form a chain, which
@@ -17,6 +18,7 @@ export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOpe
 /** A change of cells as the journal has it. */
 export interface JournalRecord {
   readonly operation: number;
+  readonly layer: number;
   /** Hexadecimal. */
   readonly generation: string;
   /** Sequence number of the record before it of its generation; 0 if there is none. */
@@ -43,20 +45,20 @@ export const MAX_SEGMENTS = 2 ** 16;
 export class JournalEncoder {
   private buffer = Buffer.alloc(0x10000);
 
-  /** Encodes the items of `positions` at the indexes `changed`, of a filter whose pages have `pageCells` cells. */
+  /** Encodes what a batch changed in a layer. */
   encode(
     generation: Buffer,
     operation: JournalOperation,
-    positions: Positions,
-    changed: Uint32Array,
-    pageCells: number,
+    { layer, positions, changed }: LayerChange,
   ): Buffer {
+    const { pageCells } = layer.plan.geometry;
     const k = positions.hashes;
     const n = changed.length;
     const width = pageCells <= 256 ? 1 : 2;
     const record = this.start(generation, operation, HEADER + n * (6 + k * width));
     record[1] = k;
     record[2] = width;
+    record[3] = layer.number;
     record.writeUInt32LE(n, 4);
     const { buffer, byteOffset } = record;
     const page = new Uint32Array(buffer, byteOffset + HEADER, n);
@@ -110,6 +112,7 @@ export class JournalDecoder {
     if (bytes.length !== HEADER + count * (6 + hashes * width)) return undefined;
     return {
       operation: bytes[0] as number,
+      layer: bytes[3] as number,
       generation: bytes.toString('hex', 8, 8 + GENERATION_BYTES),
       previous: readNumber(bytes, PREVIOUS_AT),
       count,

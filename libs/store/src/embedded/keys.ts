@@ -29,12 +29,28 @@ export function generationKey(generation: string): Buffer {
   return Buffer.from(generation, 'hex');
 }
 
-/** The key of a block of a generation's cells. */
-export function blockKey(generation: Buffer, block: number): Buffer {
-  const key = Buffer.allocUnsafe(GENERATION_BYTES + 4);
+const LAYER_BYTES = 2;
+const BLOCK_KEY_BYTES = GENERATION_BYTES + LAYER_BYTES + 4;
+
+/** The key of a block of the cells of a generation's layer. */
+export function blockKey(generation: Buffer, layer: number, block: number): Buffer {
+  const key = Buffer.allocUnsafe(BLOCK_KEY_BYTES);
   key.set(generation);
-  key.writeUInt32BE(block, GENERATION_BYTES);
+  key.writeUInt16BE(layer, GENERATION_BYTES);
+  key.writeUInt32BE(block, GENERATION_BYTES + LAYER_BYTES);
   return key;
+}
+
+/** What blockKey wrote. Undefined for other bytes. */
+export function readBlockKey(
+  key: Buffer,
+): { readonly generation: string; readonly layer: number; readonly block: number } | undefined {
+  if (key.length !== BLOCK_KEY_BYTES) return undefined;
+  return {
+    generation: key.toString('hex', 0, GENERATION_BYTES),
+    layer: key.readUInt16BE(GENERATION_BYTES),
+    block: key.readUInt32BE(GENERATION_BYTES + LAYER_BYTES),
+  };
 }
 
 /** The key of a row that has a number in a generation. */

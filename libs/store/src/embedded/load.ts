@@ -12,7 +12,7 @@ import {
   JournalOperation,
   type JournalRecord,
 } from './journal.js';
-import { GENERATION_BYTES, readNumber, SEQUENCE_BYTES } from './keys.js';
+import { readBlockKey, readNumber, SEQUENCE_BYTES } from './keys.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
 import { readMarks } from './queue/read-marks.js';
@@ -20,8 +20,8 @@ import { readMarks } from './queue/read-marks.js';
 /** A filter while it is being loaded. */
 interface Loading {
   readonly state: FilterState;
-  /** Per block: sequence number of the last journal record that it includes. */
-  readonly includes: Float64Array;
+  /** Of each layer, per block: sequence number of the last journal record that it includes. */
+  readonly includes: readonly Float64Array[];
   /** Sequence number of its last journal record so far. */
   lastRecord: number;
 }
@@ -39,9 +39,10 @@ export function loadMemory(database: Database, now: number): Memory {
     const filter = decodeFilter(value);
     const state = new FilterState(filter, allocateCells(filter.geometry), now);
     const damaged = database.damage.concerns(filter.generation);
-    state.lost = damaged || !decodeState(database.states.get(state.key), state) || state.lost;
+    state.lost = damaged || !decodeState(database.states.get(state.key), state, allocateCells) || state.lost;
     memory.filters.set(key.toString(), state);
-    loading.set(filter.generation, { state, includes: new Float64Array(state.dirty.length), lastRecord: 0 });
+    const includes = state.layers.map(({ dirty }) => new Float64Array(dirty.length));
+    loading.set(filter.generation, { state, includes, lastRecord: 0 });
     if (!state.lost && filter.kind === 'visited-set') state.lost = !readMarks(database, state);
   }
   database.damage.assertKnown(new Set(loading.keys()));
@@ -56,24 +57,28 @@ export function loadMemory(database: Database, now: number): Memory {
 
 function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): void {
   for (const { key, value } of database.blocks.all()) {
-    const filter = loading.get(key.toString('hex', 0, GENERATION_BYTES));
-    if (!filter || key.length !== GENERATION_BYTES + 4) continue;
-    const { state, includes } = filter;
-    const index = key.readUInt32BE(GENERATION_BYTES);
-    const block =
-      value && index < includes.length ? decodeBlock(value, state.block(index).length) : undefined;
-    if (!block) {
+    const place = readBlockKey(key);
+    const filter = place && loading.get(place.generation);
+    if (!filter) continue;
+    const { state } = filter;
+    const { layer: number, block: index } = place;
+    const layer = state.layers[number];
+    const includes = filter.includes[number];
+    const known = layer && includes && value && index < includes.length;
+    const block = known ? decodeBlock(value, layer.block(index).length) : undefined;
+    if (!known || !block) {
       state.lost = true;
       continue;
     }
-    state.block(index).set(block.cells);
-    state.written[index] = 1;
+    layer.block(index).set(block.cells);
+    layer.written[index] = 1;
     includes[index] = block.sequence;
   }
   for (const { state } of loading.values()) {
     if (state.lost) continue;
     const count = database.blockCounts.get(state.key);
-    const found = state.written.reduce((sum, one) => sum + one, 0);
+    let found = 0;
+    for (const { written } of state.layers) found += written.reduce((sum, one) => sum + one, 0);
     if (found !== (count ? readNumber(count) : 0)) state.lost = true;
   }
 }
@@ -98,26 +103,30 @@ function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<
     if (!filter || filter.state.lost) continue;
     const { state, lastRecord } = filter;
     if (record.previous >= memory.journalFirst && record.previous !== lastRecord) state.lost = true;
-    else replay(record, (filter.lastRecord = sequence), filter);
+    else if (!replay(record, (filter.lastRecord = sequence), filter)) state.lost = true;
   }
   for (const { state, lastRecord } of loading.values()) {
     if (lastRecord !== (state.lastChange < memory.journalFirst ? 0 : state.lastChange)) state.lost = true;
   }
 }
 
-/** Replays a record, except for changes in blocks that were checkpointed after it. */
-function replay(record: JournalRecord, sequence: number, { state, includes }: Loading): void {
-  const { pageCells } = state.filter.geometry;
-  const { add } = cellsOf(state);
+/** Replays a record, except for changes in blocks that were checkpointed after it. False if it has no such layer. */
+function replay(record: JournalRecord, sequence: number, { state, includes }: Loading): boolean {
+  const layer = state.layers[record.layer];
+  const included = includes[record.layer];
+  if (!layer || !included) return false;
+  const { pageCells } = layer.plan.geometry;
+  const { add } = cellsOf(layer);
   const { page, segment, cell, hashes: k, operation } = record;
   for (let i = 0; i < record.count; i++) {
     const s = segment[i] as number;
-    const block = state.blockOf(s, page[i] as number);
-    if (sequence <= (includes[block] as number)) continue;
-    const bytes = state.segments[s] as Uint8Array;
+    const block = layer.blockOf(s, page[i] as number);
+    if (sequence <= (included[block] as number)) continue;
+    const bytes = layer.segments[s] as Uint8Array;
     const base = (page[i] as number) * pageCells;
     if (operation === JournalOperation.Add) add(bytes, base, cell, i * k, k);
     else removeCounters(bytes, base, cell, i * k, k);
-    state.dirty[block] = 1;
+    layer.dirty[block] = 1;
   }
+  return true;
 }

@@ -10,7 +10,7 @@ import type { Memory } from './memory.js';
  */
 export class Room {
   readonly name: string;
-  readonly bytes: number;
+  bytes: number;
   private held: Set<Room> | undefined;
   private left = false;
 
@@ -50,6 +50,17 @@ export class Room {
     this.held = memory.rooms.add(this);
   }
 
+  /** Takes room for another layer. Throws as `assert`; then nothing has changed. */
+  grow(memory: Memory, bytes: number): void {
+    this.bytes += bytes;
+    try {
+      this.assert(memory);
+    } catch (error) {
+      this.bytes -= bytes;
+      throw error;
+    }
+  }
+
   /** Idempotent. */
   leave(): void {
     this.left = true;
@@ -68,10 +79,10 @@ export function usageOf({ filters, rooms }: Memory, prefix: string, except?: str
   let number = making.size;
   let bytes = 0;
   for (const size of making.values()) bytes += size;
-  for (const { filter } of filters.values()) {
+  for (const { filter, bytes: held } of filters.values()) {
     if (!counts(filter.name)) continue;
     number++;
-    bytes += filterBytes(filter.geometry);
+    bytes += held;
   }
   return { filters: number, bytes };
 }

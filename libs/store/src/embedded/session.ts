@@ -24,10 +24,11 @@ export interface SessionOptions {
   readonly now: () => number;
 }
 
-/** What a mutation answers, and the journal record of its cells if it changed any. */
+/** What a mutation answers, and the journal records of the cells that it changed, one per layer. */
 export interface Change<T> {
   readonly answer: T;
-  readonly record?: Buffer;
+  /** Each is written before the next is asked for. */
+  readonly records?: Iterable<Buffer>;
   /** Makes the change, where the answer is known beforehand. If absent, the change has been made. */
   readonly apply?: () => void;
   /** The answer is not kept: a repeat is like a first call. */
@@ -83,11 +84,13 @@ export class Session {
     if (known) return known.answer;
     const before = scope.windows[origin];
     const window = this.windowOf(scope, origin);
-    const { answer, record, apply, unrecorded } = change();
+    const { answer, records, apply, unrecorded } = change();
     if (unrecorded) return answer;
     const encoded = encodeAnswer(identity.verb, answer, apply === undefined);
     apply?.();
-    this.append(scope, record ?? this.journal.encodeNone(scope.key));
+    const { sequence } = this.memory;
+    for (const record of records ?? []) this.append(scope, record);
+    if (this.memory.sequence === sequence) this.append(scope, this.journal.encodeNone(scope.key));
     const bytes = window.bytes + putRecord(this.database, identity, window, encoded);
     scope.windows = { ...scope.windows, [origin]: { ...window, bytes } };
     this.save(scope);

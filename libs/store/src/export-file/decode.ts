@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { countCells } from '../transfer/cell-counts.js';
 import { ItemsHeld } from '../transfer/items-held.js';
-import type { Part } from '../store.js';
+import type { CallCounts, Part } from '../store.js';
 import { ByteReader } from './byte-reader.js';
 import { decodeEntries } from './entries.js';
 import { ExportFileError } from './export-file-error.js';
 import {
   CELLS,
+  CELLS_HEAD_BYTES,
   CRC_BYTES,
   END,
   FRAME_HEAD_BYTES,
@@ -62,7 +63,7 @@ export class ExportFileReader {
   async *parts(header: ExportHeader): AsyncGenerator<Part, void, undefined> {
     const { cellBits } = header.geometry;
     const order = new SegmentOrder(header);
-    const held = new ItemsHeld(header);
+    const held: ItemsHeld[] = [];
     const totals = { nonZero: 0, saturated: 0, queued: 0 };
     for (;;) {
       const { type, payload } = await this.frame();
@@ -76,21 +77,24 @@ export class ExportFileReader {
           break;
         }
         case CELLS: {
-          const cells = payload.subarray(SEGMENT_BYTES);
-          const segment = order.cells(segmentOf(payload), cells.length);
+          const cells = payload.subarray(CELLS_HEAD_BYTES);
+          const segment = segmentOf(payload, CELLS_HEAD_BYTES);
+          const layer = payload[SEGMENT_BYTES] as number;
+          const geometry = order.cells(layer, segment, cells.length);
           const counts = countCells(cells, cellBits);
-          held.take(counts);
+          (held[layer] ??= new ItemsHeld({ geometry, semantics: header.semantics })).take(counts);
           totals.nonZero += counts.nonZero;
           totals.saturated += counts.saturated;
-          yield { type: 'cells', segment, cells, ...counts };
+          yield { type: 'cells', layer, segment, cells, ...counts };
           break;
         }
-        case END:
+        case END: {
           order.end();
-          yield { type: 'counts', counts: this.end(payload, totals, held) };
+          yield { type: 'counts', ...this.end(payload, totals, held) };
           if (!(await this.bytes.atEnd()))
             throw new ExportFileError('something follows the end of the export');
           return;
+        }
         default:
           throw new ExportFileError(`there is no frame of type ${show(type)}`);
       }
@@ -126,8 +130,8 @@ export class ExportFileReader {
   private end(
     payload: Buffer,
     totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>,
-    held: ItemsHeld,
-  ) {
+    held: readonly ItemsHeld[],
+  ): { counts: CallCounts; layerItems: number[] } {
     const json = parseJson(payload);
     if (!isObject(json)) throw new ExportFileError('the end must be a JSON object');
     for (const [name, found] of Object.entries(totals)) whole(json, name, found, found);
@@ -136,19 +140,39 @@ export class ExportFileReader {
       throw new ExportFileError('the SHA-256 of the export is another');
     const count = (name: string) => whole(json, name, 0, Number.MAX_SAFE_INTEGER);
     const removed = count('removed');
-    const { least, most } = held.bounds({ removed });
+    const layerItems = layerItemsOf(json, held, removed);
+    const items = layerItems.reduce((sum, one) => sum + one, 0);
     return {
-      items: whole(json, 'items', least, most),
-      added: count('added'),
-      duplicate: count('duplicate'),
-      removed,
-      refused: count('refused'),
+      counts: {
+        items: whole(json, 'items', items, items),
+        added: count('added'),
+        duplicate: count('duplicate'),
+        removed,
+        refused: count('refused'),
+      },
+      layerItems,
     };
   }
 }
 
-function segmentOf(payload: Buffer): number {
-  if (payload.length <= SEGMENT_BYTES) throw new ExportFileError('a frame is empty');
+/** Items of each layer. They must be what the layer's cells can hold. */
+function layerItemsOf(
+  json: Readonly<Record<string, unknown>>,
+  held: readonly ItemsHeld[],
+  removed: number,
+): number[] {
+  const found = json['layerItems'];
+  if (!Array.isArray(found) || found.length !== held.length) {
+    throw new ExportFileError(`layerItems of the end must be a list of ${held.length} numbers`);
+  }
+  return held.map((layer, number) => {
+    const { least, most } = layer.bounds({ removed });
+    return whole({ layerItems: found[number] as unknown }, 'layerItems', least, most);
+  });
+}
+
+function segmentOf(payload: Buffer, head = SEGMENT_BYTES): number {
+  if (payload.length <= head) throw new ExportFileError('a frame is empty');
   return payload.readUInt32BE();
 }
 

@@ -39,10 +39,11 @@ export async function* encodeExportFile(
       case 'cells':
         totals.nonZero += part.nonZero;
         totals.saturated += part.saturated;
-        yield* hashed(frame(CELLS, [uint32(part.segment), part.cells]));
+        yield* hashed(frame(CELLS, [uint32(part.segment), Buffer.of(part.layer), part.cells]));
         break;
       case 'counts': {
-        const end = { ...part.counts, ...totals, sha256: sha256.digest('hex') };
+        const { layerItems } = part;
+        const end = { ...part.counts, layerItems, ...totals, sha256: sha256.digest('hex') };
         yield* frame(END, [Buffer.from(JSON.stringify(end))]);
       }
     }

@@ -39,7 +39,7 @@ const HEADER: ExportHeader = {
 const COUNTS = { items: 2, added: 3, duplicate: 4, removed: 1, refused: 5 };
 
 function cellsPart(segment: number, cells: Uint8Array): Part {
-  return { type: 'cells', segment, cells, ...countCells(cells, GEOMETRY.cellBits) };
+  return { type: 'cells', layer: 0, segment, cells, ...countCells(cells, GEOMETRY.cellBits) };
 }
 
 function parts(): Part[] {
@@ -69,7 +69,7 @@ function parts(): Part[] {
       ],
     },
     cellsPart(1, second),
-    { type: 'counts', counts: COUNTS },
+    { type: 'counts', counts: COUNTS, layerItems: [COUNTS.items] },
   ];
 }
 
@@ -117,6 +117,9 @@ function forged(frames: readonly (readonly [type: string, payload: Buffer])[], e
 
 const json = (header: object) => Buffer.from(JSON.stringify(header));
 const headerJson = { ...HEADER, seed: Buffer.from(HEADER.seed).toString('hex') };
+const ofLayer = (layer: number, segment: number, content: Uint8Array) =>
+  inSegment(segment, Buffer.concat([Buffer.of(layer), content]));
+
 const inSegment = (segment: number, content: Uint8Array) => {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(segment);
@@ -186,6 +189,8 @@ describe('an export file', () => {
 
 describe('a forged header', () => {
   const geometry = (changes: object) => ({ geometry: { ...GEOMETRY, ...changes } });
+  const LAYER = { capacity: HEADER.capacity, errorRate: HEADER.errorRate / 2, geometry: GEOMETRY };
+  const layer = (changes: object) => ({ ...LAYER, ...geometry(changes) });
   it.each([
     ['another id', { id: 7 }, 'id must match'],
     ['no name', { name: undefined }, 'name must match'],
@@ -243,6 +248,28 @@ describe('a forged header', () => {
     ['no segments', geometry({ segments: 0 }), 'segments'],
     ['2^31 segments', geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
     ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 1024'],
+    ['no layers', { layers: [] }, 'layers of the header must be a list of 1 to 6'],
+    ['seven layers', { layers: Array(7).fill(LAYER) }, 'layers of the header must be a list of 1 to 6'],
+    [
+      'layers of another capacity',
+      { layers: [{ ...LAYER, capacity: 11 }] },
+      'the first of the layers must have',
+    ],
+    [
+      'a layer of fewer hashes',
+      { layers: [LAYER, layer({ hashes: 5 })] },
+      'every layer must have the hash scheme',
+    ],
+    ['a layer of other pages', { layers: [LAYER, layer({ pageCells: 256 })] }, 'every layer must have'],
+    ['a layer of three segments', { layers: [LAYER, layer({ segments: 3 })] }, 'every layer must have'],
+    ['a layer without a rate', { layers: [{ ...LAYER, errorRate: 0 }] }, 'errorRate'],
+    ['a layer too small', { layers: [LAYER, { ...LAYER, capacity: 1_000 }] }, 'fewer than the capacity 1000'],
+    [
+      'layers that break the rate',
+      { layers: [LAYER, LAYER, LAYER] },
+      'error rates of 0.015 together, more than 0.01',
+    ],
+    ['a layer that is none', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
   ])('with %s is refused', async (_, changes, message) => {
     expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toMatch(message);
@@ -256,7 +283,7 @@ describe('a forged header', () => {
 describe('forged frames', () => {
   const header = ['H', json(headerJson)] as const;
   const cells = (segment: number, bytes = segmentBytes(GEOMETRY)) =>
-    ['C', inSegment(segment, Buffer.alloc(bytes))] as const;
+    ['C', ofLayer(0, segment, Buffer.alloc(bytes))] as const;
   const entry = (first: number, payload: Buffer, length = payload.length, attempt = 0, reason?: Buffer) => {
     const packed = Buffer.alloc(30);
     packed[0] = first;
@@ -267,11 +294,11 @@ describe('forged frames', () => {
   };
   const queue = (segment: number, ...entries: Buffer[]) =>
     ['Q', inSegment(segment, Buffer.concat(entries))] as const;
-  const end = { ...COUNTS, items: 0, nonZero: 0, saturated: 0, queued: 0 };
+  const end = { ...COUNTS, items: 0, layerItems: [0], nonZero: 0, saturated: 0, queued: 0 };
 
   it('are taken when they are right', async () => {
     const found = await decode([forged([header, cells(0), cells(1)], end)]);
-    expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: { ...COUNTS, items: 0 } });
+    expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: { ...COUNTS, items: 0 }, layerItems: [0] });
   });
 
   it.each([
@@ -349,15 +376,21 @@ describe('forged frames', () => {
       const { removed, items } = expected;
       const nonZero = header === standard ? 8 : bytes === few ? 14 : 0;
       const frames = [0, 1].map((segment) => {
-        return ['C', inSegment(segment, segment === 0 ? bytes : Buffer.alloc(bytes.length))] as const;
+        return ['C', ofLayer(0, segment, segment === 0 ? bytes : Buffer.alloc(bytes.length))] as const;
       });
       const of = (count: number) =>
-        forged([['H', json(header)], ...frames], { ...end, nonZero, removed, items: count });
+        forged([['H', json(header)], ...frames], {
+          ...end,
+          nonZero,
+          removed,
+          items: count,
+          layerItems: [count],
+        });
       const [least, most] = items;
       for (const taken of new Set([least, most])) {
         expect((await decode([of(taken)])).parts.at(-1)).toMatchObject({ counts: { items: taken } });
       }
-      const limit = least === most ? `items must be ${least}` : `from ${least} to ${most}`;
+      const limit = least === most ? `layerItems must be ${least}` : `from ${least} to ${most}`;
       for (const refused of [least - 1, most + 1]) {
         expect(await refusal(of(refused))).toContain(`${limit}, not ${refused}`);
       }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   filterBytes,
   assertKnown,
@@ -9,6 +10,7 @@ import {
   SEED_BYTES,
   segmentBytes,
   type Geometry,
+  type Layer,
 } from '#bloom';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../store.js';
@@ -28,13 +30,14 @@ export interface ExportHeader extends FilterSpec {
 
 /** The header of an export that begins now. */
 export function exportHeader(filter: Filter): ExportHeader {
-  const { name, kind, type, semantics, capacity, errorRate, geometry, seed, urlProfile, maxAttempts } =
-    filter;
+  const { name, kind, type, semantics, capacity, errorRate, geometry, layers, seed } = filter;
+  const { urlProfile, maxAttempts } = filter;
   const { generation, createdAt } = filter;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
     id: randomUUID(),
     ...spec,
+    ...(layers !== undefined && { layers }),
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...{ generation, createdAt, exportedAt: Date.now() },
@@ -71,6 +74,7 @@ export function decodeHeader(json: unknown): ExportHeader {
     capacity: whole(json, 'capacity', 1, MAX_CAPACITY),
     errorRate: errorRateOf(json),
     geometry: geometryOf(json['geometry'], type === 'counting' ? 4 : 1),
+    ...('layers' in json && { layers: layersOf(json['layers'], type === 'counting' ? 4 : 1) }),
     seed: Buffer.from(text(json, 'seed', new RegExp(`^[0-9a-f]{${SEED_BYTES * 2}}$`)), 'hex'),
     ...('urlProfile' in json && { urlProfile: json['urlProfile'] }),
     ...('maxAttempts' in json && { maxAttempts: whole(json, 'maxAttempts', 1, MAX_ATTEMPT) }),
@@ -82,12 +86,33 @@ export function decodeHeader(json: unknown): ExportHeader {
   return header;
 }
 
-function errorRateOf(json: Readonly<Record<string, unknown>>): number {
+function errorRateOf(json: Readonly<Record<string, unknown>>, least = MIN_ERROR_RATE): number {
   const { errorRate } = json;
-  if (typeof errorRate === 'number' && errorRate >= MIN_ERROR_RATE && errorRate <= MAX_ERROR_RATE) {
+  if (typeof errorRate === 'number' && errorRate >= least && errorRate <= MAX_ERROR_RATE) {
     return errorRate;
   }
-  throw new ExportFileError(`errorRate of the header must be from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+  throw new ExportFileError(`errorRate of the header must be from ${least} to ${MAX_ERROR_RATE}`);
+}
+
+/** Layers that a filter has at most. */
+const MAX_LAYERS = 6;
+/** A layer has a part of the filter's error rate. */
+const MIN_LAYER_RATE = MIN_ERROR_RATE / 100;
+/** Shares of a rate are added again. */
+const ROUNDING = 1e-9;
+
+function layersOf(json: unknown, cellBits: Geometry['cellBits']): Layer[] {
+  if (!Array.isArray(json) || json.length < 1 || json.length > MAX_LAYERS) {
+    throw new ExportFileError(`layers of the header must be a list of 1 to ${MAX_LAYERS}`);
+  }
+  return json.map((layer: unknown) => {
+    if (!isObject(layer)) throw new ExportFileError('a layer of the header must be an object');
+    return {
+      capacity: whole(layer, 'capacity', 1, MAX_CAPACITY),
+      errorRate: errorRateOf(layer, MIN_LAYER_RATE),
+      geometry: geometryOf(layer['geometry'], cellBits),
+    };
+  });
 }
 
 function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
@@ -122,14 +147,45 @@ function knownScheme(number: number): number {
   }
 }
 
-function refuseImpossible(header: ExportHeader): void {
-  const { kind, type, semantics, urlProfile, maxAttempts, capacity, errorRate, geometry } = header;
+function refuseTooSmall({ capacity, errorRate, geometry }: Layer): void {
   const held = capacityAt(geometry, errorRate);
-  if (capacity > held) {
+  if (capacity <= held) return;
+  throw new ExportFileError(
+    `the geometry holds ${held} items at the errorRate ${errorRate}, fewer than the capacity ${capacity}`,
+  );
+}
+
+/** An item has the same cells in every layer, and is in the same segment. */
+function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHeader): void {
+  if (!layers) return;
+  const [first] = layers;
+  if (first?.capacity !== capacity || !isDeepStrictEqual(first.geometry, geometry)) {
     throw new ExportFileError(
-      `the geometry holds ${held} items at the errorRate ${errorRate}, fewer than the capacity ${capacity}`,
+      'the first of the layers must have the capacity and the geometry of the header',
     );
   }
+  const rate = layers.reduce((sum, layer) => sum + layer.errorRate, 0);
+  if (rate > errorRate * (1 + ROUNDING)) {
+    throw new ExportFileError(`the layers have error rates of ${rate} together, more than ${errorRate}`);
+  }
+  let before = 0;
+  for (const layer of layers) {
+    const { hashScheme, hashes, pageCells, segments } = layer.geometry;
+    const same =
+      hashScheme === geometry.hashScheme && hashes === geometry.hashes && pageCells === geometry.pageCells;
+    if (!same || segments % geometry.segments !== 0 || segments < before) {
+      throw new ExportFileError(
+        'every layer must have the hash scheme, hashes and page size of the first, a multiple of its segments, and no fewer than the one before',
+      );
+    }
+    before = segments;
+  }
+}
+
+function refuseImpossible(header: ExportHeader): void {
+  const { kind, type, semantics, urlProfile, maxAttempts, capacity, errorRate, geometry } = header;
+  for (const layer of header.layers ?? [{ capacity, errorRate, geometry }]) refuseTooSmall(layer);
+  refuseOtherLayers(header);
   if (type === 'standard' && semantics !== 'set') {
     throw new ExportFileError('semantics of the header must be "set" for a standard filter');
   }

@@ -1,47 +1,76 @@
-import { segmentBytes } from '#bloom';
+import { segmentBytes, type Geometry, type Layer } from '#bloom';
 import { ExportFileError } from './export-file-error.js';
 import type { ExportHeader } from './header.js';
 
-/** Checks the order of an export's frames: segment by segment, first the queue of a segment and then all its cells. */
+/**
+ * Checks the order of an export's frames: segment by segment, first the queue of a segment and then all its cells, layer by
+ * layer.
+ */
 export class SegmentOrder {
+  private readonly plan: readonly Pick<Layer, 'geometry'>[];
   private current = 0;
+  /** The layer whose cells come, of the current segment, and its segments that have come whole. */
+  private layer = 0;
+  private pieces = 0;
+  /** Bytes of the piece that is coming. */
   private filled = 0;
-  private readonly bytes: number;
 
   constructor(private readonly header: ExportHeader) {
-    this.bytes = segmentBytes(header.geometry);
+    this.plan = header.layers ?? [{ geometry: header.geometry }];
   }
 
   /** Accepts a frame of queue entries, and answers its segment. */
   queue(segment: number): number {
     if (this.header.kind !== 'visited-set') throw new ExportFileError('only a visited set has a queue');
-    this.expect(segment);
-    if (this.filled > 0) throw new ExportFileError(`segment ${segment} has its queue behind its cells`);
+    if (segment === this.current + 1 && this.layersWhole()) this.nextSegment();
+    if (segment !== this.current || segment >= this.header.geometry.segments) throw outOfOrder(segment);
+    if (this.filled > 0 || this.layer > 0 || this.pieces > 0) {
+      throw new ExportFileError(`segment ${segment} has its queue behind its cells`);
+    }
     return segment;
   }
 
-  /** Accepts a frame with `length` bytes of cells, and answers its segment. */
-  cells(segment: number, length: number): number {
-    this.expect(segment);
+  /** Accepts a frame with `length` bytes of cells of a layer's segment, and answers the layer's geometry. */
+  cells(layer: number, segment: number, length: number): Geometry {
+    if (layer === 0 && segment === this.current + 1 && this.layersWhole()) this.nextSegment();
+    const geometry = this.plan[layer]?.geometry;
+    if (!geometry || this.current >= this.header.geometry.segments) throw outOfOrder(segment);
+    const each = geometry.segments / this.header.geometry.segments;
+    if (layer !== this.layer || segment !== this.current * each + this.pieces) throw outOfOrder(segment);
+    const bytes = segmentBytes(geometry);
     this.filled += length;
-    if (this.filled > this.bytes) {
-      throw new ExportFileError(`segment ${segment} has more than ${this.bytes} bytes of cells`);
+    if (this.filled > bytes) {
+      throw new ExportFileError(`segment ${segment} has more than ${bytes} bytes of cells`);
     }
-    if (this.filled === this.bytes) {
-      this.current++;
+    if (this.filled === bytes) {
       this.filled = 0;
+      this.pieces++;
+      if (this.pieces === each) {
+        this.pieces = 0;
+        this.layer++;
+      }
     }
-    return segment;
+    return geometry;
   }
 
   end(): void {
     const { segments } = this.header.geometry;
+    if (this.layersWhole()) this.nextSegment();
     if (this.current === segments) return;
     throw new ExportFileError(`the cells of segment ${this.current} of ${segments} are not all there`);
   }
 
-  private expect(segment: number): void {
-    if (segment === this.current && segment < this.header.geometry.segments) return;
-    throw new ExportFileError(`segment ${segment} is out of order, or none of the filter's`);
+  /** Whether the current segment has the cells of at least one layer, and none by halves. */
+  private layersWhole(): boolean {
+    return this.layer > 0 && this.pieces === 0 && this.filled === 0;
   }
+
+  private nextSegment(): void {
+    this.current++;
+    this.layer = 0;
+  }
+}
+
+function outOfOrder(segment: number): ExportFileError {
+  return new ExportFileError(`segment ${segment} is out of order, or none of the filter's`);
 }

@@ -1,8 +1,8 @@
-import { segmentBytes } from '#bloom';
+import { type Layer, piecesOf, segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
-import type { CatalogueEntry } from './filter.js';
-import { allKeys, type QueueKeys, segmentKeys } from './keys.js';
+import type { CatalogueEntry, RedisFilter } from './filter.js';
+import { allKeys, pieceKeys, type QueueKeys, segmentKeys } from './keys.js';
 import { createCellsScript, createLogScript, createMetaScript } from './scripts/segment.js';
 
 /** Makes the keys of segments, and deletes them. Repeating either is harmless. */
@@ -10,7 +10,7 @@ export class Allocation {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Makes the keys of a segment. The cells come first and in one piece: a string that grows in steps keeps up to 1 MiB
+   * Makes the keys of a segment, those of all layers that the entry has. The cells come first and in one piece: a string that grows in steps keeps up to 1 MiB
    * of spare room for ever (measured: 15 % of a 7 MiB segment), and one that is made whole keeps none. This holds the
    * server for about 0.6 ms per MiB. The keys after them fail if the cells took it beyond its memory limit. Each key is
    * made by itself: a script is refused keys that do not exist yet while their slot moves.
@@ -19,6 +19,9 @@ export class Allocation {
     const last = segmentBytes(entry.geometry) - 1;
     const keys = segmentKeys(tag);
     await this.connection.mutate(createCellsScript, [keys.cells], [last], deadline);
+    for (let layer = 1; layer < (entry.made ?? 1); layer++) {
+      await this.allocateLayer(entry, tag, layer, deadline);
+    }
     const { caller, made } = keys.operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous];
     await joinAll<unknown>([
@@ -26,6 +29,18 @@ export class Allocation {
       ...hashes.map((key) => this.connection.write('hset', key, ['', ''], deadline)),
       ...(entry.kind === 'visited-set' ? this.allocateQueue(keys.queue, deadline) : []),
     ]);
+  }
+
+  /**
+   * Makes the cells of a layer, not the first, in a segment. The last of them may have taken the server beyond its memory
+   * limit. Then it refuses the command behind them, which changes nothing.
+   */
+  async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
+    const { geometry } = entry.layers?.[layer] as Layer;
+    const last = segmentBytes(geometry) - 1;
+    const keys = pieceKeys(segmentKeys(tag), layer, piecesOf({ geometry }, entry.geometry));
+    for (const key of keys) await this.connection.mutate(createCellsScript, [key], [last], deadline);
+    await this.connection.write('setrange', keys[0] as string, [0, ''], deadline);
   }
 
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
@@ -39,13 +54,20 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments. It also deletes those of a queue, since a filter that was left half made may have been a
+   * Deletes the keys of segments, with so many `pieces` of each layer but the first. It also deletes those of a queue, since a filter that was left half made may have been a
    * visited set. It goes key by key, since a command on several keys is refused while the slot moves if one is missing.
    */
-  async free(tags: readonly string[], deadline: number): Promise<void> {
-    for (const tag of tags) {
-      const keys = allKeys(segmentKeys(tag), true);
-      await joinAll(keys.map((key) => this.connection.write('unlink', key, [], deadline)));
-    }
+  async free(tags: readonly string[], pieces: readonly number[], deadline: number): Promise<void> {
+    for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag), true, pieces), deadline);
+  }
+
+  /** Deletes the keys of a layer in all segments of a filter that is there no more. */
+  async freeLayer(filter: RedisFilter, layer: number, deadline: number): Promise<void> {
+    const pieces = piecesOf(filter.layers?.[layer] as Layer, filter.geometry);
+    for (const keys of filter.segments) await this.unlink(pieceKeys(keys, layer, pieces), deadline);
+  }
+
+  private async unlink(keys: readonly string[], deadline: number): Promise<void> {
+    await joinAll(keys.map((key) => this.connection.write('unlink', key, [], deadline)));
   }
 }

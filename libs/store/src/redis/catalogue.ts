@@ -315,11 +315,18 @@ function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
 
 /** What an entry takes beyond the one that it replaces. */
 function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
-  const bytes = (entry: CatalogueEntry | undefined) => (entry ? filterBytes(entry.geometry) : 0);
   return {
     filters: Number(after !== undefined) - Number(before !== undefined),
-    bytes: bytes(after) - bytes(before),
+    bytes: bytesOf(after) - bytesOf(before),
   };
+}
+
+/** Bytes of an entry's layers, that which is being made included. */
+function bytesOf(entry: CatalogueEntry | undefined): number {
+  if (!entry) return 0;
+  const { geometry, layers = [], made = 1, growing = 0 } = entry;
+  const later = layers.slice(1, Math.max(made, growing));
+  return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
 }
 
 const recordField = (verb: string, name: string, operation: Operation) => `${verb}:${name}:${operation.id}`;

@@ -2,7 +2,7 @@ import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
-import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
+import { allPieces, allTags, type CatalogueEntry, piecesIn, RedisFilter } from './filter.js';
 
 /** If an operation on a filter shows no change for this long, its instance is taken to have died. */
 export const STALE_MS = 30_000;
@@ -17,6 +17,8 @@ const GIVE_UP_MS = 2_000;
  */
 export class Claim {
   private renewedAt = performance.now();
+  /** Before that nothing has changed that would have to be undone. */
+  private taken = false;
 
   private constructor(
     private readonly catalogue: Catalogue,
@@ -39,13 +41,26 @@ export class Claim {
     const claim = new Claim(catalogue, allocation, { raw: JSON.stringify(entry), entry });
     return claim.orGiveUp(async () => {
       if ((await catalogue.set(read, entry, deadline, { quota })) === undefined) return undefined;
-      await allocation.free(entry.retired ?? [], deadline);
+      claim.taken = true;
+      await allocation.free(entry.retired ?? [], entry.retiredPieces ?? [], deadline);
       return claim;
     });
   }
 
   get entry(): CatalogueEntry {
     return this.held.entry;
+  }
+
+  /** Has the filter so many layers; their keys are still to be made. Throws QUOTA_EXCEEDED, and FILTER_BUSY as `renew`. */
+  async grow(made: number, deadline: number, quota: Quota | undefined): Promise<void> {
+    const entry = { ...this.entry, made };
+    const raw = await this.catalogue.set(this.held, entry, deadline, { quota });
+    if (raw === undefined) throw underWay(this.entry);
+    this.held = { raw, entry };
+  }
+
+  async allocateLayer(segment: number, layer: number, deadline: number): Promise<void> {
+    await this.allocation.allocateLayer(this.entry, this.entry.tags[segment] as string, layer, deadline);
   }
 
   async allocate(segment: number, deadline: number): Promise<void> {
@@ -67,13 +82,13 @@ export class Claim {
    * over, it deletes the generation and answers undefined.
    */
   async publish(operation: Operation, verb?: string): Promise<RedisFilter | undefined> {
-    const { operation: _done, retired: _gone, ...rest } = this.entry;
+    const { operation: _done, retired: _gone, retiredPieces: _pieces, ...rest } = this.entry;
     const entry: CatalogueEntry = { ...rest, state: 'ready' };
     const value = { fingerprint: operation.fingerprint, entry, created: true };
     const record = verb === undefined ? undefined : { verb, operation, value };
     const published = await this.catalogue.set(this.held, entry, operation.deadline, { record });
     if (published !== undefined) return new RedisFilter(entry);
-    await this.allocation.free(entry.tags, operation.deadline);
+    await this.allocation.free(entry.tags, piecesIn(entry), operation.deadline);
     return undefined;
   }
 
@@ -85,7 +100,7 @@ export class Claim {
     try {
       return await work();
     } catch (error) {
-      const unchanged = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
+      const unchanged = !this.taken && error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
       // What cannot be freed now is freed by the next call that makes a filter of this name or needs its room.
       if (!unchanged) await this.giveUp(isUnsettled(error), Date.now() + GIVE_UP_MS).catch(() => undefined);
       throw error;
@@ -109,10 +124,10 @@ export class Claim {
       }
     }
     if (raw === undefined || entry.state !== 'creating') {
-      await this.allocation.free(entry.tags, deadline);
+      await this.allocation.free(entry.tags, piecesIn(entry), deadline);
       return;
     }
-    await this.allocation.free(allTags(entry), deadline);
+    await this.allocation.free(allTags(entry), allPieces(entry), deadline);
     if (!unsettled) await this.catalogue.set({ raw, entry }, undefined, deadline);
   }
 }

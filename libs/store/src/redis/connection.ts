@@ -15,7 +15,7 @@ type Value = string | number | Buffer;
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
 /** Commands that change one key and may be repeated. */
-export type WriteCommand = 'hdel' | 'hset' | 'unlink' | 'zadd';
+export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
@@ -201,7 +201,7 @@ export class Connection {
     binary: boolean,
   ): Promise<unknown> {
     define(client, script);
-    const named = script.numberOfKeys === 0 ? [keys.length, ...keys] : keys;
+    const named = isFixed(script) ? keys : [keys.length, ...keys];
     const name = binary ? `${script.name}Buffer` : script.name;
     const method: unknown = Reflect.get(client, name);
     if (typeof method !== 'function') throw new TypeError(`script ${name} is not defined`);
@@ -223,9 +223,15 @@ function noAnswer(): Error {
   return new Error('no answer in time');
 }
 
-function define(client: Redis | Cluster, { name, numberOfKeys, lua }: Script): void {
+function define(client: Redis | Cluster, script: Script): void {
+  const { name, numberOfKeys, lua } = script;
   if (Reflect.has(client, name)) return;
-  client.defineCommand(name, numberOfKeys === 0 ? { lua } : { numberOfKeys, lua });
+  client.defineCommand(name, isFixed(script) ? { numberOfKeys, lua } : { lua });
+}
+
+/** Whether the client knows how many keys the script has. To it 0 means that each call says so. */
+function isFixed({ numberOfKeys, moreKeys }: Script): boolean {
+  return numberOfKeys > 0 && !moreKeys;
 }
 
 function valuesOf(args: Args, attempt: number): readonly Value[] {

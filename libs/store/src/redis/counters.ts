@@ -3,16 +3,22 @@ import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter } from './filter.js';
-import { type Chunk, dealChunks, isWide, packHashes, packItems, packPayloads } from './packing.js';
+import type { LayeredCalls } from './layered-calls.js';
+import {
+  type Chunk,
+  dealChunks,
+  isWide,
+  itemsPerRead,
+  packHashes,
+  packItems,
+  packPayloads,
+} from './packing.js';
 import type { Answer, Segments } from './segments.js';
 import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
 import type { Script } from './scripts/script.js';
 
 /** How long the last item count seen by this process is relied on for the limit on items, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
-
-/** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
-const READS_PER_CHANGE = 2;
 
 /**
  * Entries that a sweep looks at for each item that is removed while it is under way: it has ended before there are as many new
@@ -26,6 +32,7 @@ export class RedisCounters implements Counters {
 
   constructor(
     private readonly segments: Segments,
+    private readonly layered: LayeredCalls,
     private readonly countItems: (filter: RedisFilter) => Promise<void>,
   ) {}
 
@@ -43,18 +50,16 @@ export class RedisCounters implements Counters {
     const queued = payloads !== undefined;
     const script = this.script(`add${queued}`, geometry, () => addScript(shapeOf(geometry), queued));
     const multiset = filter.semantics === 'multiset' ? '1' : '0';
-    return this.perChunk(filter, positions, filter.itemsPerScript, ({ segment, number, indexes }) => {
+    return this.perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
+      const { segment, number, indexes } = chunk;
+      const field = addField(operation, number);
+      if (filter.layers) {
+        return this.layered.add(filter, positions, chunk, operation, field, payloads);
+      }
       const packed = packItems(positions, indexes, geometry);
       const queue = payloads ? [packPayloads(positions, indexes, payloads), filter.maxAttempts ?? 0] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, multiset, packed, ...queue];
-      return this.segments.change({
-        script,
-        filter,
-        segment,
-        operation,
-        field: addField(operation, number),
-        args,
-      });
+      return this.segments.change({ script, filter, segment, operation, field, args });
     });
   }
 
@@ -64,13 +69,17 @@ export class RedisCounters implements Counters {
     const { geometry, queued } = filter;
     await this.segments.begin(filter, operation, 'remove');
     const script = this.script(`remove${queued}`, geometry, () => removeScript(shapeOf(geometry), queued));
-    return this.perChunk(filter, positions, filter.itemsPerScript, async ({ segment, number, indexes }) => {
+    const run = (chunk: Chunk, field: string): Promise<Answer> => {
+      if (filter.layers) return this.layered.remove(filter, positions, chunk, operation, field);
+      const { segment, indexes } = chunk;
       const packed = packItems(positions, indexes, geometry);
       const queue = queued ? [packHashes(positions, indexes), this.segments.limits.maxMarks] : [];
       const args = [indexes.length, 2 ** geometry.cellBits, packed, ...queue];
-      const field = `remove:${operation.id}:${number}`;
-      const answer = await this.segments.change({ script, filter, segment, operation, field, args });
-      if (answer.sweep) await this.sweep(filter, segment, indexes.length, operation.deadline);
+      return this.segments.change({ script, filter, segment, operation, field, args });
+    };
+    return this.perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
+      const answer = await run(chunk, `remove:${operation.id}:${chunk.number}`);
+      if (answer.sweep) await this.sweep(filter, chunk.segment, chunk.indexes.length, operation.deadline);
       return answer;
     });
   }
@@ -89,33 +98,31 @@ export class RedisCounters implements Counters {
   }
 
   check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
-    return this.read('check', checkScript, RedisFilter.of(handle), positions, deadline);
+    return this.read('check', RedisFilter.of(handle), positions, deadline);
   }
 
   async count(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
     assertCounting(handle);
-    return this.read('count', countScript, RedisFilter.of(handle), positions, deadline);
+    return this.read('count', RedisFilter.of(handle), positions, deadline);
   }
 
   private read(
-    verb: string,
-    make: typeof checkScript,
+    verb: keyof typeof READS,
     filter: RedisFilter,
     positions: Positions,
     deadline: number,
   ): Promise<Uint8Array> {
     const { geometry } = filter;
-    const script = this.script(verb, geometry, () => make(shapeOf(geometry)));
-    const size = READS_PER_CHANGE * filter.itemsPerScript;
-    return this.perChunk(filter, positions, size, (chunk) =>
-      this.segments.read(
-        script,
-        filter,
-        chunk.segment,
-        [chunk.indexes.length, 2 ** geometry.cellBits, packItems(positions, chunk.indexes, geometry)],
-        deadline,
-      ),
+    const script = this.script(verb, geometry, () => READS[verb](shapeOf(geometry)));
+    const size = itemsPerRead(
+      (filter.layers ?? [filter]).slice(0, filter.made).map((layer) => layer.geometry),
     );
+    return this.perChunk(filter, positions, size, (chunk) => {
+      if (filter.layers) return this.layered.read(verb, filter, positions, chunk, deadline);
+      const { segment, indexes } = chunk;
+      const args = [indexes.length, 2 ** geometry.cellBits, packItems(positions, indexes, geometry)];
+      return this.segments.read(script, filter, segment, args, deadline);
+    });
   }
 
   /**
@@ -146,29 +153,26 @@ export class RedisCounters implements Counters {
   }
 
   /**
-   * Throws FILTER_FULL if the batch would bring the filter above twice its capacity, unless an earlier try has begun to
-   * add it.
+   * Throws FILTER_FULL if the filter has not so much room, unless an earlier try has begun to add the batch.
    */
   private async refuseOverfull(
     filter: RedisFilter,
     positions: Positions,
     operation: Operation,
   ): Promise<void> {
-    const limit = 2 * filter.capacity;
     if (Date.now() - filter.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
       await this.countItems(filter);
       filter.itemsSeenAt = Date.now();
     }
-    const items = filter.itemsSeen.reduce((sum, n) => sum + n, 0);
-    if (items + positions.count <= limit) return;
+    if (positions.count <= filter.room) return;
     // Only items that are absent count, each once.
     const present = await this.check(filter, positions, operation.deadline);
     const absent = new Set<string>();
     present.forEach((answer, i) => {
       if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
     });
-    if (items + absent.size > limit && !(await this.wasBegun(filter, positions, operation))) {
-      throw full(filter, items, absent.size);
+    if (absent.size > filter.room && !(await this.wasBegun(filter, positions, operation))) {
+      throw full(filter, filter.items, absent.size);
     }
   }
 
@@ -195,6 +199,8 @@ export class RedisCounters implements Counters {
     return script;
   }
 }
+
+const READS = { check: checkScript, count: countScript } as const;
 
 const shapeOf = (geometry: Geometry) => ({ hashes: geometry.hashes, wide: isWide(geometry) });
 

@@ -1,4 +1,4 @@
-import type { Geometry } from '#bloom';
+import { type Geometry, type Layer, piecesOf } from '#bloom';
 import type { Filter, FilterKind, FilterType, Semantics } from '../store.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 
@@ -16,6 +16,14 @@ export interface CatalogueEntry {
   readonly capacity: number;
   readonly errorRate: number;
   readonly geometry: Geometry;
+  /** Of a filter that grows, the layers it may have. */
+  readonly layers?: readonly Layer[];
+  /** How many of them there are, with all their keys. Absent: one. */
+  readonly made?: number;
+  /** How many there will be once the keys are made of one that is under way; whoever needs it goes on with it. */
+  readonly growing?: number;
+  /** While its keys are deleted again, for lack of memory: server time in ms since when. Then nobody makes any. */
+  readonly givingUp?: number;
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
   readonly seed: string;
@@ -34,11 +42,31 @@ export interface CatalogueEntry {
   readonly operation?: string;
   /** Hash tags of segments that must be deleted before the entry is ready or gone. */
   readonly retired?: readonly string[];
+  /** How many pieces each layer but the first has at most in one of these. */
+  readonly retiredPieces?: readonly number[];
 }
+
+/** Share of a layer at which the next one is made ahead of need. */
+const NEARLY_FULL = 0.9;
 
 /** Hash tags of all segments that an entry has or still has to delete. */
 export function allTags(entry: CatalogueEntry): string[] {
   return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
+}
+
+/**
+ * How many pieces each layer but the first may have in each segment of the entry. The next layer is among them: somebody
+ * who was late may have made keys of it also if it is not being made now.
+ */
+export function piecesIn({ layers = [], geometry, made = 1 }: CatalogueEntry): number[] {
+  return layers.slice(1, made + 1).map((layer) => piecesOf(layer, geometry));
+}
+
+/** How many pieces each layer but the first has at most in one of the segments that an entry has or still has to delete. */
+export function allPieces(entry: CatalogueEntry): number[] {
+  const [own, retired] = [piecesIn(entry), entry.retiredPieces ?? []];
+  const layers = Math.max(own.length, retired.length);
+  return Array.from({ length: layers }, (_, n) => Math.max(own[n] ?? 0, retired[n] ?? 0));
 }
 
 /** An open filter of the Redis store, with the keys of its segments. */
@@ -50,6 +78,7 @@ export class RedisFilter implements Filter {
   readonly capacity: number;
   readonly errorRate: number;
   readonly geometry: Geometry;
+  readonly layers?: readonly Layer[];
   readonly seed: Uint8Array;
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
@@ -57,12 +86,18 @@ export class RedisFilter implements Filter {
   readonly createdAt: number;
   readonly segments: readonly SegmentKeys[];
   readonly itemsPerScript: number;
+  /** How many layers this process knows to be there: it only grows. A script that needs another says so. */
+  made: number;
   /**
-   * Items per segment as last seen by this process. Used for the limit on items, not for answers.
-   * `itemsSeenAt` says when, in ms since the epoch.
+   * Items per segment as last seen by this process, those of each layer after those of the one before, and which layer was open
+   * in each segment. Used for the limit on items and to grow in time, not for answers. `itemsSeenAt` says when, in ms since
+   * the epoch.
    */
   readonly itemsSeen: Float64Array;
+  private readonly openSeen: Uint8Array;
   itemsSeenAt = 0;
+  /** When a layer may be made ahead of need again, after a failure; ms since the epoch. */
+  growsAgainAt = 0;
 
   constructor(entry: CatalogueEntry) {
     this.name = entry.name;
@@ -72,6 +107,8 @@ export class RedisFilter implements Filter {
     this.capacity = entry.capacity;
     this.errorRate = entry.errorRate;
     this.geometry = entry.geometry;
+    if (entry.layers !== undefined) this.layers = entry.layers;
+    this.made = entry.made ?? 1;
     this.seed = Buffer.from(entry.seed, 'hex');
     if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
     if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
@@ -79,11 +116,57 @@ export class RedisFilter implements Filter {
     this.createdAt = entry.createdAt;
     this.segments = entry.tags.map(segmentKeys);
     this.itemsPerScript = entry.itemsPerScript;
-    this.itemsSeen = new Float64Array(entry.tags.length);
+    this.itemsSeen = new Float64Array(entry.tags.length * (entry.layers?.length ?? 1));
+    this.openSeen = new Uint8Array(entry.tags.length);
   }
 
   get queued(): boolean {
     return this.kind === 'visited-set';
+  }
+
+  /** Notes what a segment has said of itself: its open layer, if the filter grows, and the items of each layer. */
+  saw(segment: number, open: number | undefined, items: readonly number[]): void {
+    items.forEach((count, layer) => (this.itemsSeen[layer * this.segments.length + segment] = count));
+    if (open !== undefined) this.openSeen[segment] = Math.max(open, this.openSeen[segment] as number);
+  }
+
+  /** Items in all segments and layers, as last seen. */
+  get items(): number {
+    return this.itemsSeen.reduce((sum, items) => sum + items, 0);
+  }
+
+  /**
+   * How many more items there may be. A filter that grows takes what its open layers and those after them can hold; the
+   * last one's capacity is that of all segments together.
+   */
+  get room(): number {
+    const { layers, segments } = this;
+    if (!layers) return 2 * this.capacity - this.items;
+    const last = layers.length - 1;
+    let room = layers[last]?.capacity ?? 0;
+    for (const segment of segments.keys()) {
+      for (let layer = this.openSeen[segment] as number; layer < last; layer++) {
+        room += Math.max(0, this.shareOf(layer) - this.itemsIn(segment, layer));
+      }
+      room -= this.itemsIn(segment, last);
+    }
+    return room;
+  }
+
+  /** Items after which a layer is closed in a segment. */
+  shareOf(layer: number): number {
+    return Math.ceil((this.layers?.[layer]?.capacity ?? this.capacity) / this.segments.length);
+  }
+
+  /** Whether a segment will soon need a layer that is not there yet, as far as this process knows. */
+  nearlyFull(segment: number): boolean {
+    const open = this.openSeen[segment] as number;
+    if (open !== this.made - 1 || this.made >= (this.layers?.length ?? 1)) return false;
+    return this.itemsIn(segment, open) >= NEARLY_FULL * this.shareOf(open);
+  }
+
+  private itemsIn(segment: number, layer: number): number {
+    return this.itemsSeen[layer * this.segments.length + segment] as number;
   }
 
   /** The store's own handle behind a filter that a caller passes in. */

@@ -1,11 +1,12 @@
-import { segmentBytes } from '#bloom';
+import { piecesOf, segmentBytes, type Geometry } from '#bloom';
 import { busy } from '../refusals.js';
-import type { CallCounts, Part, QueuedItem } from '../store.js';
+import type { CallCounts, Part, QueuedItem, Quota } from '../store.js';
 import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
-import { queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
+import { pieceKey, queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
 import { writeEntry } from './queue-entry.js';
 import { importCellsScript, importCountsScript, importQueueScript } from './scripts/transfer.js';
+import { countOf } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
 
 /**
@@ -15,47 +16,51 @@ import type { Script } from './scripts/script.js';
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** Fills the segments of a filter that is being made. Each segment is made when its first part arrives. */
+/** What has come of the cells of a segment's layer. */
+interface Filled {
+  /** Bytes of each piece. */
+  readonly pieces: number[];
+  nonZero: number;
+  saturated: number;
+}
+
+/** Fills the segments of a filter that is being made. Each segment, and each of its layers, is made when its first part arrives. */
 export class RedisImport {
   private readonly segments: {
     readonly keys: SegmentKeys;
-    filled: number;
     /** Scripts that have queued some. */
     queued: number;
-    nonZero: number;
-    saturated: number;
+    /** Oldest first. */
+    readonly layers: Filled[];
   }[] = [];
   private counts: CallCounts = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
+  private layerItems: readonly number[] = [];
 
   constructor(
     private readonly connection: Connection,
     private readonly claim: Claim,
     private readonly timeoutMs: number,
+    private readonly quota: Quota | undefined,
   ) {}
 
   async take(part: Part): Promise<void> {
     await this.claim.renew(this.deadline);
     if (part.type === 'counts') {
       this.counts = part.counts;
+      this.layerItems = part.layerItems;
       return;
     }
-    const segment = await this.segment(part.segment);
-    const { keys } = segment;
     if (part.type === 'queue') {
+      const segment = await this.segment(part.segment);
+      const { keys } = segment;
       for (let at = 0; at < part.entries.length; at += ENTRIES_PER_SCRIPT) {
         const packed = packEntries(part.entries.slice(at, at + ENTRIES_PER_SCRIPT));
         const all = [keys.cells, keys.meta, ...queueKeys(keys)];
-        await this.run(importQueueScript, all, [segment.queued++, packed]);
+        await this.run(importQueueScript, all, this.claim.entry.geometry, [segment.queued++, packed]);
       }
       return;
     }
-    for (let at = 0; at < part.cells.length; at += BYTES_PER_SCRIPT) {
-      const cells = Buffer.from(part.cells.subarray(at, at + BYTES_PER_SCRIPT));
-      await this.run(importCellsScript, [keys.cells, keys.meta], [segment.filled, cells]);
-      segment.filled += cells.length;
-    }
-    segment.nonZero += part.nonZero;
-    segment.saturated += part.saturated;
+    await this.takeCells(part);
   }
 
   /**
@@ -64,16 +69,61 @@ export class RedisImport {
    * items are removed, so each segment gets a share of them in proportion to its cells.
    */
   async finish(): Promise<void> {
-    const { items, ...calls } = this.counts;
-    let cellsLeft = this.segments.reduce((sum, { nonZero }) => sum + nonZero, 0);
-    let itemsLeft = items;
-    for (const [index, { keys, nonZero, saturated }] of this.segments.entries()) {
-      const share = cellsLeft > 0 ? Math.round((itemsLeft * nonZero) / cellsLeft) : itemsLeft;
-      cellsLeft -= nonZero;
-      itemsLeft -= share;
-      const counts = { items: share, nonzero: nonZero, saturated, ...(index === 0 ? calls : {}) };
-      await this.run(importCountsScript, [keys.cells, keys.meta], Object.entries(counts).flat());
+    const { items: _, ...calls } = this.counts;
+    const { made = 1 } = this.claim.entry;
+    const counts = this.segments.map((): [string, number][] => []);
+    for (let layer = 0; layer < made; layer++) {
+      const nonZeroIn = ({ layers }: (typeof this.segments)[0]): number => layers[layer]?.nonZero ?? 0;
+      let cellsLeft = this.segments.reduce((sum, segment) => sum + nonZeroIn(segment), 0);
+      let itemsLeft = this.layerItems[layer] ?? 0;
+      for (const [index, segment] of this.segments.entries()) {
+        const nonZero = nonZeroIn(segment);
+        const share = cellsLeft > 0 ? Math.round((itemsLeft * nonZero) / cellsLeft) : itemsLeft;
+        cellsLeft -= nonZero;
+        itemsLeft -= share;
+        counts[index]?.push(
+          [countOf('items', layer), share],
+          [countOf('nonzero', layer), nonZero],
+          [countOf('saturated', layer), segment.layers[layer]?.saturated ?? 0],
+        );
+        // A segment that had not come so far where it was exported.
+        if (layer > 0 && !segment.layers[layer]) {
+          await this.claim.renew(this.deadline);
+          await this.claim.allocateLayer(index, layer, this.deadline);
+        }
+      }
     }
+    for (const [index, { keys, layers }] of this.segments.entries()) {
+      const open = layers.length > 1 ? [['open', layers.length - 1]] : [];
+      const named = [...(counts[index] ?? []), ...open, ...(index === 0 ? Object.entries(calls) : [])];
+      await this.run(importCountsScript, [keys.cells, keys.meta], this.claim.entry.geometry, named.flat());
+    }
+  }
+
+  private async takeCells(part: Extract<Part, { type: 'cells' }>): Promise<void> {
+    const { entry } = this.claim;
+    const layer = (entry.layers ?? [entry])[part.layer];
+    if (!layer) throw new RangeError(`filter ${entry.name} has no layer ${part.layer}`);
+    const pieces = piecesOf(layer, entry.geometry);
+    const index = Math.floor(part.segment / pieces);
+    const piece = part.segment % pieces;
+    const segment = await this.segment(index);
+    const { keys } = segment;
+    if ((entry.made ?? 1) <= part.layer) await this.claim.grow(part.layer + 1, this.deadline, this.quota);
+    let filled = segment.layers[part.layer];
+    if (!filled) {
+      if (part.layer > 0) await this.claim.allocateLayer(index, part.layer, this.deadline);
+      filled = segment.layers[part.layer] = { pieces: [], nonZero: 0, saturated: 0 };
+    }
+    const key = part.layer === 0 ? keys.cells : pieceKey(keys, part.layer, piece);
+    for (let at = 0; at < part.cells.length; at += BYTES_PER_SCRIPT) {
+      const cells = Buffer.from(part.cells.subarray(at, at + BYTES_PER_SCRIPT));
+      const from = filled.pieces[piece] ?? 0;
+      await this.run(importCellsScript, [key, keys.meta], layer.geometry, [from, cells]);
+      filled.pieces[piece] = from + cells.length;
+    }
+    filled.nonZero += part.nonZero;
+    filled.saturated += part.saturated;
   }
 
   private async segment(index: number) {
@@ -81,11 +131,16 @@ export class RedisImport {
     if (known) return known;
     await this.claim.allocate(index, this.deadline);
     const keys = segmentKeys(this.claim.entry.tags[index] as string);
-    return (this.segments[index] = { keys, filled: 0, queued: 0, nonZero: 0, saturated: 0 });
+    return (this.segments[index] = { keys, queued: 0, layers: [] });
   }
 
-  private async run(script: Script, keys: string[], args: (string | number | Buffer)[]): Promise<void> {
-    const { generation, geometry, name } = this.claim.entry;
+  private async run(
+    script: Script,
+    keys: string[],
+    geometry: Geometry,
+    args: (string | number | Buffer)[],
+  ): Promise<void> {
+    const { generation, name } = this.claim.entry;
     const values = [generation, segmentBytes(geometry), ...args];
     const reply = await this.connection.mutate(script, keys, values, this.deadline);
     if (reply === 'OK') return;

@@ -22,13 +22,18 @@ describe('key layout', () => {
       'unseen:{0123456789abcdef.0.0}:queue:marks:new',
       'unseen:{0123456789abcdef.0.0}:queue:marks:old',
     ]);
+    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, [1, 2]).slice(6)).toEqual([
+      'unseen:{0123456789abcdef.0.0}:cells:1:0',
+      'unseen:{0123456789abcdef.0.0}:cells:2:0',
+      'unseen:{0123456789abcdef.0.0}:cells:2:1',
+    ]);
     expect(CATALOGUE.filters).toBe('unseen:{catalogue}:filters');
     expect(CATALOGUE.names('visited-set')).toBe('unseen:{catalogue}:names:visited-set');
   });
 
   it('keeps all keys of a segment, and all of the catalogue, in one slot', () => {
     for (const tag of segmentTags('00ff00ff00ff00ff', 7)) {
-      expect(new Set(allKeys(segmentKeys(tag), true).map(calculateSlot)).size).toBe(1);
+      expect(new Set(allKeys(segmentKeys(tag), true, [1, 3]).map(calculateSlot)).size).toBe(1);
     }
     const { caller, made } = CATALOGUE.operations;
     const catalogue = [

@@ -5,7 +5,11 @@ import calculateSlot from 'cluster-key-slot';
  *
  * The keys of a segment, under one hash tag and so in one cluster slot:
  *
- *   unseen:{<generation>.<segment>.<salt>}:cells            the counters (string)
+ *   unseen:{<generation>.<segment>.<salt>}:cells            the counters (string); of a filter that grows those of its
+ *                                                           first layer
+ *                                         :cells:<layer>:<piece>
+ *                                                           those of a later layer, in one or more pieces (strings;
+ *                                                           layers and pieces are numbered from 0)
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
@@ -17,8 +21,8 @@ import calculateSlot from 'cluster-key-slot';
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
- * All are made with the filter, are never empty and have no time to live, so a missing one is data loss. The salt puts
- * segment i of S into the i-th of S equal ranges of the 16,384 slots.
+ * All are made with the filter, those of a layer with the layer. They are never empty and have no time to live, so a
+ * missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
  *
  * The catalogue, under a hash tag of its own:
  *
@@ -139,11 +143,26 @@ export function segmentKeys(tag: string): SegmentKeys {
   };
 }
 
-/** Every key of a segment. */
-export function allKeys(keys: SegmentKeys, queued: boolean): string[] {
+/**
+ * Every key of a segment.
+ *
+ * @param pieces how many pieces each layer but the first has there
+ */
+export function allKeys(keys: SegmentKeys, queued: boolean, pieces: readonly number[] = []): string[] {
   const { caller, made } = keys.operations;
   const always = [keys.cells, keys.meta, caller.current, caller.previous, made.current, made.previous];
-  return queued ? [...always, ...queueKeys(keys)] : always;
+  const layers = pieces.flatMap((count, n) => pieceKeys(keys, n + 1, count));
+  return [...always, ...(queued ? queueKeys(keys) : []), ...layers];
+}
+
+/** The key of a piece of a layer, not the first. */
+export function pieceKey({ cells }: Pick<SegmentKeys, 'cells'>, layer: number, piece: number): string {
+  return `${cells}:${layer}:${piece}`;
+}
+
+/** The keys of a layer, not the first, which has so many pieces in the segment. */
+export function pieceKeys(keys: Pick<SegmentKeys, 'cells'>, layer: number, pieces: number): string[] {
+  return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, layer, piece));
 }
 
 /** Keys of a segment's queue, in the order in which scripts have them: see scripts/queue-state.ts. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { filterSpec, keyed } from '../../../../test/contract/calls.js';
 import { startRedis, type RedisServer } from '../../../../test/support/redis-server.js';
+import { Allocation } from './allocation.js';
 import { Catalogue, type LifeCycleRecord } from './catalogue.js';
 import { Connection } from './connection.js';
 import { LifeCycle } from './life-cycle.js';
@@ -31,8 +32,9 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
     connection = new Connection({ url: server.url, timeoutMs: 5_000 });
     await connection.firstTry();
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
-    const lifeCycle = new LifeCycle(connection, catalogue);
-    const other = new LifeCycle(connection, new Catalogue(connection, 5_000, 2 ** 20));
+    const allocation = new Allocation(connection);
+    const lifeCycle = new LifeCycle(catalogue, allocation);
+    const other = new LifeCycle(new Catalogue(connection, 5_000, 2 ** 20), allocation);
     const [spec, creating, clearing] = [filterSpec(), keyed(), keyed()];
     const generations: string[] = [];
 

@@ -4,7 +4,7 @@ import { StoreError } from '../errors.js';
 import { busy, notFound, otherExists, taken } from '../refusals.js';
 import { isSameFilter } from '../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
-import { Allocation } from './allocation.js';
+import type { Allocation } from './allocation.js';
 import {
   type Catalogue,
   endOfPatience,
@@ -13,8 +13,7 @@ import {
   underWay,
 } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
-import type { Connection } from './connection.js';
-import { allTags, type CatalogueEntry, RedisFilter } from './filter.js';
+import { allPieces, allTags, type CatalogueEntry, RedisFilter } from './filter.js';
 import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
 
@@ -24,14 +23,10 @@ import { itemsPerScript } from './packing.js';
  * dies half way, the next one on that name finishes it.
  */
 export class LifeCycle {
-  private readonly allocation: Allocation;
-
   constructor(
-    connection: Connection,
     private readonly catalogue: Catalogue,
-  ) {
-    this.allocation = new Allocation(connection);
-  }
+    private readonly allocation: Allocation,
+  ) {}
 
   async create(
     spec: FilterSpec,
@@ -99,8 +94,8 @@ export class LifeCycle {
     await this.onEntry('drop', name, operation, recalled, async (read, now) => {
       // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
       const entry = existing(read, name, kind);
-      const under = { since: now, operation: identity('drop', operation), retired: allTags(entry) };
-      const dropping = { ...entry, state: 'dropping' as const, ...under };
+      const under = { since: now, operation: identity('drop', operation) };
+      const dropping = { ...entry, state: 'dropping' as const, ...under, ...retire(entry) };
       return (await this.remove(read, dropping, operation)) || undefined;
     });
   }
@@ -155,20 +150,22 @@ export class LifeCycle {
     before: CatalogueEntry | undefined,
   ): CatalogueEntry {
     const generation = randomBytes(8).toString('hex');
-    const { name, kind, type, semantics, capacity, errorRate, geometry, urlProfile, maxAttempts } = spec;
+    const { name, kind, type, semantics, capacity, errorRate, geometry, layers, urlProfile, maxAttempts } =
+      spec;
     return {
       ...{ name, kind, type, semantics, capacity, errorRate, geometry },
+      ...(layers === undefined ? {} : { layers, made: 1 }),
       ...(urlProfile === undefined ? {} : { urlProfile }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       seed: Buffer.from(spec.seed).toString('hex'),
       generation,
       createdAt: now,
       tags: segmentTags(generation, geometry.segments),
-      itemsPerScript: itemsPerScript(geometry),
+      itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
       state: 'creating',
       since: now,
       operation: identity(verb, operation),
-      retired: before ? allTags(before) : [],
+      ...(before ? retire(before) : { retired: [] }),
     };
   }
 
@@ -225,7 +222,7 @@ export class LifeCycle {
       // The entry may have been published or cleared since its name was read.
       if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
       if (now - entry.since <= STALE_MS) continue;
-      const dropping = { ...entry, state: 'dropping' as const, since: now, retired: allTags(entry) };
+      const dropping = { ...entry, state: 'dropping' as const, since: now, ...retire(entry) };
       try {
         await this.remove(read, dropping, undefined, deadline);
         // Also true if another instance was faster: there may be room now.
@@ -245,7 +242,7 @@ export class LifeCycle {
   ): Promise<boolean> {
     const claimed = await this.catalogue.set(read, dropping, deadline);
     if (claimed === undefined) return false;
-    await this.allocation.free(dropping.retired ?? [], deadline);
+    await this.allocation.free(dropping.retired ?? [], dropping.retiredPieces ?? [], deadline);
     const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
     return (
       (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, { record })) !==
@@ -257,6 +254,12 @@ export class LifeCycle {
 /** Distinguishes an operation that is under way from all others. */
 function identity(verb: string, { id, fingerprint }: Operation): string {
   return `${verb}:${id}:${fingerprint}`;
+}
+
+/** What is to be deleted of an entry that is replaced or dropped. */
+function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredPieces'> {
+  const pieces = allPieces(entry);
+  return { retired: allTags(entry), ...(pieces.length > 0 && { retiredPieces: pieces }) };
 }
 
 function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {

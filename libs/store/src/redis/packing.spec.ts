@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Geometry, positionsOf } from '#bloom';
-import { dealChunks, isWide, itemsPerScript, packHashes, packItems, packPayloads } from './packing.js';
+import {
+  dealChunks,
+  isWide,
+  itemsPerRead,
+  itemsPerScript,
+  packHashes,
+  packItems,
+  packPayloads,
+} from './packing.js';
 
 const geometry = (change: Partial<Geometry>): Geometry => ({
   ...{ hashScheme: 1, cellBits: 4, hashes: 6, pageCells: 256, pagesPerSegment: 1000, segments: 1 },
@@ -88,10 +96,12 @@ describe('chunks', () => {
   });
 
   it('hold fewer items the more an item costs, and never none', () => {
-    expect(itemsPerScript(geometry({}))).toBeGreaterThanOrEqual(100);
-    expect(itemsPerScript(geometry({ hashes: 12, pageCells: 512 }))).toBeLessThan(
-      itemsPerScript(geometry({})),
-    );
-    expect(itemsPerScript(geometry({ hashes: 26, pageCells: 4096 }))).toBeGreaterThan(0);
+    expect(itemsPerScript([geometry({})])).toBeGreaterThanOrEqual(100);
+    const costly = geometry({ hashes: 12, pageCells: 512 });
+    expect(itemsPerScript([costly])).toBeLessThan(itemsPerScript([geometry({})]));
+    expect(itemsPerScript([geometry({}), costly])).toBeLessThan(itemsPerScript([costly]));
+    expect(itemsPerRead([geometry({})])).toBeGreaterThan(1.9 * itemsPerScript([geometry({})]));
+    expect(itemsPerRead([geometry({}), costly])).toBeLessThan(itemsPerRead([geometry({})]));
+    expect(itemsPerScript([geometry({ hashes: 26, pageCells: 4096 })])).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,5 @@
 import { segmentBytes, type Segmentation } from '#bloom';
+import { cannotGrow } from '../refusals.js';
 import { DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
@@ -18,12 +19,15 @@ import type {
   Transfer,
   Usage,
 } from '../store.js';
+import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { RedisCounters } from './counters.js';
 import { RedisCredentials } from './credentials.js';
 import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
+import { Growth } from './growth.js';
+import { LayeredCalls } from './layered-calls.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
 import { QueueWatches } from './queue-watches.js';
@@ -51,6 +55,7 @@ export class RedisStore implements Store {
   readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
+  private readonly growth: Growth;
   private readonly watches: QueueWatches;
   private readonly opened = new Map<string, RedisFilter>();
 
@@ -60,9 +65,11 @@ export class RedisStore implements Store {
   ) {
     const { timeoutMs, maxRecordBytes = DEFAULT_RECORD_BYTES, maxMarks = DEFAULT_MAX_MARKS } = options;
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
-    this.lifeCycle = new LifeCycle(connection, this.catalogue);
+    const allocation = new Allocation(connection);
+    this.lifeCycle = new LifeCycle(this.catalogue, allocation);
+    this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const segments = new Segments(connection, this.catalogue, { maxRecordBytes, maxMarks });
-    this.counters = new RedisCounters(segments, (filter) =>
+    this.counters = new RedisCounters(segments, new LayeredCalls(segments, this.growth), (filter) =>
       countItems(connection, this.catalogue, filter, timeoutMs),
     );
     this.watches = new QueueWatches(connection, segments, timeoutMs);
@@ -108,8 +115,11 @@ export class RedisStore implements Store {
     );
   }
 
-  describe(filter: Filter): Promise<FilterStats> {
-    return describeFilter(this.connection, this.catalogue, RedisFilter.of(filter), this.options.timeoutMs);
+  async describe(handle: Filter): Promise<FilterStats> {
+    const filter = RedisFilter.of(handle);
+    const { timeoutMs } = this.options;
+    if (filter.layers) await this.growth.refresh(filter, Date.now() + timeoutMs);
+    return describeFilter(this.connection, this.catalogue, filter, timeoutMs);
   }
 
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage> {
@@ -130,8 +140,10 @@ export class RedisStore implements Store {
     return this.remember(await this.lifeCycle.clear(name, kind, operation));
   }
 
-  readiness(): Promise<Readiness> {
-    return redisReadiness(this.connection, this.options);
+  async readiness(): Promise<Readiness> {
+    const { warnings, ...readiness } = await redisReadiness(this.connection, this.options);
+    const { cramped } = this.growth;
+    return { ...readiness, warnings: cramped > 0 ? [...warnings, cannotGrow(cramped)] : warnings };
   }
 
   /** The cells of a segment as Redis has them. */
@@ -150,9 +162,10 @@ export class RedisStore implements Store {
     return redisRateLimiter(this.connection, perSecond);
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.watches.close();
-    return this.connection.close();
+    await this.connection.close();
+    await this.growth.close();
   }
 
   private remember(filter: RedisFilter): RedisFilter {

@@ -21,6 +21,14 @@ export interface Answer<T = string> {
   readonly sweep: boolean;
 }
 
+/**
+ * Why a script on layers has changed nothing: it needs a layer that the filter is not known to have, or else the keys in
+ * this segment of the layers from `unmade` on.
+ */
+export interface Lack {
+  readonly unmade: number | undefined;
+}
+
 /** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
 export interface Change {
   readonly script: Script;
@@ -90,6 +98,33 @@ export class Segments {
     return this.decode<string>(reply, change.filter, change.segment, change.operation);
   }
 
+  /**
+   * As `change`, of a script on layers, whose `keys` come last.
+   */
+  async changeLayers(change: Change, keys: readonly string[]): Promise<Answer | Lack> {
+    const reply = await this.call(change, false, keys);
+    return lackIn(reply) ?? this.decode(reply, change.filter, change.segment, change.operation);
+  }
+
+  /** As `changeLayers`, of a script that changes nothing. */
+  async readLayers(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    args: readonly Value[],
+    keys: readonly string[],
+    deadline: number,
+  ): Promise<Answer | Lack> {
+    const { cells, meta } = segmentKeysOf(filter, segment);
+    const reply = await this.connection.run(
+      script,
+      [cells, meta, ...keys],
+      [filter.generation, segmentBytes(filter.geometry), ...args],
+      deadline,
+    );
+    return lackIn(reply) ?? this.decode(reply, filter, segment, undefined);
+  }
+
   /** As `change`, for scripts whose answers are bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
     const reply = await this.call(change, true);
@@ -131,14 +166,14 @@ export class Segments {
     return true;
   }
 
-  private call(change: Change, binary = false): Promise<unknown> {
+  private call(change: Change, binary = false, more: readonly string[] = []): Promise<unknown> {
     const { script, filter, segment, operation, field, args } = change;
     const keys = segmentKeysOf(filter, segment);
     const { current, previous } = keys.operations[operation.origin];
     const queue = script.numberOfKeys >= CHANGE_KEYS_AT ? queueKeys(keys) : [];
     return this.connection.mutate(
       script,
-      [keys.cells, keys.meta, current, previous, ...queue],
+      [keys.cells, keys.meta, current, previous, ...queue, ...more],
       (attempt) => [
         filter.generation,
         segmentBytes(filter.geometry),
@@ -157,13 +192,20 @@ export class Segments {
     operation: Operation | undefined,
   ): Promise<Answer<T>> {
     if (Array.isArray(reply) && typeof reply[1] === 'number') {
-      filter.itemsSeen[segment] = reply[1];
-      return { answers: reply[0] as T, items: reply[1], sweep: reply[2] === 1 };
+      const [answers, items, sweep, open, ...later] = reply as [T, number, number?, number?, ...number[]];
+      filter.saw(segment, open, [items, ...later]);
+      return { answers, items, sweep: sweep === 1 };
     }
     if (reply === 'LOST') throw await this.catalogue.explainLoss(filter);
     if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
+}
+
+function lackIn(reply: unknown): Lack | undefined {
+  const [, word, layer] = (typeof reply === 'string' && /^(GROW|UNMADE) ?(\d*)$/.exec(reply)) || [];
+  if (word === undefined) return undefined;
+  return { unmade: word === 'UNMADE' ? Number(layer) : undefined };
 }
 
 export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {

@@ -25,7 +25,7 @@ export class RedisTransfer implements Transfer {
 
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
     const fill = async (claim: Claim): Promise<void> => {
-      const filling = new RedisImport(this.connection, claim, this.timeoutMs);
+      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota);
       for await (const part of parts) await filling.take(part);
       await filling.finish();
     };

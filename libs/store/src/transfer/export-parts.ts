@@ -1,3 +1,5 @@
+import { piecesOf, type Layer } from '#bloom';
+import { plannedLayers } from '../planned-layers.js';
 import type { CallCounts, Filter, Part, QueuedItem } from '../store.js';
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
@@ -10,14 +12,16 @@ export const PIECE_BYTES = 2 ** 20;
  */
 const ATTEMPTS = 3;
 
-/** A segment's cells at one moment. */
+/** A segment at one moment. */
 export interface SegmentSnapshot {
+  /** Of its open layer, those of the first segment of that layer. */
   readonly cells: Uint8Array;
   /**
-   * Counts of the segment. A store that counts over the whole filter gives the counts with the last segment, and zeros
-   * before.
+   * Counts of the segment, and items of its layers, of which the last is open. A store that counts over the whole filter
+   * gives the counts with the last segment, and zeros before.
    */
-  readonly counts: CallCounts;
+  readonly counts: Omit<CallCounts, 'items'>;
+  readonly layerItems: readonly number[];
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
 }
@@ -33,6 +37,8 @@ export interface QueuePage {
 export interface SegmentSource {
   /** Cells and counts in one atomic step. */
   snapshot(segment: number): Promise<SegmentSnapshot>;
+  /** The cells of a segment of a layer, in one atomic step. */
+  layerCells(layer: number, segment: number): Promise<Uint8Array>;
   /**
    * All entries that are in the queue from the first page to the last, and perhaps others, in any order and perhaps
    * twice.
@@ -56,16 +62,23 @@ export interface SegmentSource {
  * stay in the export: one too many is an item fetched twice. After the last attempt only an item that was both queued
  * and removed during the export of its segment can be lost, and only until it is removed once more, as all removals
  * made since an export began have to be after its import.
+ *
+ * Of a filter that grows, all that is true of the layer that is open, which is therefore read first and held while the queue is
+ * read. Closed layers are read after it. They get no new items, and a cell of theirs at zero stays zero, so that also in the
+ * export the oldest layer that claims an item is the one that holds it.
  */
 export async function* exportParts(
-  filter: Pick<Filter, 'geometry' | 'kind' | 'semantics'>,
+  filter: Pick<Filter, 'capacity' | 'errorRate' | 'geometry' | 'layers' | 'kind' | 'semantics'>,
   source: SegmentSource,
 ): AsyncGenerator<Part, void, undefined> {
-  const { geometry, kind } = filter;
-  const held = new ItemsHeld(filter);
-  const total = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
+  const { geometry, kind, semantics } = filter;
+  const plan = plannedLayers(filter);
+  const held = plan.map((layer) => new ItemsHeld({ geometry: layer.geometry, semantics }));
+  const total = { added: 0, duplicate: 0, removed: 0, refused: 0 };
+  const layerItems: number[] = [];
   for (let segment = 0; segment < geometry.segments; segment++) {
-    let snapshot = await source.snapshot(segment);
+    const reader = new SegmentReader(source, plan, segment);
+    let { snapshot, open } = await reader.read();
     for (let attempt = 1; kind === 'visited-set'; attempt++) {
       let { removals } = snapshot;
       for await (const page of source.queue(segment)) {
@@ -73,19 +86,68 @@ export async function* exportParts(
         if (page.entries.length > 0) yield { type: 'queue', segment, entries: page.entries };
       }
       if (removals === snapshot.removals || attempt === ATTEMPTS) break;
-      snapshot = await source.snapshot(segment);
+      ({ snapshot, open } = await reader.read());
     }
-    for (const name of Object.keys(total) as (keyof CallCounts)[]) total[name] += snapshot.counts[name];
-    for (let at = 0; at < snapshot.cells.length; at += PIECE_BYTES) {
-      const cells = snapshot.cells.subarray(at, at + PIECE_BYTES);
-      const counts = countCells(cells, geometry.cellBits);
-      held.take(counts);
-      const { nonZero, saturated } = counts;
-      yield { type: 'cells', segment, cells, nonZero, saturated };
+    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += snapshot.counts[name];
+    const newest = snapshot.layerItems.length - 1;
+    for (let layer = 0; layer < newest; layer++) {
+      for (const piece of reader.piecesOf(layer)) {
+        yield* partsOf(layer, piece, await source.layerCells(layer, piece), held);
+      }
     }
+    for (const [n, cells] of open.entries())
+      yield* partsOf(newest, reader.piecesOf(newest)[n] ?? 0, cells, held);
+    snapshot.layerItems.forEach((items, layer) => (layerItems[layer] = (layerItems[layer] ?? 0) + items));
   }
   // The counts include what has changed meanwhile in segments that had been read; the cells do not.
-  const { least, most } = held.bounds(total);
-  total.items = Math.min(most, Math.max(least, total.items));
-  yield { type: 'counts', counts: total };
+  let items = 0;
+  for (const [layer, counted] of layerItems.entries()) {
+    const { least, most } = (held[layer] as ItemsHeld).bounds(total);
+    const bounded = Math.min(most, Math.max(least, counted));
+    layerItems[layer] = bounded;
+    items += bounded;
+  }
+  yield { type: 'counts', counts: { items, ...total }, layerItems };
+}
+
+/** Reads a segment with the cells of its open layer. */
+class SegmentReader {
+  constructor(
+    private readonly source: SegmentSource,
+    private readonly plan: readonly Layer[],
+    private readonly segment: number,
+  ) {}
+
+  async read(): Promise<{ snapshot: SegmentSnapshot; open: Uint8Array[] }> {
+    const snapshot = await this.source.snapshot(this.segment);
+    const newest = snapshot.layerItems.length - 1;
+    const open = [snapshot.cells];
+    for (const piece of this.piecesOf(newest).slice(1))
+      open.push(await this.source.layerCells(newest, piece));
+    return { snapshot, open };
+  }
+
+  /** The segments of a layer that are in this one. */
+  piecesOf(layer: number): number[] {
+    const [first, planned] = [this.plan[0] as Layer, this.plan[layer] as Layer];
+    const each = piecesOf(planned, first.geometry);
+    return Array.from({ length: each }, (_, n) => this.segment * each + n);
+  }
+}
+
+/** The parts for the cells of a segment of a layer. */
+function* partsOf(
+  layer: number,
+  segment: number,
+  bytes: Uint8Array,
+  held: readonly ItemsHeld[],
+): Generator<Part, void, undefined> {
+  const { cellBits } = (held[layer] as ItemsHeld).geometry;
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const cells = bytes.subarray(at, at + PIECE_BYTES);
+    const counts = countCells(cells, cellBits);
+    (held[layer] as ItemsHeld).take(counts);
+    const { nonZero, saturated } = counts;
+    yield { type: 'cells', layer, segment, cells, nonZero, saturated };
+  }
 }

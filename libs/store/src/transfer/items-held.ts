@@ -1,13 +1,18 @@
+import type { Geometry } from '#bloom';
 import type { CallCounts, FilterSpec } from '../store.js';
 import type { CellCounts } from './cell-counts.js';
 
-/** Adds up the cells of a filter, piece by piece, and computes how many items can have left them so. */
+/** Adds up the cells of a layer of a filter, piece by piece, and computes how many items can have left them so. */
 export class ItemsHeld {
   private nonZero = 0;
   private saturated = 0;
   private sum = 0;
 
   constructor(private readonly filter: Pick<FilterSpec, 'geometry' | 'semantics'>) {}
+
+  get geometry(): Geometry {
+    return this.filter.geometry;
+  }
 
   take({ nonZero, saturated, sum }: CellCounts): void {
     this.nonZero += nonZero;

@@ -42,7 +42,7 @@ export class QueueSnapshot {
   ) {
     this.state = new FilterState(filter, [], 0);
     const { transaction } = snapshot;
-    decodeState(database.states.get(this.state.key, { transaction }), this.state);
+    decodeState(database.states.get(this.state.key, { transaction }), this.state, () => []);
     readMarks(database, this.state, snapshot);
   }
 

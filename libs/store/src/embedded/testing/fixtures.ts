@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { planGeometry, positionsOf, SEED_BYTES, type Positions } from '#bloom';
+import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 
@@ -49,6 +49,16 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
 export async function createFilter(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): Promise<Filter> {
   const { filter } = await store.create(filterSpec(store, changes), operation());
   return filter;
+}
+
+/** As createFilter, of one that grows. */
+export async function createGrowing(
+  store: EmbeddedStore,
+  changes: Partial<FilterSpec> = {},
+): Promise<Filter> {
+  const spec = filterSpec(store, changes);
+  const layers = planLayers({ ...spec, cellBits: spec.geometry.cellBits }, store.segmentation, Infinity);
+  return (await store.create({ ...spec, geometry: layers[0].geometry, layers }, operation())).filter;
 }
 
 /** A new operation with an id that the service made, sent once. */

@@ -36,14 +36,21 @@ return redis.call('HSET', KEYS[1], '', '')`,
 
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix that ends with one of the marks ".", "_" and "-". So a look
- * at a quota costs the same however many filters there are, and a change costs as much as its name has marks. The field
- * '' says whether usage has been counted. The variable `usage` is its key.
+ * at a quota costs the same however many filters there are, and a change costs as much as its name has marks. The bytes
+ * of a filter that grows are those of its layers, with that which is being made. The field '' says whether usage has been counted. The variable `usage` is its key.
  */
 const USAGE = `
 local function bytesOf(entry)
   if entry == '' then return 0 end
-  local geometry = cjson.decode(entry).geometry
-  return geometry.segments * geometry.pagesPerSegment * geometry.pageCells * geometry.cellBits / 8
+  local found = cjson.decode(entry)
+  local function bytes(geometry)
+    return geometry.segments * geometry.pagesPerSegment * geometry.pageCells * geometry.cellBits / 8
+  end
+  local sum = bytes(found.geometry)
+  for layer = 2, math.max(found.made or 1, found.growing or 0) do
+    sum = sum + bytes(found.layers[layer].geometry)
+  end
+  return sum
 end
 local function usedBy(prefix)
   local filters, bytes = string.match(call('HGET', usage, prefix) or '', '^(%d+) (%d+)$')

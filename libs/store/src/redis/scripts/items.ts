@@ -1,65 +1,24 @@
+import {
+  type ItemShape,
+  leastCell,
+  lowerCells,
+  raiseCells,
+  readItem,
+  someZero,
+  suffix,
+  writeItem,
+} from './cells.js';
 import type { Script } from './script.js';
 import { bringBack, CHECK_QUEUE_CHANGE, LEASES, MARKS, MOVE_DUE, OPEN_QUEUE } from './queue-state.js';
 import { tooManyMarks } from './sweep.js';
 import { addCounts, ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
-/**
- * The scripts over a packed batch (see packing.ts). The loop over an item's k cells is unrolled into one text per k and
- * index width, because a call or a table in Redis' Lua costs as much as the work (measured: 1.2 to 1.6 times).
- *
- * An item is read with one GETRANGE from its first cell's byte to its last. For cell j, o<j> is the byte's offset in
- * what was read, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit) and
- * v<j> the byte. With r the number of values of a cell (16 or 2),
- *
- *   v % (m * r) < m               the cell is zero
- *   v % (m * r) < m * (r - 1)     the cell is below its maximum
- *
- * Cells come in ascending order, so cells of one byte are neighbours.
+/*
+ * The scripts over a packed batch of a filter that does not grow; layers.ts has those for the others.
  */
-export interface ItemShape {
-  readonly hashes: number;
-  /** Byte offsets inside a page need two bytes: pages of more than 256 bytes. */
-  readonly wide: boolean;
-}
-
-const each = (k: number, text: (j: number) => string, separator: string) =>
-  Array.from({ length: k }, (_, j) => text(j + 1)).join(separator);
-
-/** Reads item n: its cells' offsets and weights, \`from\` (decimal) and \`page\`. */
-function readItem({ hashes: k, wide }: ItemShape): string {
-  const names = (letter: string) => each(k, (j) => letter + j, ', ');
-  const fields = wide ? `${names('h')}, ${names('o')}, ${names('m')}` : `${names('o')}, ${names('m')}`;
-  const width = 2 + (wide ? 3 : 2) * k;
-  return `
-  local a, b, ${fields} = byte(packed, at, at + ${width - 1})
-  ${wide ? each(k, (j) => `o${j} = h${j} * 256 + o${j}`, ' ') : ''}
-  local digits = at + ${width}
-  at = digits + a + b
-  local from = sub(packed, digits, digits + a - 1)
-  local page = call('GETRANGE', cells, from, sub(packed, digits + a, at - 1))
-  local ${names('v')} = ${each(k, (j) => `byte(page, o${j} + 1)`, ', ')}`;
-}
-
-const someZero = (k: number) => each(k, (j) => `v${j} % (m${j} * values) < m${j}`, ' or ');
-
-/** Writes the bytes v<j> back. The text between cells stays as it was. The last cell of each byte writes that byte. */
-function writeItem(k: number): string {
-  const piece = (j: number) => {
-    const gap = j === 1 ? '' : `sub(page, o${j - 1} + 2, o${j}) .. `;
-    return j === k ? `${gap}char(v${j})` : `${gap}(o${j} == o${j + 1} and '' or char(v${j}))`;
-  };
-  return `call('SETRANGE', cells, from, ${each(k, piece, ' .. ')})`;
-}
-
-/** Cells that share a byte change it one after the other. */
-const carry = (j: number) => (j === 1 ? '' : `if o${j} == o${j - 1} then v${j} = v${j - 1} end `);
-
-function suffix({ hashes, wide }: ItemShape): string {
-  return `${hashes}${wide ? 'w' : 'n'}`;
-}
 
 /** Opens the queue, as `line`: a script may have 200 local variables at a time, and the unrolled loop has most of them. */
-const openLine = (parts: string) => `
+export const openLine = (parts: string) => `
 local line
 do
 ${OPEN_QUEUE}${parts}
@@ -71,7 +30,7 @@ end
  * `queue.mark`: marks item hashes, each with the clock behind it, if there is any entry. Answers 1 if it is time for a step of
  * a sweep, else 0.
  */
-const FORGET = `
+export const FORGET = `
 function queue.mark(marks)
   if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
@@ -116,16 +75,7 @@ for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
   local fresh = ${someZero(k)}
   if fresh then added = added + 1 else duplicate = duplicate + 1 end
   if fresh or multiset then
-    ${each(
-      k,
-      (j) => `${carry(j)}local r${j} = v${j} % (m${j} * values)
-    if r${j} < m${j} * (values - 1) then
-      v${j} = v${j} + m${j}
-      if r${j} < m${j} then nonzero = nonzero + 1 end
-      if r${j} >= m${j} * (values - 2) then saturated = saturated + 1 end
-    end`,
-      '\n    ',
-    )}
+    ${raiseCells(k)}
     ${writeItem(k)}
   end
   ${queued ? enqueue : ''}
@@ -156,7 +106,6 @@ return {concat(out), tonumber(kept[2])}`,
 
 /** count: see Counters.count. ARGV: 3 items, 4 values of a cell, 5 packed items. */
 export function countScript(shape: ItemShape): Script {
-  const count = (j: number) => `math.floor(v${j} % (m${j} * values) / m${j})`;
   return {
     name: `unseenCount${suffix(shape)}`,
     numberOfKeys: 2,
@@ -164,7 +113,7 @@ export function countScript(shape: ItemShape): Script {
 local values, packed = tonumber(ARGV[4]), ARGV[5]
 local out, at = {}, 1
 for n = 1, tonumber(ARGV[3]) do${readItem(shape)}
-  out[n] = char(48 + math.min(${each(shape.hashes, count, ', ')}))
+  out[n] = char(48 + ${leastCell(shape.hashes)})
 end
 return {concat(out), tonumber(kept[2])}`,
   };
@@ -200,16 +149,7 @@ for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
     out[n] = '0'
   else
     local moved, emptied = false, false
-    ${each(
-      k,
-      (j) => `${carry(j)}local r${j} = v${j} % (m${j} * values)
-    if r${j} < m${j} * (values - 1) then
-      v${j} = v${j} - m${j}
-      moved = true
-      if r${j} < m${j} * 2 then nonzero = nonzero - 1 emptied = true end
-    end`,
-      '\n    ',
-    )}
+    ${lowerCells(k)}
     if moved then
       ${writeItem(k)}
       removed = removed + 1

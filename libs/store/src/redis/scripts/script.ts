@@ -3,12 +3,15 @@ export interface Script {
   /** Unique, because the client knows a script by its name: another text needs another name. */
   readonly name: string;
   readonly numberOfKeys: number;
+  /** More keys may follow. */
+  readonly moreKeys?: true;
   readonly lua: string;
 }
 
 /**
  * How scripts answer. Success is {answers, items}: one ASCII character (48 + value) per item in `answers`, and the
- * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed.
+ * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed. Scripts
+ * on layers answer more, and may also say GROW or UNMADE: see scripts/layers.ts.
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 

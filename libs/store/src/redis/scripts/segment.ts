@@ -1,3 +1,4 @@
+import { checkPieces } from './layers.js';
 import { CHECK_QUEUE, EMPTY_QUEUE, LEASED, LEASES, QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
@@ -72,6 +73,20 @@ for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
+/**
+ * Behind the counts of a segment of a filter that grows: the open layer, and items, non-zero and saturated cells of each
+ * layer that there may be but the first. ARGV: 3 how many these are; 4 and on, of those that are known the bytes of a piece
+ * and how many there are. The last KEYS are those of the pieces.
+ */
+const layerCounts = (keysAt: number) => `${checkPieces(`call('HGET', meta, 'open')`, keysAt, 4, 2, '')}
+local names = {'open'}
+for layer = 1, ARGV[3] do
+  for _, name in ipairs({'items:', 'nonzero:', 'saturated:'}) do names[#names + 1] = name .. layer end
+end
+local counted = call('HMGET', meta, unpack(names))
+for n = 1, #names do stats[#stats + 1] = tonumber(counted[n] or 0) end
+`;
+
 /** Counts of a segment, as a flat list; of each record window since when there are records, 0 if none has been forgotten. */
 export const describeScript: Script = {
   name: 'unseenDescribe',
@@ -80,14 +95,16 @@ export const describeScript: Script = {
 return stats`,
 };
 
-/**
- * As describeScript, with the counts of QueueStats behind it; an age of -1 stands for none. What is due counts as waiting.
- * KEYS: 3 and on, the queue's.
- */
-export const describeQueueScript: Script = {
-  name: 'unseenDescribeQueue',
-  numberOfKeys: 10,
-  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}
+/** As describeScript, of a filter that grows. */
+export const describeLayersScript: Script = {
+  name: 'unseenDescribeLayers',
+  numberOfKeys: 2,
+  moreKeys: true,
+  lua: `${CHECK_SEGMENT}${COUNTS}${layerCounts(3)}
+return stats`,
+};
+
+const QUEUE_COUNTS = `
 local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
 local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
 for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
@@ -106,5 +123,24 @@ local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first
 local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
   sizes[7] + sizes[8] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
+`;
+
+/**
+ * As describeScript, with the counts of QueueStats behind it; an age of -1 stands for none. What is due counts as waiting.
+ * KEYS: 3 and on, the queue's.
+ */
+export const describeQueueScript: Script = {
+  name: 'unseenDescribeQueue',
+  numberOfKeys: 10,
+  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}
+return stats`,
+};
+
+/** As describeQueueScript, of a filter that grows. */
+export const describeQueueLayersScript: Script = {
+  name: 'unseenDescribeQueueLayers',
+  numberOfKeys: 10,
+  moreKeys: true,
+  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}${layerCounts(11)}
 return stats`,
 };
