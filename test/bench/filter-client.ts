@@ -19,8 +19,8 @@ export class FilterClient {
     this.http = new HttpClient(port, width);
   }
 
-  async create(capacity: number, errorRate: number): Promise<FilterView> {
-    const body = { name: this.name, type: 'counting', capacity, errorRate };
+  async create(capacity: number, errorRate: number, growth = 'none'): Promise<FilterView> {
+    const body = { name: this.name, type: 'counting', capacity, errorRate, growth };
     const reply = await this.http.post('/v1/filters', Buffer.from(JSON.stringify(body)));
     assertSetUp(reply.status === 201, `filter ${this.name} is made anew: ${reply.status} ${reply.text}`);
     return JSON.parse(reply.text) as FilterView;
@@ -104,4 +104,5 @@ export class FilterClient {
 export interface FilterView {
   readonly memoryBytes: number;
   readonly items: number;
+  readonly layers: readonly object[];
 }

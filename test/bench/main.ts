@@ -6,6 +6,7 @@ import { embeddedGroup } from './embedded-rows.js';
 import { guard } from './guard.js';
 import { readGuardOptions } from './guard-options.js';
 import { frameworkGroup } from './framework-rows.js';
+import { growthGroup } from './growth-rows.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { filterGroup } from './in-process-filter-rows.js';
 import { memoryGroup } from './memory-rows.js';
@@ -30,6 +31,7 @@ const GROUPS: readonly Group[] = [
   embeddedGroup,
   streamGroup,
   queueGroup,
+  growthGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,
