@@ -59,7 +59,13 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     })();
     await until('there is load', async () => sent.length > 60);
     await killMaster(watched.master, watched.replicas);
-    await until('it serves again', async () => (await add(randomUUID(), 'probe')).status === 200);
+    let last: Answer | undefined;
+    await until('it serves again', async () => {
+      last = await add(randomUUID(), 'probe');
+      return last.status === 200;
+    }).catch((error: unknown) => {
+      throw new Error(`the last answer was ${last?.status} ${JSON.stringify(last?.body)}`, { cause: error });
+    });
     ended.abort();
     await load;
 

@@ -43,9 +43,15 @@ const unlimited = () => own.config('SET', 'maxmemory', '0');
 const FULL = -1_000_000;
 
 async function snapshot(filter: Filter): Promise<unknown> {
-  const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
+  const { recordWindowSeconds: _, queue, ...stats } = await store.describe(filter);
   const segments = Array.from({ length: filter.geometry.segments }, (_, i) => store.segmentBytes(filter, i));
-  return { stats, cells: (await Promise.all(segments)).map((bytes) => Buffer.from(bytes).toString('hex')) };
+  // Its age grows.
+  const { oldestSeconds: __, ...counts } = queue ?? {};
+  return {
+    stats,
+    counts,
+    cells: (await Promise.all(segments)).map((bytes) => Buffer.from(bytes).toString('hex')),
+  };
 }
 
 describe('Redis at maxmemory, with noeviction', () => {

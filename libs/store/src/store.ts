@@ -380,7 +380,8 @@ export type Part =
 export interface Transfer {
   /**
    * Everything of a filter except its operation records, while the filter is in use. The cells of a segment are those
-   * of one moment, and segments are read one after the other. An item lives in one segment. So the export has
+   * of one moment, and segments are read one after the other; of a filter that grows that is so of each layer, the open one of a
+   * segment first. An item lives in one segment and layer. So the export has
    * everything that was answered before it began, less what was removed since. Each change of an item that happens
    * meanwhile is in it whole or not at all. An entry of the queue, dead letters included, is missing only if it
    * was acknowledged or purged (but see exportParts), and may appear twice. Throws as `Counters` does; StaleFilterError also if the filter is cleared or
