@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { filterBytes, positionsOf, type Layer } from '#bloom';
-import type { Filter, FilterStats, Semantics } from '#store';
+import type { Filter, FilterStats, Part, Semantics } from '#store';
 import { exportFile, importFile } from '../support/export-files.js';
 import { Random, SEED } from '../support/random.js';
 import { until } from '../support/until.js';
@@ -274,6 +274,34 @@ export function growthContract(subject: Subject): void {
       expect((await store.create(again, made())).created).toBe(false);
       const { layers: _, ...fixed } = filter;
       await expectRefusal(store.create(fixed, made()), 'FILTER_EXISTS');
+    });
+
+    it('a URL that is discovered while a grown set is exported is in the queue of the copy, or is new to it', async () => {
+      const filter = await make({ kind: 'visited-set', errorRate: 1e-9 });
+      await discover(subject.store, filter, items(2_000));
+      expect((await describeIt(filter)).layers.length).toBeGreaterThan(2);
+      const late = items(400, 'late');
+      const parts: Part[] = [];
+      for await (const part of subject.store.transfer.export(filter)) {
+        // The queue has been begun, and closed layers are still to come.
+        if (parts.length === 0) await discover(subject.store, filter, late);
+        parts.push(part);
+      }
+      expect(parts[0]?.type).toBe('queue');
+      const given = (async function* () {
+        for (const part of parts) yield await Promise.resolve(part);
+      })();
+      const spec = { ...filter, name: `${filter.name}.copy` };
+      const copy = await subject.store.transfer.import(spec, given, made());
+      const seen = await check(subject.store, copy, late);
+      const queued = new Set<string>();
+      for (let leased = -1; leased !== 0;) {
+        const entries = await subject.store.queue.lease(copy, 1_000, 60_000, made());
+        for (const { payload } of entries) queued.add(payload);
+        leased = entries.length;
+      }
+      expect(late.filter((url, i) => seen[i] === 1 && !queued.has(url))).toEqual([]);
+      expect(items(2_000).filter((url) => !queued.has(url))).toEqual([]);
     });
 
     it('is exported and imported with all layers', async () => {

@@ -12,6 +12,7 @@ import { Sweeper } from './queue/sweeper.js';
 import { encodeScope, encodeState } from './state-codec.js';
 import type { Verb } from './verbs.js';
 
+/** What a session takes from the store's options. */
 export interface SessionOptions {
   /** Answers wait for the disk too, not only for the commit. */
   readonly fsync: boolean;

@@ -32,6 +32,7 @@ export function encodeState(state: FilterState): Buffer {
   ]);
 }
 
+/** Encodes the windows of a scope that is no filter. */
 export function encodeScope(scope: RecordScope): Buffer {
   return row(windowFields(scope));
 }
@@ -65,6 +66,7 @@ export function decodeState(
   return true;
 }
 
+/** Puts what encodeScope wrote into `scope`; nothing if there is none. */
 export function decodeScope(bytes: Buffer | undefined, scope: RecordScope): void {
   const fields = numbers(bytes, LOST);
   if (fields) scope.windows = windowsOf(fields);

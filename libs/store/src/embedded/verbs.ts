@@ -22,6 +22,7 @@ export function packAnswers(answers: Uint8Array): Uint8Array {
   return packed;
 }
 
+/** What packAnswers packed. */
 export function unpackAnswers(packed: Buffer): Uint8Array {
   const answers = new Uint8Array(packed.readUInt32LE(0));
   for (let i = 0; i < answers.length; i++) {
@@ -36,6 +37,7 @@ const answers = (number: number): Verb<Uint8Array> => ({
   decode: unpackAnswers,
 });
 
+/** Of each verb its number in records. */
 export const ADD = answers(1);
 export const REMOVE = answers(2);
 export const ACK = answers(3);

@@ -26,7 +26,7 @@ interface Announced {
  * Makes the next layer of a filter. The catalogue says that it is being made, so that whoever drops the filter deletes
  * its keys; then the keys are made; then the catalogue says that it is there. From then on segments may open it. Anyone
  * may go on with what another has begun, dead or alive: making a key twice is harmless. Deleting keys again, since memory
- * does not suffice, is not: meanwhile nobody may make any.
+ * does not suffice, is not: meanwhile nobody may begin to make any, and who had begun deletes what it has made since.
  */
 export class Growth {
   /** By generation, since several handles may have the same. */

@@ -17,6 +17,7 @@ export interface Place {
   readonly start: Buffer;
 }
 
+/** Some entries, and where the next page begins. */
 export interface Page {
   readonly entries: QueuedItem[];
   /** Absent on the last one. */

@@ -31,6 +31,7 @@ export class Workbench {
   }
 }
 
+/** A counting set for 10,000 items, unless the changes say otherwise. */
 export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): FilterSpec {
   const chosen = {
     name: 'seen',
@@ -46,6 +47,7 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
   return { geometry, seed: randomBytes(SEED_BYTES), ...chosen };
 }
 
+/** Makes a filter as filterSpec describes it. */
 export async function createFilter(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): Promise<Filter> {
   const { filter } = await store.create(filterSpec(store, changes), operation());
   return filter;
@@ -73,6 +75,7 @@ export function operation(changes: Partial<Operation> = {}): Operation {
   };
 }
 
+/** The positions of keys in a filter. */
 export function positions(filter: Filter, keys: readonly string[]): Positions {
   return positionsOf(keys, filter.seed, filter.geometry);
 }
