@@ -296,7 +296,7 @@ export function growthContract(subject: Subject): void {
       const seen = await check(subject.store, copy, late);
       const queued = new Set<string>();
       for (let leased = -1; leased !== 0;) {
-        const entries = await subject.store.queue.lease(copy, 1_000, 60_000, made());
+        const entries = await subject.store.queue.lease(copy, 1_000, 3_600_000, made());
         for (const { payload } of entries) queued.add(payload);
         leased = entries.length;
       }
