@@ -72,6 +72,7 @@ async function ownFilter(capacity: number): Promise<Counting> {
   const filter: Filter = {
     ...({ name: 'bench', kind: 'filter', type: 'counting', semantics: 'set' } as const),
     ...{ capacity, errorRate: ERROR_RATE, geometry, seed, generation: '0'.repeat(16), createdAt: Date.now() },
+    ...{ base: 0, spread: geometry.segments },
   };
   const state = new FilterState(filter, await reserveCells(geometry), Date.now());
   const positions = (batch: readonly string[]): Positions => positionsOf(batch, seed, geometry);

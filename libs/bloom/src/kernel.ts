@@ -110,15 +110,35 @@ export function locate(
   out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
   at: number,
 ): void {
-  const { hashScheme, segments, pagesPerSegment, pageCells, hashes } = placement;
-  const most = Math.min(MAX_HASHES, pageCells);
-  if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
   const count = keys.length;
   const origin = loadKeys(keys);
   views.bytes.set(seed, kernel.SEED.value);
-  kernel.hash(hashScheme, count, origin);
-  kernel.place(count, segments, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
+  kernel.hash(placement.hashScheme, count, origin);
   out.hash.set(views.hash.subarray(0, 4 * count), 4 * at);
+  place(count, placement, out, at);
+}
+
+/** As `locate`, of items whose hashes, four words each, are in `out` from item `at` on: at most BLOCK_KEYS. */
+export function locateHashes(
+  count: number,
+  placement: Placement,
+  out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
+  at: number,
+): void {
+  views.hash.set(out.hash.subarray(4 * at, 4 * (at + count)));
+  place(count, placement, out, at);
+}
+
+/** Places the items whose hashes the memory has. */
+function place(
+  count: number,
+  { segments, pagesPerSegment, pageCells, hashes }: Placement,
+  out: Pick<Positions, 'segment' | 'page' | 'cell'>,
+  at: number,
+): void {
+  const most = Math.min(MAX_HASHES, pageCells);
+  if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
+  kernel.place(count, segments, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
   out.segment.set(views.segment.subarray(0, count), at);
   out.page.set(views.page.subarray(0, count), at);
   out.cell.set(views.cell.subarray(0, hashes * count), hashes * at);

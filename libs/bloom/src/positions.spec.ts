@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
 import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
-import { positionsOf, type Positions } from './positions.js';
+import { positionsOf, positionsOfHashes, type Positions } from './positions.js';
+import { planGeometry } from './sizing.js';
 
 const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => (i * 37 + 5) & 0xff);
 const ITEMS = 200_000;
@@ -194,5 +195,26 @@ describe('positions', () => {
     expect(words / ITEMS).toBeCloseTo(0.5, 2);
     expect(offsets / ITEMS).toBeCloseTo(0.75, 2);
     expect(Math.max(...segment.subarray(0, 1000))).toBeGreaterThan(65_536);
+  });
+});
+
+describe('positionsOfHashes', () => {
+  it.each([
+    [1e-2, 1],
+    [1e-4, 7],
+  ])('places items as their keys do at %d', (errorRate, minSegments) => {
+    const plan = (rate: number) =>
+      planGeometry(
+        { capacity: 50_000, errorRate: rate, cellBits: 4 },
+        { maxSegmentBytes: 2 ** 24, minSegments, minSegmentBytes: 0 },
+      );
+    const seed = new Uint8Array(16).fill(3);
+    const keys = Array.from({ length: 2_500 }, (_, n) => `item ${n}`);
+    const target = plan(errorRate);
+    const { hash } = positionsOf(keys, seed, plan(1e-6));
+    expect(positionsOfHashes(hash, target)).toEqual(positionsOf(keys, seed, target));
+    const some = Uint32Array.of(2_400, 7, 7, 0);
+    const chosen = Array.from(some, (index) => keys[index] as string);
+    expect(positionsOfHashes(hash, target, some)).toEqual(positionsOf(chosen, seed, target));
   });
 });

@@ -1,6 +1,6 @@
 import type { Geometry } from './geometry.js';
 import { assertKnown, SEED_BYTES } from './hash-scheme.js';
-import { BLOCK_KEYS, locate } from './kernel.js';
+import { BLOCK_KEYS, locate, locateHashes } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
@@ -114,6 +114,24 @@ export function relocate(
     page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
   }
   return relocated;
+}
+
+/**
+ * The positions of items, all or those at `indexes`, by their hashes: four words each, made under the hash scheme of the geometry
+ * and the seed of the filter. Positions are a function of the hash, so these are the ones that the items' keys have there.
+ */
+export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
+  const count = indexes ? indexes.length : hash.length / 4;
+  const positions = blankPositions(count, geometry.hashes);
+  if (!indexes) positions.hash.set(hash);
+  for (let to = 0; indexes && to < count; to++) {
+    const from = 4 * (indexes[to] as number);
+    for (let j = 0; j < 4; j++) positions.hash[4 * to + j] = hash[from + j] as number;
+  }
+  for (let from = 0; from < count; from += BLOCK_KEYS) {
+    locateHashes(Math.min(BLOCK_KEYS, count - from), geometry, positions, from);
+  }
+  return positions;
 }
 
 function blankPlaces(count: number): Pick<Positions, 'segment' | 'page'> {

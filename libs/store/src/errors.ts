@@ -5,6 +5,11 @@ export type StoreErrorCode =
   | 'FILTER_BUSY'
   | 'FILTER_FULL'
   | 'QUOTA_EXCEEDED'
+  | 'SYNC_NOT_FOUND'
+  | 'SYNC_EXISTS'
+  | 'SYNC_ENDED'
+  | 'SYNC_UNSUPPORTED'
+  | 'SYNC_WOULD_FORGET'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'IDEMPOTENCY_KEY_EXPIRED'
   | 'STORE_UNAVAILABLE'
@@ -24,12 +29,12 @@ export class StoreError extends Error {
 }
 
 /**
- * The filter has been cleared, or dropped and made anew, since it was opened. Positions computed for the old generation
+ * The filter has been cleared, dropped and made anew, or synced since it was opened. Positions computed for what it was
  * mean nothing now. Nothing was changed; open the filter again and compute them anew.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {
-    super(`filter ${filterName} has a new generation`);
+    super(`filter ${filterName} has been made anew`);
     this.name = 'StaleFilterError';
   }
 }

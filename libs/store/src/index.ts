@@ -7,4 +7,5 @@ export * from './join-all.js';
 export * from './planned-layers.js';
 export * from './segmentation.js';
 export * from './store.js';
+export * from './syncs.js';
 export * from './within.js';

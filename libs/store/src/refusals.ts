@@ -1,5 +1,6 @@
 import { StoreError } from './errors.js';
 import type { Filter, FilterSpec, Operation } from './store.js';
+import { forgottenBy, type Sync } from './syncs.js';
 
 /*
  * The errors that both stores raise in the same words, because callers do not know which store they use.
@@ -43,7 +44,7 @@ export function full(
     : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
-    `filter ${name} holds ${items} items; ${more} more would pass ${limit}; nothing was added`,
+    `filter ${name} holds ${items} items; ${more} more would pass ${limit}; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
   );
 }
 
@@ -88,3 +89,52 @@ export function assertPayloads({ name, kind }: Filter, payloads: readonly string
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }
+
+export function syncNotFound(name: string, id: string): StoreError {
+  return new StoreError('SYNC_NOT_FOUND', `filter ${name} has no sync ${id}`);
+}
+
+/** `existing` is open or committing. */
+export function syncExists(name: string, existing: Pick<Sync, 'id' | 'state'>): StoreError {
+  return new StoreError(
+    'SYNC_EXISTS',
+    `sync ${existing.id} of filter ${name} is ${existing.state}: commit it, or give it up, first`,
+  );
+}
+
+/** It is no longer open. */
+export function syncEnded(
+  name: string,
+  { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
+): StoreError {
+  const why = reason === undefined ? '' : `, since ${reason}`;
+  return new StoreError('SYNC_ENDED', `sync ${id} of filter ${name} is ${state}${why}; nothing was changed`);
+}
+
+export function syncUnsupported({ name }: Pick<Filter, 'name'>): StoreError {
+  return new StoreError(
+    'SYNC_UNSUPPORTED',
+    `filter ${name} is a multiset: a list does not say how often an item is in it`,
+  );
+}
+
+/** A commit that would forget more than the share `most` of the items. */
+export function syncWouldForget(
+  name: string,
+  sync: Pick<Sync, 'id' | 'items' | 'kept'>,
+  most: number,
+): StoreError {
+  const percent = Math.round(most * 1000) / 10;
+  return new StoreError(
+    'SYNC_WOULD_FORGET',
+    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${name}, and ${percent} % are allowed; nothing was forgotten`,
+  );
+}
+
+/** Reasons for which a sync is abandoned, as callers read them. */
+export const ABANDONED = {
+  caller: 'it was given up',
+  idle: 'nobody called it for too long',
+  forgets: 'more items were removed meanwhile than can be noted',
+  lost: 'the store has lost a part of it',
+} as const;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FilterSpec } from './store.js';
+import type { Filter, FilterSpec } from './store.js';
 
 /** What a caller chooses of a filter. Geometry and seed follow, or are random. */
 type Chosen = Pick<
@@ -7,14 +7,15 @@ type Chosen = Pick<
   'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'layers' | 'urlProfile' | 'maxAttempts'
 >;
 
-/** Whether an existing filter is what a creation under its name asks for. */
-export function isSameFilter(filter: Chosen, spec: Chosen): boolean {
+/** Whether an existing filter is what a creation under its name asks for. What a sync has changed since does not matter. */
+export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Chosen): boolean {
+  const { capacity, errorRate } = filter.original ?? filter;
   return (
     filter.kind === spec.kind &&
     filter.type === spec.type &&
     filter.semantics === spec.semantics &&
-    filter.capacity === spec.capacity &&
-    filter.errorRate === spec.errorRate &&
+    capacity === spec.capacity &&
+    errorRate === spec.errorRate &&
     // Whether it grows. By how many layers is for the store and its settings to say.
     (filter.layers === undefined) === (spec.layers === undefined) &&
     filter.maxAttempts === spec.maxAttempts &&

@@ -1,4 +1,5 @@
 import type { Geometry, Layer, Positions, Segmentation } from '#bloom';
+import type { Sync, Syncs } from './syncs.js';
 
 /** A plain filter, or the filter of a visited set. They share one name space. */
 export type FilterKind = 'filter' | 'visited-set';
@@ -29,10 +30,19 @@ export interface FilterSpec {
   readonly maxAttempts?: number;
 }
 
-/** An open filter: an immutable handle on one generation of it. */
+/** An open filter: an immutable handle on one generation of it, as it is until a sync is committed. */
 export interface Filter extends FilterSpec {
   /** Random, 16 hex digits; another one after `clear`, or after drop and create. */
   readonly generation: string;
+  /**
+   * Number of the first layer of its list. Numbers of layers are never reused within a generation, so it is another one after
+   * each sync that was committed. 0 at first.
+   */
+  readonly base: number;
+  /** Segments that its first geometry had. Those of each layer that it ever has are a whole multiple of it. */
+  readonly spread: number;
+  /** What the filter was made with, if a sync has changed it since: a repeated creation asks for that. */
+  readonly original?: Pick<FilterSpec, 'capacity' | 'errorRate'>;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -53,6 +63,8 @@ export interface FilterStats {
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
+  /** The one that is open or committing. */
+  readonly sync?: Sync;
   /**
    * How far back records of operations surely reach, in whole seconds. That is 86,400 and 60, even for a new filter,
    * unless the limit on their memory made the store forget some sooner.
@@ -405,12 +417,13 @@ export interface Transfer {
 
 /**
  * Where filters live: the one port of the service, with two adapters. This interface has the names, descriptions and
- * life cycle. Cells and queue are two facets over the same atomic steps. Transfer moves both from store to store.
+ * life cycle. Cells and queue are two facets over the same atomic steps. Syncs renew a filter from a list. Transfer moves it from store to store.
  * Credentials are a facet of their own.
  */
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
+  readonly syncs: Syncs;
   readonly transfer: Transfer;
   readonly credentials: Credentials;
   /** How this store wants filters split into segments. */

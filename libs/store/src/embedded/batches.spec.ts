@@ -20,6 +20,8 @@ function growing(semantics: Semantics, errorRate: number, seed: Uint8Array): Fil
     kind: 'filter',
     type: 'counting',
     generation: '0'.repeat(16),
+    base: 0,
+    spread: 1,
     createdAt: 0,
   } as const;
   const filter: Filter = { ...named, semantics, ...sizing, geometry, layers, seed };

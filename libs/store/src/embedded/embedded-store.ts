@@ -20,6 +20,7 @@ import type {
   Store,
   Usage,
 } from '../store.js';
+import type { Syncs } from '../syncs.js';
 import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
@@ -54,6 +55,19 @@ export interface EmbeddedOptions {
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 
+/** Replaced by the stores' own. */
+class NoSyncs implements Syncs {
+  open = (): never => this.none();
+  get = (): never => this.none();
+  keep = (): never => this.none();
+  commit = (): never => this.none();
+  abandon = (): never => this.none();
+  tend = (): Promise<void> => Promise.resolve();
+  private none(): never {
+    throw new Error('not built');
+  }
+}
+
 /**
  * The store of one process: cells in memory, everything durable in an LMDB environment.
  *
@@ -66,6 +80,7 @@ export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
   readonly queue: EmbeddedQueue;
   readonly transfer: EmbeddedTransfer;
+  readonly syncs: Syncs = new NoSyncs();
   readonly credentials: EmbeddedCredentials;
   readonly segmentation: Segmentation = {
     maxSegmentBytes: MAX_SEGMENT_BYTES,

@@ -8,7 +8,8 @@ import type { Session } from './session.js';
 /** Makes the description of a filter from its spec, under a new generation. */
 export function newGeneration(spec: FilterSpec, seed: Uint8Array, now: number): Filter {
   const generation = randomBytes(GENERATION_BYTES).toString('hex');
-  return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now };
+  const { segments } = spec.geometry;
+  return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now, base: 0, spread: segments };
 }
 
 /** Inside a transaction: makes a generation the current one of its name. `cells` are all zero. */

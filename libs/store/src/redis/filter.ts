@@ -84,6 +84,8 @@ export class RedisFilter implements Filter {
   readonly maxAttempts?: number;
   readonly generation: string;
   readonly createdAt: number;
+  readonly base = 0;
+  readonly spread: number;
   readonly segments: readonly SegmentKeys[];
   readonly itemsPerScript: number;
   /** How many layers this process knows to be there: it only grows. A script that needs another says so. */
@@ -114,6 +116,7 @@ export class RedisFilter implements Filter {
     if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
     this.generation = entry.generation;
     this.createdAt = entry.createdAt;
+    this.spread = entry.tags.length;
     this.segments = entry.tags.map(segmentKeys);
     this.itemsPerScript = entry.itemsPerScript;
     this.itemsSeen = new Float64Array(entry.tags.length * (entry.layers?.length ?? 1));

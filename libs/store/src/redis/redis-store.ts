@@ -19,6 +19,7 @@ import type {
   Transfer,
   Usage,
 } from '../store.js';
+import type { Syncs } from '../syncs.js';
 import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
@@ -47,11 +48,25 @@ export interface RedisStoreOptions extends ConnectionOptions {
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
 
+/** Replaced by the stores' own. */
+class NoSyncs implements Syncs {
+  open = (): never => this.none();
+  get = (): never => this.none();
+  keep = (): never => this.none();
+  commit = (): never => this.none();
+  abandon = (): never => this.none();
+  tend = (): Promise<void> => Promise.resolve();
+  private none(): never {
+    throw new Error('not built');
+  }
+}
+
 /** Filters in a stock Redis 7 (or Valkey 8) server or cluster. keys.ts has the layout of the keys. */
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
   readonly transfer: Transfer;
+  readonly syncs: Syncs = new NoSyncs();
   readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
