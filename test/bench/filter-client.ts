@@ -85,6 +85,26 @@ export class FilterClient {
     });
   }
 
+  /** Opens a sync with the filter's own parameters. Answers its id. */
+  async openSync(): Promise<string> {
+    const reply = await this.http.post(`/v1/filters/${this.name}/syncs`, Buffer.from('{}'));
+    return (JSON.parse(reply.text) as { id: string }).id;
+  }
+
+  /** Sends one streamed list to a sync. Returns the counts of the answer's last line. */
+  async keep(sync: string, body: Buffer): Promise<Record<string, number>> {
+    const path = `/v1/filters/${this.name}/syncs/${sync}/items?results=none`;
+    const { text } = await this.http.post(path, body, 'text/plain');
+    const { done, counts } = JSON.parse(text) as { done?: boolean; counts: Record<string, number> };
+    assertSetUp(done === true, `a list ends with its counts, not ${text.slice(0, 200)}`);
+    return counts;
+  }
+
+  async commit(sync: string): Promise<SyncView> {
+    const path = `/v1/filters/${this.name}/syncs/${sync}/commit`;
+    return JSON.parse((await this.http.post(path, Buffer.from('{"force":true}'))).text) as SyncView;
+  }
+
   /** The first value under a name in the service's metrics. */
   async metric(name: string): Promise<number> {
     const { text } = await this.http.get('/metrics');
@@ -98,6 +118,12 @@ export class FilterClient {
   private path(verb: Verb): string {
     return `/v1/filters/${this.name}/items/${verb}`;
   }
+}
+
+/** The parts of a sync that rows use. */
+export interface SyncView {
+  readonly state: string;
+  readonly wouldForget: number;
 }
 
 /** The parts of a filter's description that rows use. */

@@ -20,6 +20,7 @@ import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
+import { syncGroup } from './sync-rows.js';
 import { waitGroup } from './wait-rows.js';
 
 /** The groups in the order in which they run. --rows selects some of them. */
@@ -32,6 +33,7 @@ const GROUPS: readonly Group[] = [
   streamGroup,
   queueGroup,
   growthGroup,
+  syncGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,
