@@ -48,7 +48,7 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'FILTER_FULL',
     call: (store, filter) => add(store, filter, ['a', 'b', 'item 1']),
     text: (name) =>
-      `filter ${name} holds 20 items; 2 more would pass twice its capacity of 10; nothing was added`,
+      `filter ${name} holds 20 items; 2 more would pass twice its capacity of 10; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
   },
   ...(['add', 'create', 'drop'] as const).map((verb): Refusal => ({
     when: `an id used for another ${verb}`,

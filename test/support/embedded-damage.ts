@@ -5,7 +5,7 @@ import type { Damage } from './stores.js';
 
 /**
  * Damages a segment behind the embedded store's back, while the store is closed. Its first checkpointed block is
- * removed or loses its last byte. (A block's key is the filter's generation, 8 bytes, its layer, 2, and its number, 4. The
+ * removed or loses its last byte. (A block's key is the filter's generation, 8 bytes, its layer, 4, and its number, 4. The
  * segments of the tests are single blocks.)
  */
 export async function damageBlock(
@@ -16,8 +16,8 @@ export async function damageBlock(
 ): Promise<void> {
   const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true });
   const blocks = root.openDB<Buffer, Buffer>({ name: 'blocks', encoding: 'binary', keyEncoding: 'binary' });
-  const key = Buffer.concat([Buffer.from(filter.generation, 'hex'), Buffer.alloc(6)]);
-  key.writeUInt32BE(segment, 10);
+  const key = Buffer.concat([Buffer.from(filter.generation, 'hex'), Buffer.alloc(8)]);
+  key.writeUInt32BE(segment, 12);
   const block = blocks.get(key);
   if (!block) throw new Error(`segment ${segment} of ${filter.name} has no block to damage`);
   if (how === 'missing') await blocks.remove(key);

@@ -136,5 +136,6 @@ export const ABANDONED = {
   caller: 'it was given up',
   idle: 'nobody called it for too long',
   forgets: 'more items were removed meanwhile than can be noted',
+  full: 'it had no room left for what was added meanwhile',
   lost: 'the store has lost a part of it',
 } as const;

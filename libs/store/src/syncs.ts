@@ -17,6 +17,11 @@ export interface SyncPlan {
   readonly layers?: readonly Layer[];
 }
 
+/** A sync that nobody has called for so long is given up, in ms, unless a store is told otherwise. */
+export const DEFAULT_SYNC_IDLE_MS = 3_600_000;
+/** Removals that are noted while a sync is open, unless a store is told otherwise. One more ends it. */
+export const DEFAULT_MAX_SYNC_FORGETS = 1_000_000;
+
 /** A sync: what a caller names is kept, and what nobody names is forgotten. */
 export interface Sync {
   /** Random, 16 hex digits. */

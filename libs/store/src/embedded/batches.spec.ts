@@ -46,7 +46,8 @@ describe('a filter that grows', () => {
           seed,
           geometry,
         );
-      const grow = () => state.grow(allocateCells(state.plan[state.layers.length]?.geometry ?? geometry));
+      const { list } = state;
+      const grow = () => list.grow(allocateCells(list.plan[list.layers.length]?.geometry ?? geometry));
       // Copies of each key that can be taken back.
       const stored = new Uint8Array(KEYS);
       const absent: number[] = [];
@@ -56,7 +57,7 @@ describe('a filter that grows', () => {
         const keys = Array.from({ length: BATCH }, () => random.below(KEYS));
         const chance = random.below(100);
         if (chance < 50) {
-          const { answers } = addBatch(state, places(keys), grow);
+          const { answers } = addBatch(state, places(keys), { own: grow });
           keys.forEach((key, i) => {
             if (answers[i] === Added.New || semantics === 'multiset') stored[key]!++;
           });

@@ -1,264 +1,158 @@
-import { foldDuplicates, relocate, select, type Positions } from '#bloom';
+import { positionsOfHashes, relocate, select, type Positions } from '#bloom';
 import { full } from '../refusals.js';
-import { Added, Removed } from '../store.js';
-import {
-  ABSENT,
-  becameSaturated,
-  BITS,
-  COUNTERS,
-  crossedZero,
-  removeCounters,
-  smallestCounter,
-  type Cells,
-} from './cells.js';
-import { fetchPages } from './fetch-pages.js';
-import type { FilterState } from './filter-state.js';
+import { Removed } from '../store.js';
+import { Kept } from '../syncs.js';
+import type { FilterState, SyncState } from './filter-state.js';
+import type { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
+import {
+  addToList,
+  checkInList,
+  countInList,
+  freshIn,
+  layersToHold,
+  removeFromList,
+  type Outcome,
+} from './list-batches.js';
 
-/** What a batch did in one layer: the items whose cells changed, by their indexes in `positions`, which are the layer's. */
-export interface LayerChange {
-  readonly layer: LayerState;
-  readonly positions: Positions;
-  readonly changed: Uint32Array;
-}
+/*
+ * What a batch does in a filter: in its own list of layers and, while a sync is open, in the one that it fills. Positions are
+ * those in the first of its own layers.
+ */
 
-/** What a batch did: one answer per item, and the layers whose cells changed. */
-export interface Outcome {
-  readonly answers: Uint8Array;
-  readonly changes: readonly LayerChange[];
-}
-
-/** Indexes of items in a batch. Absent: all items. */
-type Some = Uint32Array | undefined;
-
-/** The operations on cells of a layer's width. */
-export function cellsOf({ plan }: LayerState): Cells {
-  return plan.geometry.cellBits === 4 ? COUNTERS : BITS;
-}
-
-/** One answer per item: 1 if all its cells are non-zero in some layer, else 0. */
-export function checkBatch({ layers }: FilterState, positions: Positions): Uint8Array {
-  if (layers.length === 1) return checkIn(layers[0], positions);
-  const present = new Uint8Array(positions.count);
-  let some: Some;
-  // The newest layer is the largest, so most items are found there.
-  for (let number = layers.length - 1; number >= 0; number--) {
-    const layer = layers[number] as LayerState;
-    const claimed = checkIn(layer, positionsIn(layer, positions, some));
-    const rest = new Uint32Array(claimed.length);
-    let left = 0;
-    for (let i = 0; i < claimed.length; i++) {
-      const item = some ? (some[i] as number) : i;
-      if (claimed[i] === 1) present[item] = 1;
-      else rest[left++] = item;
-    }
-    if (left === 0) break;
-    some = rest.subarray(0, left);
-  }
+/** One answer per item: 1 if some layer claims it, else 0. */
+export function checkBatch({ list, sync }: FilterState, positions: Positions): Uint8Array {
+  const present = checkInList(list, positions);
+  if (!sync || !present.includes(0)) return present;
+  const rest = indexesOf(present, 0);
+  const listed = checkInList(sync.list, positionsOn(sync.list, list, positions, rest));
+  for (let i = 0; i < rest.length; i++) present[rest[i] as number] = listed[i] as number;
   return present;
 }
 
 /** The smallest counter of each item, in the oldest layer where none is zero. */
-export function countBatch({ layers }: FilterState, positions: Positions): Uint8Array {
-  if (layers.length === 1) return countIn(layers[0], positions);
-  const smallest = new Uint8Array(positions.count);
-  let some: Some;
-  for (const layer of layers) {
-    const counts = countIn(layer, positionsIn(layer, positions, some));
-    const rest: number[] = [];
-    for (let i = 0; i < counts.length; i++) {
-      const item = some ? (some[i] as number) : i;
-      if (counts[i] === 0) rest.push(item);
-      else smallest[item] = counts[i] as number;
-    }
-    if (rest.length === 0) break;
-    some = Uint32Array.from(rest);
-  }
-  return smallest;
+export function countBatch({ list, sync }: FilterState, positions: Positions): Uint8Array {
+  const counts = countInList(list, positions);
+  if (!sync || !counts.includes(0)) return counts;
+  const rest = indexesOf(counts, 0);
+  const listed = countInList(sync.list, positionsOn(sync.list, list, positions, rest));
+  for (let i = 0; i < rest.length; i++) counts[rest[i] as number] = listed[i] as number;
+  return counts;
 }
 
 /**
  * Throws FILTER_FULL if the batch's new items would bring the filter above twice its capacity, or, if it grows, above what
  * its last layer takes. Changes nothing. Answers how many layers the filter may have to grow by for the batch.
  */
-export function layersNeeded(state: FilterState, positions: Positions): number {
-  const { filter, open, plan, layers } = state;
-  const grows = filter.layers !== undefined;
-  let room = grows ? open.room : 2 * filter.capacity - open.tally.items;
+export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
+  const { open } = list;
+  const room = filter.layers ? open.room : 2 * filter.capacity - open.tally.items;
   if (positions.count <= room) return 0;
-  const distinct = foldDuplicates(positions)?.positions ?? positions;
-  let fresh = 0;
-  for (const present of checkBatch(state, distinct)) fresh += 1 - present;
-  let needed = 0;
-  for (; fresh > room; needed++) {
-    const next = plan[layers.length + needed];
-    if (!next) throw full(filter, state.sums().items, fresh);
-    room += next.capacity;
-  }
+  const fresh = freshIn(list, positions);
+  const needed = layersToHold(list, fresh, room);
+  if (needed === undefined) throw full(filter, list.sums().items, fresh);
   return needed;
 }
 
-/**
- * Adds the batch in memory. `grow` opens the next layer; it is called as often as layersNeeded said at most. An item goes
- * through the layers, oldest first, until one claims it. In each layer the items keep their order, and layers have no
- * cells in common, so that this comes to the same as item after item.
- */
-export function addBatch(state: FilterState, positions: Positions, grow?: () => LayerState): Outcome {
-  const { filter, layers, tally } = state;
-  const answers = new Uint8Array(positions.count);
-  const changes: LayerChange[] = [];
-  const before = tally.added;
-  const multiset = filter.semantics === 'multiset';
-  let some: Some;
-  for (let number = 0; ; number++) {
-    const layer = layers[number] ?? (grow as () => LayerState)();
-    const last = number === layers.length - 1;
-    const room = !last ? 0 : state.next ? layer.room : Infinity;
-    const here = positionsIn(layer, positions, some);
-    const { changed, fresh, rest } = addIn(layer, here, multiset, room);
-    for (const i of fresh) answers[some ? (some[i] as number) : i] = Added.New;
-    if (changed.length > 0) changes.push({ layer, positions: here, changed });
-    tally.added += fresh.length;
-    if (rest.length === 0) break;
-    some = some ? rest.map((i) => (some as Uint32Array)[i] as number) : rest;
-  }
-  tally.duplicate += positions.count - (tally.added - before);
-  return { answers, changes };
+/** As layersNeeded, of the list that a sync fills. Undefined if that has no room. */
+export function layersNeededBy(sync: SyncState, own: LayerList, positions: Positions): number | undefined {
+  const { list, opened } = sync;
+  const { plan } = opened;
+  const room = plan.layers ? list.open.room : 2 * plan.capacity - list.open.tally.items;
+  if (positions.count <= room) return 0;
+  return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), room);
 }
 
-/** Removes the batch in memory, each item from the oldest layer that claims it; counting filters only. */
-export function removeBatch({ layers, tally }: FilterState, positions: Positions): Outcome {
-  const answers = new Uint8Array(positions.count);
-  const changes: LayerChange[] = [];
-  let removed = 0;
-  let some: Some;
-  for (const layer of layers) {
-    const here = positionsIn(layer, positions, some);
-    const { found, changed, rest } = removeIn(layer, here);
-    for (let i = 0; i < found.length; i++) answers[some ? (some[i] as number) : i] = found[i] as number;
-    if (changed.length > 0) changes.push({ layer, positions: here, changed });
-    removed += changed.length;
-    if (rest.length === 0) break;
-    some = some ? rest.map((i) => (some as Uint32Array)[i] as number) : rest;
+/** Opens the next layer of the filter's own list, and of the one that a sync fills. */
+export interface Growers {
+  readonly own?: (() => LayerState) | undefined;
+  readonly sync?: (() => LayerState) | undefined;
+}
+
+/** Adds the batch in memory. Answers one Added per item. */
+export function addBatch(state: FilterState, positions: Positions, grow: Growers = {}): Outcome {
+  const { filter, list, sync, tally } = state;
+  const chosen = sync && newOrOwn(list, sync.list, positions);
+  const here = chosen ? select(positions, chosen) : positions;
+  const own = addToList(list, here, filter.semantics === 'multiset', grow.own);
+  tally.added += own.added;
+  tally.duplicate += positions.count - own.added;
+  if (!sync) return own;
+  const second = addToList(sync.list, positionsOn(sync.list, list, here), false, grow.sync);
+  sync.kept += second.added;
+  const answers = chosen ? spread(own.answers, chosen, positions.count) : own.answers;
+  return { answers, changes: [...own.changes, ...second.changes] };
+}
+
+/** Removes the batch in memory, from both lists; counting filters only. Answers one Removed per item. */
+export function removeBatch({ list, sync, tally }: FilterState, positions: Positions): Outcome {
+  const { answers, changes } = removeFromList(list, positions);
+  const all = [...changes];
+  if (sync) {
+    const second = removeFromList(sync.list, positionsOn(sync.list, list, positions));
+    all.push(...second.changes);
+    for (let i = 0; i < answers.length; i++) {
+      if (answers[i] === Removed.Absent) answers[i] = second.answers[i] as number;
+      else if (second.answers[i] === Removed.Removed && sync.kept > 0) sync.kept--;
+    }
   }
+  let removed = 0;
+  for (const answer of answers) if (answer === Removed.Removed) removed++;
   tally.removed += removed;
   tally.refused += positions.count - removed;
-  return { answers, changes };
-}
-
-/** The positions of some of a batch's items in a layer. Those of the batch are in the first. */
-function positionsIn({ number, plan }: LayerState, positions: Positions, some: Some): Positions {
-  if (number > 0) return relocate(positions, plan.geometry, some);
-  return some ? select(positions, some) : positions;
-}
-
-const NONE = new Uint32Array(0);
-
-/** One answer per item: 1 if all its cells are non-zero, else 0. */
-function checkIn(layer: LayerState, positions: Positions): Uint8Array {
-  const { pageCells } = layer.plan.geometry;
-  const { count, hashes: k, segment, page, cell } = positions;
-  const { contains } = cellsOf(layer);
-  fetchPages(layer, positions);
-  const present = new Uint8Array(count);
-  for (let i = 0; i < count; i++) {
-    const bytes = layer.segments[segment[i] as number] as Uint8Array;
-    if (contains(bytes, (page[i] as number) * pageCells, cell, i * k, k)) present[i] = 1;
-  }
-  return present;
-}
-
-function countIn(layer: LayerState, positions: Positions): Uint8Array {
-  const { pageCells } = layer.plan.geometry;
-  const { count, hashes: k, segment, page, cell } = positions;
-  fetchPages(layer, positions);
-  const smallest = new Uint8Array(count);
-  for (let i = 0; i < count; i++) {
-    const bytes = layer.segments[segment[i] as number] as Uint8Array;
-    smallest[i] = smallestCounter(bytes, (page[i] as number) * pageCells, cell, i * k, k);
-  }
-  return smallest;
+  return { answers, changes: all };
 }
 
 /**
- * Adds items to a layer that may take `room` new ones. Answers whose cells changed, which were new, and which it neither
- * claims nor has room for.
+ * Keeps the batch in memory: adds it to the list that a sync fills, but for the items that are `noted` as removed. Answers one
+ * Kept per item.
  */
-function addIn(layer: LayerState, positions: Positions, multiset: boolean, room: number) {
-  const { pageCells } = layer.plan.geometry;
-  const { count, hashes: k, segment, page, cell } = positions;
-  const { contains, add } = cellsOf(layer);
-  const testFirst = !multiset || room < count;
-  fetchPages(layer, positions);
-  const changed = new Uint32Array(count);
-  const fresh = new Uint32Array(Math.min(count, room));
-  let rest: Uint32Array | undefined;
-  let changes = 0;
-  let added = 0;
-  let left = 0;
-  let nonZero = 0;
-  let saturated = 0;
-  for (let i = 0; i < count; i++) {
-    const s = segment[i] as number;
-    const bytes = layer.segments[s] as Uint8Array;
-    const base = (page[i] as number) * pageCells;
-    if (testFirst) {
-      if (contains(bytes, base, cell, i * k, k)) {
-        if (!multiset) continue;
-      } else if (added >= room) {
-        rest ??= new Uint32Array(count);
-        rest[left++] = i;
-        continue;
-      }
-    }
-    const packed = add(bytes, base, cell, i * k, k);
-    if (packed === 0) continue;
-    changed[changes++] = i;
-    layer.dirty[layer.blockOf(s, page[i] as number)] = 1;
-    nonZero += crossedZero(packed);
-    saturated += becameSaturated(packed);
-    // Some cell was zero: the item was not present.
-    if (crossedZero(packed) > 0) fresh[added++] = i;
+export function keepBatch(
+  { list, sync }: FilterState & { sync: SyncState },
+  positions: Positions,
+  noted: Uint8Array | undefined,
+  grow?: () => LayerState,
+): Outcome {
+  const chosen = noted && indexesOf(noted, 0);
+  const here = chosen ? select(positions, chosen) : positions;
+  const own = checkInList(list, here);
+  const { answers, changes } = addToList(sync.list, positionsOn(sync.list, list, here), false, grow);
+  for (let i = 0; i < answers.length; i++) {
+    if (answers[i] === 0 || own[i] === 0) continue;
+    sync.kept++;
+    answers[i] = Kept.Present;
   }
-  const { tally } = layer;
-  tally.items += added;
-  tally.nonZeroCells += nonZero;
-  tally.saturatedCells += saturated;
-  return {
-    changed: changed.subarray(0, changes),
-    fresh: fresh.subarray(0, added),
-    rest: rest?.subarray(0, left) ?? NONE,
-  };
+  if (!chosen) return { answers, changes };
+  return { answers: spread(answers, chosen, positions.count, Kept.Forgotten), changes };
 }
 
-/** Removes items from a layer. Answers one Removed per item, whose cells changed, and which it does not claim. */
-function removeIn(layer: LayerState, positions: Positions) {
-  const { pageCells } = layer.plan.geometry;
-  const { count, hashes: k, segment, page, cell } = positions;
-  fetchPages(layer, positions);
-  const found = new Uint8Array(count);
-  const changed = new Uint32Array(count);
-  const rest = new Uint32Array(count);
-  const { tally } = layer;
-  let changes = 0;
-  let left = 0;
-  for (let i = 0; i < count; i++) {
-    const s = segment[i] as number;
-    const bytes = layer.segments[s] as Uint8Array;
-    const packed = removeCounters(bytes, (page[i] as number) * pageCells, cell, i * k, k);
-    if (packed === ABSENT) {
-      rest[left++] = i;
-      continue;
-    }
-    if (packed === 0) {
-      found[i] = Removed.Saturated;
-      continue;
-    }
-    found[i] = Removed.Removed;
-    changed[changes++] = i;
-    layer.dirty[layer.blockOf(s, page[i] as number)] = 1;
-    tally.nonZeroCells -= crossedZero(packed);
-    if (crossedZero(packed) > 0 && tally.items > 0) tally.items--;
-  }
-  return { found, changed: changed.subarray(0, changes), rest: rest.subarray(0, left) };
+/** The items that both lists are to have: all but those that only the second claims. Undefined: all. */
+function newOrOwn(own: LayerList, second: LayerList, positions: Positions): Uint32Array | undefined {
+  const claimed = checkInList(second, positionsOn(second, own, positions));
+  if (!claimed.includes(1)) return undefined;
+  const listed = indexesOf(claimed, 1);
+  const known = checkInList(own, select(positions, listed));
+  for (let i = 0; i < listed.length; i++) if (known[i] === 1) claimed[listed[i] as number] = 0;
+  return claimed.includes(1) ? indexesOf(claimed, 0) : undefined;
+}
+
+/** The positions of items, all or some, in the first layer of a list, from those in the first layer of another. */
+function positionsOn(list: LayerList, from: LayerList, positions: Positions, some?: Uint32Array): Positions {
+  const [{ geometry }, { geometry: other }] = [list.plan[0], from.plan[0]];
+  const same = geometry.hashes === other.hashes && geometry.pageCells === other.pageCells;
+  return same ? relocate(positions, geometry, some) : positionsOfHashes(positions.hash, geometry, some);
+}
+
+function indexesOf(values: Uint8Array, value: number): Uint32Array {
+  const indexes = new Uint32Array(values.length);
+  let count = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] === value) indexes[count++] = i;
+  return indexes.subarray(0, count);
+}
+
+/** The answers of some items among all, of which the others have `rest`. */
+function spread(answers: Uint8Array, indexes: Uint32Array, count: number, rest = 0): Uint8Array {
+  const all = new Uint8Array(count).fill(rest);
+  for (let i = 0; i < indexes.length; i++) all[indexes[i] as number] = answers[i] as number;
+  return all;
 }

@@ -71,7 +71,7 @@ function writeBlocks(
   layer: LayerState,
   blocks: number[],
 ): void {
-  if (memory.filters.get(state.filter.name) !== state) return;
+  if (memory.filters.get(state.filter.name) !== state || state.layerOf(layer.number) !== layer) return;
   let firsts = 0;
   for (const block of blocks) {
     const key = blockKey(state.key, layer.number, block);

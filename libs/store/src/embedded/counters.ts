@@ -1,13 +1,18 @@
 import type { Positions } from '#bloom';
-import { assertCounting, assertPayloads } from '../refusals.js';
-import type { Counters, Filter, Operation } from '../store.js';
-import { addBatch, checkBatch, countBatch, layersNeeded, removeBatch, type Outcome } from './batches.js';
+import { ABANDONED, assertCounting, assertPayloads } from '../refusals.js';
+import { StoreError } from '../errors.js';
+import type { Counters, Filter, Operation, Quota } from '../store.js';
+import { addBatch, checkBatch, countBatch, layersNeeded, layersNeededBy, removeBatch } from './batches.js';
 import type { Engine } from './engine.js';
 import type { FilterState } from './filter-state.js';
 import { layersFor, reserveNext } from './growth.js';
+import type { LayerState } from './layer-state.js';
 import { JournalOperation } from './journal.js';
 import { TodoQueue } from './queue/todo-queue.js';
+import type { Outcome } from './list-batches.js';
 import type { Change, Session } from './session.js';
+import { abandonSync } from './sync/end-sync.js';
+import { dropRemovals, noteRemovals } from './sync/removals.js';
 import { ADD, REMOVE } from './verbs.js';
 import type { Watches } from './watches.js';
 
@@ -32,13 +37,13 @@ export class EmbeddedCounters implements Counters {
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: ADD, operation }, () => {
+          const { quota } = operation;
           const needed = layersNeeded(scope, positions);
-          const outcome = addBatch(
-            scope,
-            positions,
-            needed ? layersFor(scope, session.memory, needed, operation.quota) : undefined,
-          );
-          if (scope.next) void reserveNext(scope, session.memory, operation.quota);
+          const own = needed ? layersFor(scope, scope.list, session.memory, needed, quota) : undefined;
+          const sync = roomBesideSync(session, scope, positions, quota);
+          const outcome = addBatch(scope, positions, { own, sync });
+          dropRemovals(session, scope, positions);
+          for (const list of scope.lists) if (list.next) void reserveNext(scope, list, session.memory, quota);
           if (payloads) {
             const queue = new TodoQueue(session, scope);
             queue.push(positions.hash, outcome.answers, payloads, session.now);
@@ -65,6 +70,9 @@ export class EmbeddedCounters implements Counters {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: REMOVE, operation }, () => {
           const outcome = removeBatch(scope, positions);
+          const { sync } = scope;
+          if (sync && !noteRemovals(session, scope, positions, session.options.maxSyncForgets))
+            abandonSync(session, scope, sync, ABANDONED.forgets);
           if (queued) new TodoQueue(session, scope).forget(positions.hash, outcome.answers);
           return journaled(session, scope, JournalOperation.Remove, outcome);
         });
@@ -83,20 +91,31 @@ function costOf({ count }: Positions, queued: boolean): number {
   return queued ? count * QUEUED_ITEM_COST : count;
 }
 
+/** What opens layers of the list that a sync fills, for a batch that may need some. A sync that has no room for it is given up. */
+function roomBesideSync(
+  session: Session,
+  state: FilterState,
+  positions: Positions,
+  quota: Quota | undefined,
+): (() => LayerState) | undefined {
+  const { sync, list } = state;
+  if (!sync) return undefined;
+  try {
+    const needed = layersNeededBy(sync, list, positions);
+    if (needed !== undefined)
+      return needed ? layersFor(state, sync.list, session.memory, needed, quota) : undefined;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+  abandonSync(session, state, sync, ABANDONED.full);
+  return undefined;
+}
+
 function journaled(
   session: Session,
   state: FilterState,
   operation: JournalOperation,
   { answers, changes }: Outcome,
 ): Change<Uint8Array> {
-  return { answer: answers, records: recordsOf(session, state, operation, changes) };
-}
-
-function* recordsOf(
-  { journal }: Session,
-  { key }: FilterState,
-  operation: JournalOperation,
-  changes: Outcome['changes'],
-): Generator<Buffer, void, undefined> {
-  for (const change of changes) yield journal.encode(key, operation, change);
+  return { answer: answers, records: session.journal.records(state.key, operation, changes) };
 }

@@ -15,6 +15,7 @@ const CODE = [
   'libs/store/src/transfer',
   'libs/store/src/embedded',
   'libs/store/src/embedded/queue',
+  'libs/store/src/embedded/sync',
   'libs/store/src/embedded/testing',
 ];
 const bench = new Workbench();

@@ -13,6 +13,7 @@ const CODE = [
   'libs/store/src/transfer',
   'libs/store/src/embedded',
   'libs/store/src/embedded/queue',
+  'libs/store/src/embedded/sync',
   'libs/store/src/embedded/testing',
 ];
 /** Flips in all: half of them in a store that was killed, half in one that was closed. */

@@ -18,7 +18,7 @@ const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as con
 /** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
-export const FORMAT_VERSION = '5';
+export const FORMAT_VERSION = '6';
 /** LMDB wants to know: there is room for one or two more. */
 const MAX_TABLES = 16;
 /** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
@@ -39,6 +39,7 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   due          g, time, kind, number    ends of leases, and entries that are delayed (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
  *   marks        g, row             what was forgotten (queue/marks.ts)
+ *   removed      g, hash            removals during a sync (sync/removals.ts)
  *   credentials  id                 what is kept of a credential
  *
  * Every value is followed by checksums (table.ts).
@@ -56,6 +57,7 @@ export class Database {
   readonly due: Table;
   readonly dead: Table;
   readonly marks: Table;
+  readonly removed: Table;
   readonly credentials: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
   private readonly unsealedMeta: Rows;
@@ -101,6 +103,7 @@ export class Database {
     this.due = table('due');
     this.dead = table('dead');
     this.marks = table('marks');
+    this.removed = table('removed');
     this.credentials = table('credentials');
   }
 
@@ -116,7 +119,7 @@ export class Database {
 
   /** The tables whose keys begin with a generation. */
   get tablesByGeneration(): Table[] {
-    const queue = [this.log, this.leases, this.due, this.dead, this.marks];
+    const queue = [this.log, this.leases, this.due, this.dead, this.marks, this.removed];
     return [this.states, this.blocks, this.blockCounts, this.records, ...queue];
   }
 

@@ -5,6 +5,7 @@ import { StoreError } from '../errors.js';
 import { cannotGrow, otherExists } from '../refusals.js';
 import { rateLimiterOn } from '../rate-limiter.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
+import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
@@ -20,7 +21,6 @@ import type {
   Store,
   Usage,
 } from '../store.js';
-import type { Syncs } from '../syncs.js';
 import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
@@ -30,6 +30,8 @@ import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
 import { windowSeconds } from './record-window.js';
 import { Room, usageOf } from './room.js';
+import { viewOf } from './sync/end-sync.js';
+import { EmbeddedSyncs } from './sync/syncs.js';
 import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
 import { Watches } from './watches.js';
@@ -49,24 +51,15 @@ export interface EmbeddedOptions {
   readonly checkpointBytes?: number;
   /** Forgotten items of a queue that are noted, unless an eighth of its entries is more, before its entries are swept. */
   readonly maxMarks?: number;
+  /** A sync that nobody has called for so long is given up, in ms. */
+  readonly syncIdleMs?: number;
+  /** Removals that are noted while a sync is open; one more ends it. */
+  readonly maxSyncForgets?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
-
-/** Replaced by the stores' own. */
-class NoSyncs implements Syncs {
-  open = (): never => this.none();
-  get = (): never => this.none();
-  keep = (): never => this.none();
-  commit = (): never => this.none();
-  abandon = (): never => this.none();
-  tend = (): Promise<void> => Promise.resolve();
-  private none(): never {
-    throw new Error('not built');
-  }
-}
 
 /**
  * The store of one process: cells in memory, everything durable in an LMDB environment.
@@ -80,7 +73,7 @@ export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
   readonly queue: EmbeddedQueue;
   readonly transfer: EmbeddedTransfer;
-  readonly syncs: Syncs = new NoSyncs();
+  readonly syncs: EmbeddedSyncs;
   readonly credentials: EmbeddedCredentials;
   readonly segmentation: Segmentation = {
     maxSegmentBytes: MAX_SEGMENT_BYTES,
@@ -90,10 +83,14 @@ export class EmbeddedStore implements Store {
 
   private readonly watches: Watches;
 
-  private constructor(private readonly engine: Engine) {
+  private constructor(
+    private readonly engine: Engine,
+    syncIdleMs: number,
+  ) {
     this.watches = new Watches(engine);
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
+    this.syncs = new EmbeddedSyncs(engine, syncIdleMs);
     this.transfer = new EmbeddedTransfer(engine);
     this.credentials = new EmbeddedCredentials(engine);
   }
@@ -105,9 +102,10 @@ export class EmbeddedStore implements Store {
       maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
       checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
       maxMarks: options.maxMarks ?? DEFAULT_MAX_MARKS,
+      maxSyncForgets: options.maxSyncForgets ?? DEFAULT_MAX_SYNC_FORGETS,
       now: options.now ?? Date.now,
     });
-    return new EmbeddedStore(engine);
+    return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
   }
 
   async create(
@@ -158,10 +156,11 @@ export class EmbeddedStore implements Store {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
       return {
-        ...state.sums(),
+        ...state.list.sums(),
         ...state.tally,
-        layers: state.layers.map(({ tally }) => ({ ...tally })),
+        layers: state.list.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
+        ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
         recordWindowSeconds: {
           caller: windowSeconds(caller, 'caller', now),
           made: windowSeconds(made, 'made', now),
@@ -222,7 +221,7 @@ export class EmbeddedStore implements Store {
   /** A copy of the cells of a segment of the first layer, in the layout that Redis has. RangeError if the filter has no such segment. */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {
-      const bytes = memory.current(filter).layers[0].segments[segment];
+      const bytes = memory.current(filter).list.first.segments[segment];
       if (!bytes) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
       return bytes.slice();
     });
@@ -237,8 +236,8 @@ export class EmbeddedStore implements Store {
       const filters = lost.length === 1 ? 'a filter' : `${lost.length} filters`;
       const missing = lost.length > 0 ? [`part of ${filters} is missing`] : [];
       const cramped = await this.engine.read((memory) =>
-        [...memory.filters.values()].filter(
-          (state) => state.unreserved?.code === 'STORE_FULL' && isNearlyFull(state),
+        [...memory.filters.values()].filter(({ lists }) =>
+          lists.some((list) => list.unreserved?.code === 'STORE_FULL' && isNearlyFull(list)),
         ),
       );
       const full = cramped.length > 0 ? [cannotGrow(cramped.length)] : [];

@@ -1,23 +1,67 @@
-import { filterBytes, type Layer } from '#bloom';
-import type { StoreErrorCode } from '../errors.js';
+import type { CallCounts, Filter, Operation } from '../store.js';
 import { plannedLayers } from '../planned-layers.js';
-import type { CallCounts, Filter, LayerStats } from '../store.js';
+import type { Sync, SyncPlan } from '../syncs.js';
 import { generationKey } from './keys.js';
-import { LayerState } from './layer-state.js';
+import { LayerList } from './layer-list.js';
+import type { LayerState } from './layer-state.js';
 import { QueueState } from './queue/queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
 
 /** Counts of calls on a filter; see FilterStats. Those of its items are its layers'. */
 export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
 
+/** What does not change of a sync that is open. */
+export interface OpenSync {
+  readonly id: string;
+  readonly plan: SyncPlan;
+  /** Number of the first layer that it fills. */
+  readonly base: number;
+  readonly openedAt: number;
+  readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
+}
+
+/** A sync that is over, with the operation that opened it. */
+export interface EndedSync extends Sync {
+  readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
+}
+
+/** Counts of a sync that are kept with its filter's state, in this order. */
+export const SYNC_NUMBERS = ['listed', 'new', 'kept', 'noted', 'copied', 'calledAt'] as const;
+
+/** A sync that is open, in memory. */
+export class SyncState {
+  readonly list: LayerList;
+  listed = 0;
+  new = 0;
+  kept = 0;
+  /** Removals noted: rows of the table `removed`. */
+  noted = 0;
+  /** 1 once all entries that were in the queue when it was opened are kept. */
+  copied = 0;
+  /** Milliseconds since the epoch. */
+  calledAt: number;
+
+  /** `cells` are those of the first layer. */
+  constructor(
+    readonly opened: OpenSync,
+    cells: readonly Uint8Array[],
+  ) {
+    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells);
+    this.calledAt = opened.openedAt;
+  }
+}
+
 /** One generation of a filter in memory. */
 export class FilterState implements RecordScope {
   readonly key: Buffer;
   readonly since: number;
-  /** All that the filter may have. */
-  readonly plan: readonly [Layer, ...Layer[]];
-  /** Those there are, oldest first. */
-  readonly layers: [LayerState, ...LayerState[]];
+  /** Its own layers. */
+  list: LayerList;
+  sync: SyncState | undefined;
+  /** The last sync that is over, until another is opened. */
+  endedSync: EndedSync | undefined;
+  /** Number of the next layer of a list that is to come. */
+  nextLayer: number;
   readonly tally: Tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
   /** Of a visited set. */
   readonly queue = new QueueState();
@@ -25,61 +69,46 @@ export class FilterState implements RecordScope {
   lastChange = 0;
   /** Part of its data is missing, so every call is refused. */
   lost = false;
-  /** Memory is being reserved for the next layer. */
-  reserving = false;
-  /** Memory that is reserved for the next layer. */
-  reserved: readonly Uint8Array[] | undefined;
-  /** There was none for it: when, by performance.now(), and why. */
-  unreserved: { readonly at: number; readonly code: StoreErrorCode } | undefined;
 
   /** `cells` are those of the first layer. */
   constructor(
-    readonly filter: Filter,
+    /** Another one once a sync is committed. */
+    public filter: Filter,
     cells: readonly Uint8Array[],
     now: number,
   ) {
     this.key = generationKey(filter.generation);
     this.since = filter.createdAt;
-    this.plan = plannedLayers(filter);
-    this.layers = [new LayerState(0, this.plan[0], cells)];
+    this.list = new LayerList(filter.base, plannedLayers(filter), cells);
+    this.nextLayer = this.list.end;
     this.windows = freshWindows(now);
   }
 
-  /** The layer that takes what is new. */
-  get open(): LayerState {
-    return this.layers[this.layers.length - 1] as LayerState;
+  /** Its own layers, and those that a sync fills. */
+  get lists(): LayerList[] {
+    return this.sync ? [this.list, this.sync.list] : [this.list];
   }
 
-  /** The layer that comes after the newest. Undefined if that is the last. */
-  get next(): Layer | undefined {
-    return this.plan[this.layers.length];
+  get layers(): LayerState[] {
+    return this.lists.flatMap(({ layers }) => layers);
+  }
+
+  /** The layer of a number, if there is one. */
+  layerOf(number: number): LayerState | undefined {
+    for (const { base, layers } of this.lists) {
+      const layer = number >= base ? layers[number - base] : undefined;
+      if (layer) return layer;
+    }
+    return undefined;
+  }
+
+  /** Whether a layer of this number has been given up, by a sync that is over. */
+  isRetired(number: number): boolean {
+    return number < this.nextLayer && this.lists.every(({ base, end }) => number < base || number >= end);
   }
 
   /** Bytes of all cells, also of those that are reserved. */
   get bytes(): number {
-    let bytes = 0;
-    for (const layer of this.layers) bytes += layer.bytes;
-    if ((this.reserving || this.reserved) && this.next) bytes += filterBytes(this.next.geometry);
-    return bytes;
-  }
-
-  /** Closes the newest layer and opens the next, with these cells. */
-  grow(cells: readonly Uint8Array[]): LayerState {
-    const layer = new LayerState(this.layers.length, this.next as Layer, cells);
-    this.layers.push(layer);
-    this.reserved = undefined;
-    this.unreserved = undefined;
-    return layer;
-  }
-
-  /** The counts of the layers together. */
-  sums(): LayerStats {
-    const sums = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
-    for (const { tally } of this.layers) {
-      sums.items += tally.items;
-      sums.nonZeroCells += tally.nonZeroCells;
-      sums.saturatedCells += tally.saturatedCells;
-    }
-    return sums;
+    return this.lists.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Filter, FilterSpec } from '../store.js';
-import { encodeFilter } from './catalogue.js';
+import { encodeEntry } from './catalogue.js';
 import { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
 import type { Session } from './session.js';
@@ -21,8 +21,13 @@ export function publish(session: Session, filter: Filter, cells: readonly Uint8A
 export function publishState(session: Session, state: FilterState): void {
   const { filter } = state;
   session.memory.filters.set(filter.name, state);
-  session.database.catalogue.putSync(Buffer.from(filter.name), encodeFilter(filter));
+  describeAnew(session, state);
   session.save(state);
+}
+
+/** Inside a transaction: writes what the catalogue has of a filter. */
+export function describeAnew({ database }: Session, state: FilterState): void {
+  database.catalogue.putSync(Buffer.from(state.filter.name), encodeEntry(state));
 }
 
 /** Inside a transaction: takes a generation out of the catalogue. Its data is deleted in the background. */

@@ -105,7 +105,7 @@ class Making {
         }
         break;
       case 'cells': {
-        const layer = this.state.layers[part.layer] ?? (await this.openLayer(part.layer));
+        const layer = this.state.list.layers[part.layer] ?? (await this.openLayer(part.layer));
         layer.tally.nonZeroCells += part.nonZero;
         layer.tally.saturatedCells += part.saturated;
         await this.takeCells(layer, part.segment, part.cells);
@@ -114,7 +114,7 @@ class Making {
       case 'counts': {
         const { added, duplicate, removed, refused } = part.counts;
         Object.assign(this.state.tally, { added, duplicate, removed, refused });
-        for (const { number, tally } of this.state.layers) tally.items = part.layerItems[number] ?? 0;
+        for (const { number, tally } of this.state.list.layers) tally.items = part.layerItems[number] ?? 0;
       }
     }
   }
@@ -143,7 +143,7 @@ class Making {
 
   /** Makes the cells of layers in segments that had not grown so far. */
   private async fillUp(): Promise<void> {
-    for (const { number, plan } of this.state.layers) {
+    for (const { number, plan } of this.state.list.layers) {
       const cells = this.cells[number] as Uint8Array[];
       for (let segment = 0; segment < plan.geometry.segments; segment++) {
         if (cells[segment]) continue;
@@ -162,12 +162,12 @@ class Making {
 
   /** The next layer, which counts like a filter that is made. */
   private async openLayer(number: number): Promise<LayerState> {
-    const { next, layers } = this.state;
+    const { next, layers } = this.state.list;
     if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);
     const bytes = filterBytes(next.geometry);
     await this.write(({ memory }) => this.room.grow(memory, bytes));
     assertAvailable(bytes);
-    return this.state.grow((this.cells[number] = []));
+    return this.state.list.grow((this.cells[number] = []));
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {

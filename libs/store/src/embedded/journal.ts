@@ -1,12 +1,12 @@
-import type { LayerChange } from './batches.js';
+import type { LayerChange } from './list-batches.js';
 import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
 
 /**
  * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are
  * checkpointed at different moments, so that a replay could not tell which layer an item went to.
  *
- *   0  operation   1  k   2  bytes a cell index   3  layer   4  n   8  generation   16  number of the record before it
- *   24  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
+ *   0  operation   1  k   2  bytes a cell index   4  n   8  generation   16  number of the record before it   24  layer
+ *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *
  * The record before it is the one before it of the same generation. So the records of a generation form a chain, which
  * shows whether some are missing. Numbers in columns are in the machine's byte order, as LMDB's own numbers are.
@@ -35,7 +35,8 @@ export const JOURNAL_FIRST = Buffer.from('journal-first');
 /** The same of the last record written. */
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
-const HEADER = 24;
+const HEADER = 32;
+const LAYER_AT = 24;
 const PREVIOUS_AT = 16;
 
 /** Number of segments that a record can name. */
@@ -58,7 +59,7 @@ export class JournalEncoder {
     const record = this.start(generation, operation, HEADER + n * (6 + k * width));
     record[1] = k;
     record[2] = width;
-    record[3] = layer.number;
+    record.writeUInt32LE(layer.number, LAYER_AT);
     record.writeUInt32LE(n, 4);
     const { buffer, byteOffset } = record;
     const page = new Uint32Array(buffer, byteOffset + HEADER, n);
@@ -73,6 +74,15 @@ export class JournalEncoder {
       for (let from = item * k; from < item * k + k; from++) cell[to++] = positions.cell[from] as number;
     }
     return record;
+  }
+
+  /** The records of what a batch changed, one per layer; each is valid until the next. */
+  *records(
+    generation: Buffer,
+    operation: JournalOperation,
+    changes: readonly LayerChange[],
+  ): Generator<Buffer, void, undefined> {
+    for (const change of changes) yield this.encode(generation, operation, change);
   }
 
   /** A record of a mutation that changed no cell. */
@@ -112,7 +122,7 @@ export class JournalDecoder {
     if (bytes.length !== HEADER + count * (6 + hashes * width)) return undefined;
     return {
       operation: bytes[0] as number,
-      layer: bytes[3] as number,
+      layer: bytes.readUInt32LE(LAYER_AT),
       generation: bytes.toString('hex', 8, 8 + GENERATION_BYTES),
       previous: readNumber(bytes, PREVIOUS_AT),
       count,

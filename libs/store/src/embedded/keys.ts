@@ -29,14 +29,14 @@ export function generationKey(generation: string): Buffer {
   return Buffer.from(generation, 'hex');
 }
 
-const LAYER_BYTES = 2;
+const LAYER_BYTES = 4;
 const BLOCK_KEY_BYTES = GENERATION_BYTES + LAYER_BYTES + 4;
 
 /** The key of a block of the cells of a generation's layer. */
 export function blockKey(generation: Buffer, layer: number, block: number): Buffer {
   const key = Buffer.allocUnsafe(BLOCK_KEY_BYTES);
   key.set(generation);
-  key.writeUInt16BE(layer, GENERATION_BYTES);
+  key.writeUInt32BE(layer, GENERATION_BYTES);
   key.writeUInt32BE(block, GENERATION_BYTES + LAYER_BYTES);
   return key;
 }
@@ -48,9 +48,20 @@ export function readBlockKey(
   if (key.length !== BLOCK_KEY_BYTES) return undefined;
   return {
     generation: key.toString('hex', 0, GENERATION_BYTES),
-    layer: key.readUInt16BE(GENERATION_BYTES),
+    layer: key.readUInt32BE(GENERATION_BYTES),
     block: key.readUInt32BE(GENERATION_BYTES + LAYER_BYTES),
   };
+}
+
+/** Bytes of listPrefix. */
+export const PREFIX_BYTES = GENERATION_BYTES + LAYER_BYTES;
+
+/** What the keys of all rows begin with that belong to a list of a generation, by the number of its first layer. */
+export function listPrefix(generation: Buffer, base: number): Buffer {
+  const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
+  prefix.set(generation);
+  prefix.writeUInt32BE(base, GENERATION_BYTES);
+  return prefix;
 }
 
 /** The key of a row that has a number in a generation. */

@@ -1,10 +1,10 @@
-import { cellsOf } from './batches.js';
+import { cellsOf } from './layer-batches.js';
 import { decodeBlock } from './block.js';
-import { decodeFilter } from './catalogue.js';
+import { decodeEntry } from './catalogue.js';
 import { removeCounters } from './cells.js';
 import type { Database } from './database.js';
 import { allocateCells } from './cell-memory.js';
-import { FilterState } from './filter-state.js';
+import { FilterState, SyncState } from './filter-state.js';
 import {
   JOURNAL_FIRST,
   JOURNAL_LAST,
@@ -20,8 +20,8 @@ import { readMarks } from './queue/read-marks.js';
 /** A filter while it is being loaded. */
 interface Loading {
   readonly state: FilterState;
-  /** Of each layer, per block: sequence number of the last journal record that it includes. */
-  readonly includes: readonly Float64Array[];
+  /** By number of the layer, per block: sequence number of the last journal record that it includes. */
+  readonly includes: ReadonlyMap<number, Float64Array>;
   /** Sequence number of its last journal record so far. */
   lastRecord: number;
 }
@@ -36,12 +36,16 @@ export function loadMemory(database: Database, now: number): Memory {
   const memory = new Memory(now);
   const loading = new Map<string, Loading>();
   for (const { key, value } of database.catalogue.getRange({})) {
-    const filter = decodeFilter(value);
+    const { filter, sync, ...entry } = decodeEntry(value);
     const state = new FilterState(filter, allocateCells(filter.geometry), now);
+    if (sync) state.sync = new SyncState(sync, allocateCells(sync.plan.geometry));
+    Object.assign(state, entry);
     const damaged = database.damage.concerns(filter.generation);
     state.lost = damaged || !decodeState(database.states.get(state.key), state, allocateCells) || state.lost;
     memory.filters.set(key.toString(), state);
-    const includes = state.layers.map(({ dirty }) => new Float64Array(dirty.length));
+    const includes = new Map(
+      state.layers.map(({ number, dirty }) => [number, new Float64Array(dirty.length)]),
+    );
     loading.set(filter.generation, { state, includes, lastRecord: 0 });
     if (!state.lost && filter.kind === 'visited-set') state.lost = !readMarks(database, state);
   }
@@ -62,8 +66,10 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
     if (!filter) continue;
     const { state } = filter;
     const { layer: number, block: index } = place;
-    const layer = state.layers[number];
-    const includes = filter.includes[number];
+    // A sync that is over has left them, and they are deleted soon.
+    if (state.isRetired(number)) continue;
+    const layer = state.layerOf(number);
+    const includes = filter.includes.get(number);
     const known = layer && includes && value && index < includes.length;
     const block = known ? decodeBlock(value, layer.block(index).length) : undefined;
     if (!known || !block) {
@@ -110,10 +116,11 @@ function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<
   }
 }
 
-/** Replays a record, except for changes in blocks that were checkpointed after it. False if it has no such layer. */
+/** Replays a record, except for changes in blocks that were checkpointed after it. False if there is no such layer. */
 function replay(record: JournalRecord, sequence: number, { state, includes }: Loading): boolean {
-  const layer = state.layers[record.layer];
-  const included = includes[record.layer];
+  if (record.operation === JournalOperation.None || state.isRetired(record.layer)) return true;
+  const layer = state.layerOf(record.layer);
+  const included = includes.get(record.layer);
   if (!layer || !included) return false;
   const { pageCells } = layer.plan.geometry;
   const { add } = cellsOf(layer);

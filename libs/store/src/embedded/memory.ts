@@ -41,7 +41,8 @@ export class Memory {
   current(filter: Filter): FilterState {
     const state = this.filters.get(filter.name);
     if (!state || state.filter.kind !== filter.kind) throw notFound(filter.name);
-    if (state.filter.generation !== filter.generation) throw new StaleFilterError(filter.name);
+    const { generation, base } = state.filter;
+    if (generation !== filter.generation || base !== filter.base) throw new StaleFilterError(filter.name);
     if (state.lost) throw dataLost(filter.name);
     return state;
   }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Commits } from './commits.js';
 import type { Database } from './database.js';
 import type { Table } from './table.js';
-import { GENERATION_BYTES, numberedKey, prefixRange, type KeyRange } from './keys.js';
+import { blockKey, GENERATION_BYTES, listPrefix, numberedKey, prefixRange, type KeyRange } from './keys.js';
 import type { FilterState } from './filter-state.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';
@@ -34,6 +34,16 @@ export class Purger {
     this.range(this.database.marks, { start: key, end: numberedKey(key, queue.firstMark) });
   }
 
+  /** Blocks of the layers from number `from` to before `end`. */
+  layers({ key }: FilterState, from: number, end: number): void {
+    this.range(this.database.blocks, { start: blockKey(key, from, 0), end: blockKey(key, end, 0) });
+  }
+
+  /** Removals that were noted for a sync that is over, by the number of the first layer that it filled. */
+  removals({ key }: FilterState, base: number): void {
+    this.range(this.database.removed, prefixRange(listPrefix(key, base)));
+  }
+
   /** What a crash left: generations not in the catalogue, records before the windows, marks that are needed no more. */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
@@ -44,6 +54,15 @@ export class Purger {
       }
     }
     for (const state of states) {
+      for (const [from, end] of retiredLayers(state)) {
+        const range = { start: blockKey(state.key, from, 0), end: blockKey(state.key, end, 0) };
+        if (firstKey(this.database.blocks, range)) this.layers(state, from, end);
+      }
+      const before = {
+        start: state.key,
+        end: listPrefix(state.key, state.sync?.opened.base ?? state.nextLayer),
+      };
+      if (firstKey(this.database.removed, before)) this.range(this.database.removed, before);
       const end = numberedKey(state.key, state.queue.firstMark);
       if (firstKey(this.database.marks, { start: state.key, end })) this.marks(state);
     }
@@ -81,6 +100,18 @@ export class Purger {
       this.due.length = 0;
     }
   }
+}
+
+/** Ranges of numbers of layers that syncs which are over have left. */
+function retiredLayers({ lists, nextLayer }: FilterState): [from: number, end: number][] {
+  const retired: [number, number][] = [];
+  let from = 0;
+  for (const { base, end } of lists) {
+    if (base > from) retired.push([from, base]);
+    from = end;
+  }
+  if (nextLayer > from) retired.push([from, nextLayer]);
+  return retired;
 }
 
 function removeSlice(table: Table, range: KeyRange): number {

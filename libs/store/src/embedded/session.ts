@@ -22,6 +22,8 @@ export interface SessionOptions {
   readonly checkpointBytes: number;
   /** See EmbeddedOptions. */
   readonly maxMarks: number;
+  /** See EmbeddedOptions. */
+  readonly maxSyncForgets: number;
   readonly now: () => number;
 }
 
@@ -46,7 +48,7 @@ export class Session {
 
   private constructor(
     readonly database: Database,
-    private readonly options: SessionOptions,
+    readonly options: SessionOptions,
   ) {
     this.memory = loadMemory(database, options.now());
     this.commits = new Commits(database, this.memory, options.fsync);
@@ -89,9 +91,7 @@ export class Session {
     if (unrecorded) return answer;
     const encoded = encodeAnswer(identity.verb, answer, apply === undefined);
     apply?.();
-    const { sequence } = this.memory;
-    for (const record of records ?? []) this.append(scope, record);
-    if (this.memory.sequence === sequence) this.append(scope, this.journal.encodeNone(scope.key));
+    this.appendAll(scope, records ?? []);
     const bytes = window.bytes + putRecord(this.database, identity, window, encoded);
     scope.windows = { ...scope.windows, [origin]: { ...window, bytes } };
     this.save(scope);
@@ -99,9 +99,9 @@ export class Session {
     return answer;
   }
 
-  /** Inside a transaction: keeps what a change did to a scope that answers nothing. */
-  keep(scope: RecordScope): void {
-    this.append(scope, this.journal.encodeNone(scope.key));
+  /** Inside a transaction: keeps what a change did to a scope that answers nothing; see Change for the `records`. */
+  keep(scope: RecordScope, records: Iterable<Buffer> = []): void {
+    this.appendAll(scope, records);
     this.save(scope);
   }
 
@@ -124,6 +124,12 @@ export class Session {
   /** The window that a record made now goes into. */
   private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
+  }
+
+  private appendAll(scope: RecordScope, records: Iterable<Buffer>): void {
+    const { sequence } = this.memory;
+    for (const record of records) this.append(scope, record);
+    if (this.memory.sequence === sequence) this.append(scope, this.journal.encodeNone(scope.key));
   }
 
   private append(scope: RecordScope, record: Buffer): void {

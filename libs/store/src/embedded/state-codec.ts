@@ -1,5 +1,6 @@
 import type { Geometry } from '#bloom';
-import type { FilterState } from './filter-state.js';
+import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
+import type { LayerList } from './layer-list.js';
 import { QUEUE_NUMBERS } from './queue/queue-state.js';
 import type { RecordScope, RecordWindow } from './record-window.js';
 
@@ -7,27 +8,31 @@ import type { RecordScope, RecordWindow } from './record-window.js';
  * The small state of a scope, which is written with every mutation of it: a row of doubles.
  *
  *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-13 tally  14 number of layers
- *   15- numbers of the queue, then the tally of each layer
+ *   15 number of layers that a sync fills
+ *   16- numbers of the queue, those of the sync, then the tally of each layer, those of the sync last
  *
- * The names have windows only; filters that are no visited sets have no queue.
+ * The names have windows only; filters that are no visited sets have no queue, and those without a sync have none of its.
  */
 const LOST = 8;
 const TALLY = 10;
 const TALLY_FIELDS = ['added', 'duplicate', 'removed', 'refused'] as const;
 const LAYERS = TALLY + TALLY_FIELDS.length;
 const LAYER_FIELDS = ['items', 'nonZeroCells', 'saturatedCells'] as const;
-const QUEUE = LAYERS + 1;
+const SYNC_LAYERS = LAYERS + 1;
+const QUEUE = SYNC_LAYERS + 1;
 
 /** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
-  const { tally, queue, filter, layers } = state;
+  const { tally, queue, filter, list, sync, layers } = state;
   return row([
     ...windowFields(state),
     state.lost ? 1 : 0,
     state.lastChange,
     ...TALLY_FIELDS.map((name) => tally[name]),
-    layers.length,
+    list.layers.length,
+    sync?.list.layers.length ?? 0,
     ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
+    ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
     ...layers.flatMap((layer) => LAYER_FIELDS.map((name) => layer.tally[name])),
   ]);
 }
@@ -38,32 +43,61 @@ export function encodeScope(scope: RecordScope): Buffer {
 }
 
 /**
- * Puts the state in `bytes` into `state`, with layers of zero cells from `allocate` beside the first. False if `bytes`
- * hold none.
+ * Puts the state in `bytes` into `state`, with layers of zero cells from `allocate` beside the first ones. False if `bytes`
+ * hold none, or none of such a filter.
  */
 export function decodeState(
   bytes: Buffer | undefined,
   state: FilterState,
   allocate: (geometry: Geometry) => Uint8Array[],
 ): boolean {
-  const queued = state.filter.kind === 'visited-set' ? QUEUE_NUMBERS : [];
-  const tallies = QUEUE + queued.length;
   const fields = bytes && numbers(bytes, bytes.length / 8);
-  const layers = fields?.[LAYERS] ?? 0;
-  if (fields?.length !== tallies + layers * LAYER_FIELDS.length) return false;
-  if (layers < 1 || layers > state.plan.length) return false;
+  if (!fields) return false;
   const at = (i: number): number => fields[i] as number;
+  const { sync } = state;
+  const [layers, syncLayers] = [fields[LAYERS] ?? 0, fields[SYNC_LAYERS] ?? 0];
+  const queued = queueNumbers(state);
+  const tallies = QUEUE + queued.length + (sync ? SYNC_NUMBERS.length : 0);
+  if (fields.length !== tallies + (layers + syncLayers) * LAYER_FIELDS.length) return false;
+  if (!isWithin(layers, state.list) || (sync ? !isWithin(syncLayers, sync.list) : syncLayers !== 0))
+    return false;
   state.windows = windowsOf(fields);
   state.lost = at(LOST) !== 0;
   state.lastChange = at(LOST + 1);
-  for (const [i, name] of TALLY_FIELDS.entries()) state.tally[name] = at(TALLY + i);
-  for (const [i, name] of queued.entries()) state.queue[name] = at(QUEUE + i);
-  while (state.layers.length < layers && state.next) state.grow(allocate(state.next.geometry));
-  for (const [number, { tally }] of state.layers.entries()) {
-    const from = tallies + number * LAYER_FIELDS.length;
-    for (const [i, name] of LAYER_FIELDS.entries()) tally[name] = at(from + i);
-  }
+  decodeCalls(fields, state);
+  if (sync) for (const [i, name] of SYNC_NUMBERS.entries()) sync[name] = at(QUEUE + queued.length + i);
+  decodeLayers(fields, tallies, state.list, layers, allocate);
+  if (sync) decodeLayers(fields, tallies + layers * LAYER_FIELDS.length, sync.list, syncLayers, allocate);
   return true;
+}
+
+/** Puts the counts of calls and the numbers of the queue in `bytes` into `state`. */
+export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void {
+  const fields = bytes && numbers(bytes, bytes.length / 8);
+  if (fields) decodeCalls(fields, state);
+}
+
+const queueNumbers = ({ filter }: FilterState) => (filter.kind === 'visited-set' ? QUEUE_NUMBERS : []);
+
+const isWithin = (layers: number, { plan }: LayerList) => layers >= 1 && layers <= plan.length;
+
+function decodeCalls(fields: Float64Array, state: FilterState): void {
+  for (const [i, name] of TALLY_FIELDS.entries()) state.tally[name] = fields[TALLY + i] as number;
+  for (const [i, name] of queueNumbers(state).entries()) state.queue[name] = fields[QUEUE + i] as number;
+}
+
+function decodeLayers(
+  fields: Float64Array,
+  from: number,
+  list: LayerList,
+  layers: number,
+  allocate: (geometry: Geometry) => Uint8Array[],
+): void {
+  while (list.layers.length < layers && list.next) list.grow(allocate(list.next.geometry));
+  for (const [n, { tally }] of list.layers.entries()) {
+    const at = from + n * LAYER_FIELDS.length;
+    for (const [i, name] of LAYER_FIELDS.entries()) tally[name] = fields[at + i] as number;
+  }
 }
 
 /** Puts what encodeScope wrote into `scope`; nothing if there is none. */

@@ -69,3 +69,4 @@ export const IMPORT: Verb<Filter> = { number: 9, encode: encodeFilter, decode: d
 export const EXTEND = answers(10);
 export const PUT_BACK = answers(11);
 export const PURGE = answers(12);
+export const KEEP = answers(13);

@@ -4,7 +4,7 @@ import type { Database } from '../database.js';
 import { FilterState } from '../filter-state.js';
 import { numberedKey, prefixRange } from '../keys.js';
 import type { Snapshot } from '../snapshot.js';
-import { decodeState } from '../state-codec.js';
+import { decodeQueue } from '../state-codec.js';
 import { unpackDead } from './dead-letters.js';
 import { DueKind, dueKindOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
@@ -43,7 +43,7 @@ export class QueueSnapshot {
   ) {
     this.state = new FilterState(filter, [], 0);
     const { transaction } = snapshot;
-    decodeState(database.states.get(this.state.key, { transaction }), this.state, () => []);
+    decodeQueue(database.states.get(this.state.key, { transaction }), this.state);
     readMarks(database, this.state, snapshot);
   }
 
@@ -53,10 +53,10 @@ export class QueueSnapshot {
   }
 
   /**
-   * Entries of a segment's items, but for those that are forgotten: those that wait, in order, then those that are leased, that
+   * Entries of a segment's items, of all if it is undefined, but for those that are forgotten: those that wait, in order, then those that are leased, that
    * are delayed, and dead letters. A page is what there is of them in rows of `looked` entries or a few more.
    */
-  page(segment: number, looked: number, place: Place = this.startOf('log')): Page {
+  page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { segments } = this.state.filter.geometry;
     const { marks } = this.state.queue;
     const entries: QueuedItem[] = [];
@@ -68,7 +68,8 @@ export class QueueSnapshot {
       if (left <= 0) return { entries, next: { ...place, start: key } };
       for (const { entry, reason } of this.unpack(place.table, key, value)) {
         left--;
-        if (segmentOf(entry.word(0), segments) !== segment || marks.cover(entry)) continue;
+        const elsewhere = segment !== undefined && segmentOf(entry.word(0), segments) !== segment;
+        if (elsewhere || marks.cover(entry)) continue;
         const { hash, attempt, discoveredAt, payload } = entry;
         entries.push({ hash, attempt, discoveredAt, payload, ...(reason !== undefined && { reason }) });
       }

@@ -1,0 +1,37 @@
+import type { Filter } from '../../store.js';
+import type { QueuePage } from '../../transfer/export-parts.js';
+import type { Engine } from '../engine.js';
+import { QueueSnapshot, type Place } from './queue-snapshot.js';
+
+/** Entries that a page looks at: the event loop is held for about a millisecond. */
+const PAGE_ENTRIES = 1_000;
+
+/**
+ * The entries of a queue as they are committed now, of a segment or of all. Entries move while they are read; of one moment each
+ * is in one place.
+ */
+export async function* queuePages(
+  engine: Engine,
+  filter: Filter,
+  segment?: number,
+): AsyncGenerator<QueuePage, void, undefined> {
+  const snapshot = await engine.read((_, __, database) => database.snapshot());
+  try {
+    const queue = await engine.read(
+      (memory, _, database) => new QueueSnapshot(database, memory.current(filter), snapshot),
+    );
+    const { removals } = queue;
+    for (let place: Place | undefined, more = true; more;) {
+      const from = place;
+      const { entries, next } = await engine.read((memory) => {
+        memory.current(filter);
+        return queue.page(segment, PAGE_ENTRIES, from);
+      });
+      yield { entries, removals };
+      place = next;
+      more = next !== undefined;
+    }
+  } finally {
+    snapshot.end();
+  }
+}

@@ -1,0 +1,77 @@
+import type { Filter } from '../../store.js';
+import { forgottenBy, type Sync, type SyncState as Stage } from '../../syncs.js';
+import type { EndedSync, FilterState, SyncState } from '../filter-state.js';
+import { describeAnew } from '../generation.js';
+import { numberKey } from '../keys.js';
+import type { Session } from '../session.js';
+
+/** What callers see of an open sync. */
+export function viewOf(
+  { list }: FilterState,
+  { opened, listed, new: fresh, kept, list: filled }: SyncState,
+): Sync {
+  const { id, plan, openedAt } = opened;
+  const { capacity, errorRate } = plan;
+  const { items } = list.sums();
+  return {
+    id,
+    state: 'open',
+    openedAt,
+    capacity,
+    errorRate,
+    listed,
+    new: fresh,
+    items,
+    kept,
+    bytes: filled.bytes,
+  };
+}
+
+/** Inside a transaction: the list that the sync fills becomes the filter's own. Its handles are outdated from then on. */
+export function commitSync(session: Session, state: FilterState, sync: SyncState): void {
+  const { filter, list: old } = state;
+  const { plan, base } = sync.opened;
+  const ended = ending(state, sync, 'committed');
+  const { layers: _layers, original, ...rest } = filter;
+  const made = original ?? { capacity: filter.capacity, errorRate: filter.errorRate };
+  const same = made.capacity === plan.capacity && made.errorRate === plan.errorRate;
+  const { capacity, errorRate, geometry, layers } = plan;
+  const renewed: Filter = {
+    ...rest,
+    ...{ capacity, errorRate, geometry, base },
+    ...(layers ? { layers } : {}),
+    ...(same ? {} : { original: made }),
+  };
+  state.filter = renewed;
+  state.list = sync.list;
+  close(session, state, base, ended);
+  session.purger.layers(state, old.base, old.end);
+}
+
+/** Inside a transaction: drops the list that the sync fills. */
+export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
+  close(session, state, sync.list.base, { ...ending(state, sync, 'abandoned'), reason });
+  session.purger.layers(state, sync.list.base, sync.list.end);
+}
+
+function ending(state: FilterState, sync: SyncState, stage: Stage): EndedSync {
+  const { operation } = sync.opened;
+  return { ...viewOf(state, sync), state: stage, bytes: 0, operation };
+}
+
+function close(session: Session, state: FilterState, base: number, ended: EndedSync): void {
+  state.sync = undefined;
+  state.endedSync = ended;
+  describeAnew(session, state);
+  // Blocks of layers that are gone no longer count; they are deleted in the background.
+  let blocks = 0;
+  for (const { written } of state.list.layers) blocks += written.reduce((sum, one) => sum + one, 0);
+  session.database.blockCounts.putSync(state.key, numberKey(blocks));
+  session.purger.removals(state, base);
+  session.keep(state);
+}
+
+/** Share of the items that a commit would forget. */
+export function shareForgotten(sync: Pick<Sync, 'items' | 'kept'>): number {
+  return sync.items === 0 ? 0 : forgottenBy(sync) / sync.items;
+}
