@@ -144,11 +144,11 @@ export class LayeredCalls {
     const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
-    let over = false;
+    const end = { over: false };
     const answer = await this.grown(filter, segment, operation.deadline, quota, async () => {
       const sync = filter.syncIn(segment);
       if (sync?.id !== id) {
-        over = true;
+        end.over = true;
         return NOTHING;
       }
       const own = locate(filter, filter.list, positions, chunk, true);
@@ -162,13 +162,13 @@ export class LayeredCalls {
         this.keysOf(filter, segment, own, second),
       );
       if ('lack' in answer && answer.lack === 'ended') {
-        over = true;
+        end.over = true;
         return NOTHING;
       }
       return answer;
     });
     this.growSync(filter, segment, quota);
-    return over ? undefined : answer;
+    return end.over ? undefined : answer;
   }
 
   read(

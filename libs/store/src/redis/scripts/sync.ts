@@ -51,9 +51,9 @@ export const abandonSyncScript: Script = {
   name: 'unseenAbandonSync',
   numberOfKeys: 2,
   lua: `${ALLOW_OOM}${already}${checkSegment()}
-local gone = {}
-for _, name in ipairs(call('HKEYS', meta)) do
-  if sub(name, 1, ${SYNC.length}) == '${SYNC}' then gone[#gone + 1] = name end
+local all, gone = call('HGETALL', meta), {}
+for n = 1, #all, 2 do
+  if sub(all[n], 1, ${SYNC.length}) == '${SYNC}' then gone[#gone + 1] = all[n] end
 end
 call('HDEL', meta, unpack(gone))
 call('HSET', meta, 'generation', ARGV[3])
