@@ -69,10 +69,10 @@ export interface Growers {
   readonly sync?: (() => LayerState) | undefined;
 }
 
-/** Adds the batch in memory. Answers one Added per item. */
+/** Adds the batch in memory. Answers one Added per item. What the list of a sync claims is not new, and changes nothing. */
 export function addBatch(state: FilterState, positions: Positions, grow: Growers = {}): Outcome {
   const { filter, list, sync, tally } = state;
-  const chosen = sync && newOrOwn(list, sync.list, positions);
+  const chosen = sync && unclaimedBy(sync.list, list, positions);
   const here = chosen ? select(positions, chosen) : positions;
   const own = addToList(list, here, filter.semantics === 'multiset', grow.own);
   tally.added += own.added;
@@ -126,13 +126,9 @@ export function keepBatch(
   return { answers: spread(answers, chosen, positions.count, Kept.Forgotten), changes };
 }
 
-/** The items that both lists are to have: all but those that only the second claims. Undefined: all. */
-function newOrOwn(own: LayerList, second: LayerList, positions: Positions): Uint32Array | undefined {
-  const claimed = checkInList(second, positionsOn(second, own, positions));
-  if (!claimed.includes(1)) return undefined;
-  const listed = indexesOf(claimed, 1);
-  const known = checkInList(own, select(positions, listed));
-  for (let i = 0; i < listed.length; i++) if (known[i] === 1) claimed[listed[i] as number] = 0;
+/** The items that a list does not claim. Undefined: all. `from` is the list of the positions. */
+function unclaimedBy(list: LayerList, from: LayerList, positions: Positions): Uint32Array | undefined {
+  const claimed = checkInList(list, positionsOn(list, from, positions));
   return claimed.includes(1) ? indexesOf(claimed, 0) : undefined;
 }
 
