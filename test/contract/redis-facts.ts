@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { positionsOf, segmentBytes } from '#bloom';
 import { StoreError, type Filter, type Operation } from '#store';
-import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
 import { writeEntry } from '../../libs/store/src/redis/queue-entry.js';
 import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { filterBytes, positionsOf } from '#bloom';
 import { StoreError, type Filter, type FilterStats, type Store } from '#store';
-import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { LayeredModel } from '../support/layered-model.js';
 import { Random, SEED } from '../support/random.js';

@@ -27,6 +27,9 @@ import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
 import { Subject } from './subject.js';
+import { syncsContract } from './syncs.js';
+import { syncLifeCycleContract } from './syncs-life-cycle.js';
+import { syncQueueContract } from './syncs-queue.js';
 
 /**
  * What every store must do: the specification of the port, with the guarantees G1 to G8 by name. It runs unchanged on
@@ -65,6 +68,9 @@ export function storeContract<H extends StoreHarness>(
     queuedRemovalsContract(subject);
     transferContract(subject);
     importsContract(subject);
+    syncsContract(subject);
+    syncLifeCycleContract(subject);
+    syncQueueContract(subject);
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));

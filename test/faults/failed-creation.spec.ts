@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { filterBytes } from '#bloom';
 import { StoreError, type Quota } from '#store';
 import { RedisStore } from '#store/redis';
-import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { add, expectRefusal, filterSpec, made } from '../contract/calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';

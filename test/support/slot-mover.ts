@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import calculateSlot from 'cluster-key-slot';
-import type { CatalogueEntry } from '../../libs/store/src/redis/filter.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { withClient } from './redis-failover.js';
 import type { RedisServer } from './redis-server.js';

@@ -25,6 +25,8 @@ export type Damage = 'missing' | 'short';
 export interface StoreLimits {
   readonly maxRecordBytes?: number;
   readonly maxMarks?: number;
+  readonly syncIdleMs?: number;
+  readonly maxSyncForgets?: number;
 }
 
 /** One place where data is stored, and the stores opened on it. */

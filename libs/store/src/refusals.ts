@@ -137,5 +137,6 @@ export const ABANDONED = {
   idle: 'nobody called it for too long',
   forgets: 'more items were removed meanwhile than can be noted',
   full: 'it had no room left for what was added meanwhile',
+  memory: 'there was no memory for it',
   lost: 'the store has lost a part of it',
 } as const;

@@ -1,8 +1,8 @@
-import { type Layer, piecesOf, segmentBytes } from '#bloom';
+import { type Geometry, segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
-import type { CatalogueEntry, RedisFilter } from './filter.js';
-import { allKeys, pieceKeys, type QueueKeys, segmentKeys } from './keys.js';
+import type { CatalogueEntry } from './entry.js';
+import { allKeys, layerKeys, type LayerPieces, type QueueKeys, segmentKeys } from './keys.js';
 import { createCellsScript, createLogScript, createMetaScript } from './scripts/segment.js';
 
 /** Makes the keys of segments, and deletes them. Repeating either is harmless. */
@@ -31,16 +31,33 @@ export class Allocation {
     ]);
   }
 
-  /**
-   * Makes the cells of a layer, not the first, in a segment. The last of them may have taken the server beyond its memory
-   * limit. Then it refuses the command behind them, which changes nothing.
-   */
+  /** Makes the cells of a layer of a new filter, not the first, in a segment. */
   async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
-    const { geometry } = entry.layers?.[layer] as Layer;
+    const geometry = entry.layers?.[layer]?.geometry;
+    if (!geometry) throw new RangeError(`filter ${entry.name} has no layer ${layer}`);
+    await this.makeLayer(tag, layer, geometry, entry.tags.length, deadline);
+  }
+
+  /**
+   * Makes the cells of a layer, by its number, in one of `segments` segments. The last of them may have taken the server beyond its
+   * memory limit. Then it refuses the command behind them, which changes nothing.
+   */
+  async makeLayer(
+    tag: string,
+    number: number,
+    geometry: Geometry,
+    segments: number,
+    deadline: number,
+  ): Promise<void> {
     const last = segmentBytes(geometry) - 1;
-    const keys = pieceKeys(segmentKeys(tag), layer, piecesOf({ geometry }, entry.geometry));
+    const keys = layerKeys(segmentKeys(tag), { number, pieces: geometry.segments / segments });
     for (const key of keys) await this.connection.mutate(createCellsScript, [key], [last], deadline);
     await this.connection.write('setrange', keys[0] as string, [0, ''], deadline);
+  }
+
+  /** Makes the key of the removals that are noted in a segment. */
+  async makeRemoved(tag: string, deadline: number): Promise<void> {
+    await this.connection.write('hset', segmentKeys(tag).removed, ['', ''], deadline);
   }
 
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
@@ -54,17 +71,29 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments, with so many `pieces` of each layer but the first. It also deletes those of a queue, since a filter that was left half made may have been a
-   * visited set. It goes key by key, since a command on several keys is refused while the slot moves if one is missing.
+   * Deletes the keys of segments, with these layers. It also deletes those of a queue, since a filter that was left half made may
+   * have been a visited set. It goes key by key, since a command on several keys is refused while the slot moves if one is missing.
    */
-  async free(tags: readonly string[], pieces: readonly number[], deadline: number): Promise<void> {
-    for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag), true, pieces), deadline);
+  async free(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
+    for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag), true, layers), deadline);
   }
 
-  /** Deletes the keys of a layer in all segments of a filter that is there no more. */
-  async freeLayer(filter: RedisFilter, layer: number, deadline: number): Promise<void> {
-    const pieces = piecesOf(filter.layers?.[layer] as Layer, filter.geometry);
-    for (const keys of filter.segments) await this.unlink(pieceKeys(keys, layer, pieces), deadline);
+  /** Deletes the keys of layers in segments. */
+  async freeLayers(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
+    for (const tag of tags) {
+      await this.unlink(
+        layers.flatMap((layer) => layerKeys(segmentKeys(tag), layer)),
+        deadline,
+      );
+    }
+  }
+
+  /** Deletes the keys of the removals that were noted in segments. */
+  async freeRemoved(tags: readonly string[], deadline: number): Promise<void> {
+    await this.unlink(
+      tags.map((tag) => segmentKeys(tag).removed),
+      deadline,
+    );
   }
 
   private async unlink(keys: readonly string[], deadline: number): Promise<void> {

@@ -6,7 +6,8 @@ import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js'
 import { RETENTION_MS } from '../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage } from '../store.js';
 import type { Connection } from './connection.js';
-import { type CatalogueEntry, type EntryState, RedisFilter } from './filter.js';
+import { type CatalogueEntry, type EntryList, type EntryState } from './entry.js';
+import { RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
 import { windowBytes } from './operations.js';
 import {
@@ -203,14 +204,14 @@ export class Catalogue {
    */
   private async makeKeys(deadline: number): Promise<void> {
     if (this.keysMade) return;
-    const { filters, names, operations, unfinished, usage } = CATALOGUE;
+    const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
     // This key is made first: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
-      ...[...KINDS.map(names), unfinished].map((key) =>
+      ...[...KINDS.map(names), unfinished, syncs].map((key) =>
         this.connection.mutate(makeNamesScript, [key], [], deadline),
       ),
     ]);
@@ -298,8 +299,8 @@ export class Catalogue {
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
       return notFound(filter.name);
     }
-    if (entry.generation !== filter.generation || entry.state !== 'ready')
-      return new StaleFilterError(filter.name);
+    const isCurrent = entry.generation === filter.generation && (entry.base ?? 0) === filter.base;
+    if (!isCurrent || entry.state !== 'ready') return new StaleFilterError(filter.name);
     return dataLost(filter.name);
   }
 }
@@ -321,10 +322,14 @@ function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | 
   };
 }
 
-/** Bytes of an entry's layers, that which is being made included. */
+/** Bytes of an entry's layers, those of a sync and those that are being made included. */
 function bytesOf(entry: CatalogueEntry | undefined): number {
   if (!entry) return 0;
-  const { geometry, layers = [], made = 1, growing = 0 } = entry;
+  const { sync } = entry;
+  return bytesOfList(entry) + (sync ? bytesOfList({ ...sync, ...sync.plan }) : 0);
+}
+
+function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList): number {
   const later = layers.slice(1, Math.max(made, growing));
   return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
 }

@@ -6,7 +6,7 @@ import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
 import { Claim } from './claim.js';
 import { Connection } from './connection.js';
-import type { CatalogueEntry } from './filter.js';
+import type { CatalogueEntry } from './entry.js';
 import { segmentTags } from './keys.js';
 
 let server: RedisServer | undefined;

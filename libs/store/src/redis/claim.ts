@@ -2,7 +2,8 @@ import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import { type Catalogue, type EntryRead, underWay } from './catalogue.js';
-import { allPieces, allTags, type CatalogueEntry, piecesIn, RedisFilter } from './filter.js';
+import { allLayers, allTags, type CatalogueEntry, layersIn } from './entry.js';
+import { RedisFilter } from './filter.js';
 
 /** If an operation on a filter shows no change for this long, its instance is taken to have died. */
 export const STALE_MS = 30_000;
@@ -42,7 +43,7 @@ export class Claim {
     return claim.orGiveUp(async () => {
       if ((await catalogue.set(read, entry, deadline, { quota })) === undefined) return undefined;
       claim.taken = true;
-      await allocation.free(entry.retired ?? [], entry.retiredPieces ?? [], deadline);
+      await allocation.free(entry.retired ?? [], entry.retiredLayers ?? [], deadline);
       return claim;
     });
   }
@@ -82,13 +83,13 @@ export class Claim {
    * over, it deletes the generation and answers undefined.
    */
   async publish(operation: Operation, verb?: string): Promise<RedisFilter | undefined> {
-    const { operation: _done, retired: _gone, retiredPieces: _pieces, ...rest } = this.entry;
+    const { operation: _done, retired: _gone, retiredLayers: _layers, ...rest } = this.entry;
     const entry: CatalogueEntry = { ...rest, state: 'ready' };
     const value = { fingerprint: operation.fingerprint, entry, created: true };
     const record = verb === undefined ? undefined : { verb, operation, value };
     const published = await this.catalogue.set(this.held, entry, operation.deadline, { record });
     if (published !== undefined) return new RedisFilter(entry);
-    await this.allocation.free(entry.tags, piecesIn(entry), operation.deadline);
+    await this.allocation.free(entry.tags, layersIn(entry), operation.deadline);
     return undefined;
   }
 
@@ -124,10 +125,10 @@ export class Claim {
       }
     }
     if (raw === undefined || entry.state !== 'creating') {
-      await this.allocation.free(entry.tags, piecesIn(entry), deadline);
+      await this.allocation.free(entry.tags, layersIn(entry), deadline);
       return;
     }
-    await this.allocation.free(allTags(entry), allPieces(entry), deadline);
+    await this.allocation.free(allTags(entry), allLayers(entry), deadline);
     if (!unsettled) await this.catalogue.set({ raw, entry }, undefined, deadline);
   }
 }

@@ -15,7 +15,7 @@ type Value = string | number | Buffer;
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
 /** Commands that change one key and may be repeated. */
-export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd';
+export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd' | 'zrem';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;

@@ -22,7 +22,7 @@ export async function readDeadLetters(
   const entries: DeadLetter[] = [];
   const from = after === undefined ? undefined : decodeEntryId(after);
   let { segment, number } = from ?? { segment: 0, number: 0 };
-  while (segment < filter.geometry.segments) {
+  while (segment < filter.spread) {
     const wanted = Math.min(PER_SCRIPT, limit - entries.length);
     if (wanted === 0) {
       const next = entries.at(-1)?.id;

@@ -1,30 +1,30 @@
-import { piecesOf, segmentBytes } from '#bloom';
+import { segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
 import type { FilterStats, LayerStats, QueueStats } from '../store.js';
-import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
-import { pieceKeys, queueKeys, type SegmentKeys } from './keys.js';
+import { layerKeys, queueKeys, type SegmentKeys } from './keys.js';
 import {
   describeLayersScript,
   describeQueueLayersScript,
   describeQueueScript,
   describeScript,
 } from './scripts/segment.js';
+import type { Views } from './views.js';
 
 /** The counts of a filter: the sums over its segments. */
 export async function describeFilter(
   connection: Connection,
-  catalogue: Catalogue,
+  views: Views,
   filter: RedisFilter,
   timeoutMs: number,
 ): Promise<FilterStats> {
-  const rows = await readRows(connection, catalogue, filter, timeoutMs, filter.queued);
+  const rows = await readRows(connection, views, filter, timeoutMs, filter.queued);
   const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
   const windowSeconds = (origin: 'caller' | 'made') =>
     Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
-  const layers = Array.from({ length: filter.made }, (_, layer) =>
+  const layers = Array.from({ length: filter.list.made }, (_, layer) =>
     layerStats(
       filter,
       rows.map((row) => row.layers[layer]),
@@ -48,23 +48,24 @@ export async function describeFilter(
 /** Has the filter know how many items its segments hold. */
 export async function countItems(
   connection: Connection,
-  catalogue: Catalogue,
+  views: Views,
   filter: RedisFilter,
   timeoutMs: number,
 ): Promise<void> {
-  await readRows(connection, catalogue, filter, timeoutMs, false);
+  await readRows(connection, views, filter, timeoutMs, false);
 }
 
 /** The counts of each segment, those of the queue if they are wanted. */
 async function readRows(
   connection: Connection,
-  catalogue: Catalogue,
+  views: Views,
   filter: RedisFilter,
   timeoutMs: number,
   queued: boolean,
 ): Promise<Row[]> {
   const deadline = Date.now() + timeoutMs;
-  const grows = filter.layers !== undefined;
+  // The scripts without layers look at one key of cells only.
+  const grows = filter.layers !== undefined || filter.list.piecesOf(0) > 1;
   const script = queued
     ? grows
       ? describeQueueLayersScript
@@ -72,24 +73,22 @@ async function readRows(
     : grows
       ? describeLayersScript
       : describeScript;
-  const later = (filter.layers?.length ?? 1) - 1;
+  const later = filter.list.plan.length - 1;
   const rows = await joinAll(
-    filter.segments.map(async (segment) => {
-      const { cells, meta } = segment;
-      const pieces = piecesToCheck(filter, segment);
-      const keys = [cells, meta, ...(queued ? queueKeys(segment) : []), ...pieces.keys];
-      const args = [
-        filter.generation,
-        segmentBytes(filter.geometry),
-        ...(grows ? [later, ...pieces.args] : []),
-      ];
-      const reply = await connection.run(script, keys, args, deadline);
-      if (reply === 'LOST') throw await catalogue.explainLoss(filter);
-      return readRow(reply, queued);
+    filter.segments.map(async (keysOf, segment) => {
+      for (;;) {
+        const pieces = piecesToCheck(filter, keysOf);
+        const keys = [keysOf.cells, keysOf.meta, ...(queued ? queueKeys(keysOf) : []), ...pieces.keys];
+        const head = [filter.tokenOf(segment), filter.pieceBytes];
+        const args = grows ? [later, ...pieces.args] : [];
+        const reply = await connection.run(script, keys, [...head, ...args], deadline);
+        if (reply !== 'LOST') return readRow(reply, queued);
+        await views.look(filter, segment, deadline);
+      }
     }),
   );
   rows.forEach(({ open, layers }, segment) =>
-    filter.saw(
+    filter.list.saw(
       segment,
       open,
       layers.map(({ items }) => items),
@@ -98,14 +97,18 @@ async function readRows(
   return rows;
 }
 
-/** Keys of all layers but the first, as far as they are known, and of each the bytes of a piece and how many it has. */
-function piecesToCheck(filter: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
+/**
+ * Keys of all layers, as far as they are known, and of each the bytes of a piece and how many it has. Not of the first, unless it has
+ * several.
+ */
+function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
   const args: number[] = [];
-  for (const [n, layer] of (filter.layers ?? []).slice(1, filter.made).entries()) {
-    const pieces = piecesOf(layer, filter.geometry);
-    keys.push(...pieceKeys(segment, n + 1, pieces));
-    args.push(segmentBytes(layer.geometry), pieces);
+  for (const [layer, { geometry }] of list.known.entries()) {
+    const pieces = list.piecesOf(layer);
+    if (layer === 0 && pieces === 1) continue;
+    keys.push(...layerKeys(segment, { number: list.base + layer, pieces }));
+    args.push(segmentBytes(geometry), pieces);
   }
   return { keys, args };
 }

@@ -1,7 +1,7 @@
 import type { ChainableCommander } from 'ioredis';
-import { piecesOf, segmentBytes, type Geometry } from '#bloom';
+import { segmentBytes, segmentOf } from '#bloom';
+import type { QueuedItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
-import { plannedLayers } from '../planned-layers.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
@@ -10,12 +10,15 @@ import { QueueReader, type RawPage } from './queue-reader.js';
 import { countOf } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
 import { segmentKeysOf } from './segments.js';
+import type { Views } from './views.js';
 
 /**
  * How often what is not in line is read, if entries come through the line whole all the while: so few wait then that hardly
  * any are missed.
  */
 const ROUNDS = 10;
+
+const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
 
 /** Names of the counts in a segment's meta. */
 const COUNTS = ['items', 'added', 'duplicate', 'removed', 'refused'];
@@ -25,6 +28,7 @@ export class RedisSource implements SegmentSource {
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
+    private readonly views: Views,
     private readonly filter: RedisFilter,
     private readonly timeoutMs: number,
   ) {}
@@ -33,27 +37,28 @@ export class RedisSource implements SegmentSource {
    * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine a script
    * held the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
    */
-  async snapshot(segment: number): Promise<SegmentSnapshot> {
-    const { geometry, layers = [] } = this.filter;
-    const keys = segmentKeysOf(this.filter, segment);
-    const later = layers.slice(1).map((_, n) => countOf('items', n + 1));
+  async snapshot(piece: number): Promise<SegmentSnapshot> {
+    const { list } = this.filter;
+    const later = list.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = Date.now() + this.timeoutMs;
+    // A segment of the first layer may be one piece of several: the counts come with the last of them.
+    const each = list.piecesOf(0);
+    const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
     let open = 0;
     for (;;) {
-      const cells = open === 0 ? keys.cells : pieceKey(keys, open, 0);
-      const planned = layers[open]?.geometry ?? geometry;
-      const [kept, bytes] = await this.cellsOf(cells, keys.meta, planned, [...COUNTS, 'open', ...later]);
+      const first = (piece % each) * (list.piecesOf(open) / each);
+      const [kept, bytes] = await this.cellsOf(segment, open, first, [...COUNTS, 'open', ...later]);
       const [items = 0, added = 0, duplicate = 0, removed = 0, refused = 0, found = 0, ...others] = kept;
       if (found === open) {
         const layerItems = [items, ...others.slice(0, open)];
         return {
           cells: bytes,
-          counts: { added, duplicate, removed, refused },
-          layerItems,
+          counts: isLast ? { added, duplicate, removed, refused } : NO_COUNTS,
+          layerItems: isLast ? layerItems : layerItems.map(() => 0),
           removals: removed,
         };
       }
-      if (Date.now() > deadline || found >= Math.max(1, layers.length)) {
+      if (Date.now() > deadline || found >= list.plan.length) {
         throw await this.catalogue.explainLoss(this.filter);
       }
       open = found;
@@ -61,36 +66,44 @@ export class RedisSource implements SegmentSource {
   }
 
   async layerCells(layer: number, segment: number): Promise<Uint8Array> {
-    const { geometry } = this.filter;
-    const planned = plannedLayers(this.filter)[layer];
-    if (!planned) throw new RangeError(`filter ${this.filter.name} has no layer ${layer}`);
-    const pieces = piecesOf(planned, geometry);
-    const keys = segmentKeysOf(this.filter, Math.floor(segment / pieces));
-    const key = layer === 0 ? keys.cells : pieceKey(keys, layer, segment % pieces);
-    return (await this.cellsOf(key, keys.meta, planned.geometry, []))[1];
+    const { list, name } = this.filter;
+    if (!list.plan[layer]) throw new RangeError(`filter ${name} has no layer ${layer}`);
+    const pieces = list.piecesOf(layer);
+    return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
   /** Counts in a segment's meta, and cells of it, at one moment. */
   private async cellsOf(
-    cells: string,
-    meta: string,
-    geometry: Geometry,
+    segment: number,
+    layer: number,
+    piece: number,
     counts: readonly string[],
   ): Promise<[counts: number[], cells: Uint8Array]> {
-    const [kept, bytes] = await this.connection.repeat(
-      () =>
-        together(
-          this.connection.client
-            .multi()
-            .hmget(meta, 'generation', ...counts)
-            .getBuffer(cells),
-        ),
-      Date.now() + this.timeoutMs,
-    );
-    const [found, ...numbers] = kept as (string | null)[];
-    const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
-    if (found !== this.filter.generation || !whole) throw await this.catalogue.explainLoss(this.filter);
-    return [numbers.map(Number), bytes];
+    const { list } = this.filter;
+    const { geometry } = list.plan[layer] as (typeof list.plan)[0];
+    const keys = segmentKeysOf(this.filter, segment);
+    const cells = pieceKey(keys, list.base + layer, piece);
+    for (;;) {
+      const deadline = Date.now() + this.timeoutMs;
+      const [kept, bytes] = await this.connection.repeat(
+        () =>
+          together(
+            this.connection.client
+              .multi()
+              .hmget(keys.meta, 'generation', ...counts)
+              .getBuffer(cells),
+          ),
+        deadline,
+      );
+      const [found, ...numbers] = kept as (string | null)[];
+      if (found !== this.filter.tokenOf(segment)) {
+        await this.views.look(this.filter, segment, deadline);
+        continue;
+      }
+      const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
+      if (!whole) throw await this.catalogue.explainLoss(this.filter);
+      return [numbers.map(Number), bytes];
+    }
   }
 
   /**
@@ -101,7 +114,18 @@ export class RedisSource implements SegmentSource {
    * means something to the server's run that told it only, and so does a cursor: after a failover, a restart or the
    * move of a slot all begins anew.
    */
-  async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
+  async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
+    const { list, geometry } = this.filter;
+    const each = list.piecesOf(0);
+    for await (const { entries, removals } of this.queueOf(Math.floor(piece / each))) {
+      const isHere = ({ hash }: QueuedItem) =>
+        segmentOf(Buffer.from(hash).readUInt32BE(), geometry.segments) === piece;
+      yield { entries: each === 1 ? entries : entries.filter(isHere), removals };
+    }
+  }
+
+  /** The entries of a segment of the filter. */
+  async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
     const reader = new QueueReader((script, args) => this.readPage(script, segment, args));
     yield* reader.line();
     // What was taken out of the line so far is among the others, which are read now.
@@ -115,19 +139,27 @@ export class RedisSource implements SegmentSource {
 
   private async readPage(script: Script, segment: number, args: (string | number)[]): Promise<RawPage> {
     const keys = segmentKeysOf(this.filter, segment);
-    const reply = await this.run(script, [keys.cells, keys.meta, ...queueKeys(keys)], args);
+    const reply = await this.run(script, segment, [keys.cells, keys.meta, ...queueKeys(keys)], args);
     const [next, run, removals, bytes] = reply;
     if (!Buffer.isBuffer(bytes)) throw new Error('a script answered no entries');
     return { next: String(next), run: String(run), removals: Number(removals), bytes };
   }
 
-  private async run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown[]> {
-    const { generation, geometry } = this.filter;
-    const values = [generation, segmentBytes(geometry), ...args];
-    const reply = await this.connection.run(script, keys, values, Date.now() + this.timeoutMs, true);
-    if (Array.isArray(reply)) return reply as unknown[];
-    if (String(reply) === 'LOST') throw await this.catalogue.explainLoss(this.filter);
-    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  private async run(
+    script: Script,
+    segment: number,
+    keys: string[],
+    args: (string | number)[],
+  ): Promise<unknown[]> {
+    for (;;) {
+      const deadline = Date.now() + this.timeoutMs;
+      const values = [this.filter.tokenOf(segment), this.filter.pieceBytes, ...args];
+      const reply = await this.connection.run(script, keys, values, deadline, true);
+      if (Array.isArray(reply)) return reply as unknown[];
+      if (String(reply) !== 'LOST')
+        throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+      await this.views.look(this.filter, segment, deadline);
+    }
   }
 }
 

@@ -5,7 +5,8 @@ import type { Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { STALE_MS } from './claim.js';
-import type { CatalogueEntry, RedisFilter } from './filter.js';
+import type { CatalogueEntry, EntryList, Grown } from './entry.js';
+import type { RedisFilter, RedisList } from './filter.js';
 
 /** After a failure ahead of need it is not tried again for so long: the add that needs the layer will try, and say why not. */
 const PAUSE_MS = 1_000;
@@ -23,15 +24,15 @@ interface Announced {
 }
 
 /**
- * Makes the next layer of a filter. The catalogue says that it is being made, so that whoever drops the filter deletes
+ * Makes the next layer of a list of a filter. The catalogue says that it is being made, so that whoever drops the filter deletes
  * its keys; then the keys are made; then the catalogue says that it is there. From then on segments may open it. Anyone
  * may go on with what another has begun, dead or alive: making a key twice is harmless. Deleting keys again, since memory
  * does not suffice, is not: meanwhile nobody may begin to make any, and who had begun deletes what it has made since.
  */
 export class Growth {
-  /** By generation, since several handles may have the same. */
+  /** By generation and list, since several handles may have the same. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** By generation, when there was last no memory for its next layer; by performance.now(). */
+  /** Likewise, when there was last no memory for its next layer; by performance.now(). */
   private readonly lacking = new Map<string, number>();
   private closed = false;
 
@@ -42,46 +43,52 @@ export class Growth {
   ) {}
 
   /**
-   * Has `filter` know more layers than `known`: those that others have made, else one that it makes. Throws QUOTA_EXCEEDED,
-   * STORE_FULL, or the error for a filter that is there no more.
+   * Has `list` know more layers than `known`: those that others have made, else one that it makes. Throws QUOTA_EXCEEDED,
+   * STORE_FULL, or the error for a filter that is there no more. A sync that is over needs no more layers.
    */
-  async grow(filter: RedisFilter, known: number, quota: Quota | undefined, deadline: number): Promise<void> {
-    const { generation } = filter;
-    for (let other = this.underWay.get(generation); other; other = this.underWay.get(generation)) {
+  async grow(
+    filter: RedisFilter,
+    list: RedisList,
+    known: number,
+    quota: Quota | undefined,
+    deadline: number,
+  ): Promise<void> {
+    const key = keyOf(filter, list);
+    for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
       // This call may have another quota, or more time. More memory it has not.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });
     }
-    if (filter.made > known) return;
+    if (list.made > known) return;
     // Each try takes what memory there is, for a moment, from all others.
-    const lacked = this.lacking.get(generation);
+    const lacked = this.lacking.get(key);
     if (lacked !== undefined && performance.now() - lacked < PAUSE_MS) throw noMemory(filter);
-    const work = this.makeNext(filter, known, quota, deadline);
-    this.underWay.set(generation, work);
+    const work = this.makeNext(filter, list, known, quota, deadline);
+    this.underWay.set(key, work);
     try {
       await work;
-      this.lacking.delete(generation);
+      this.lacking.delete(key);
     } catch (error) {
-      if (isFull(error)) this.lacking.set(generation, performance.now());
+      if (isFull(error)) this.lacking.set(key, performance.now());
       throw error;
     } finally {
-      this.underWay.delete(generation);
+      this.underWay.delete(key);
     }
   }
 
   /** How many filters have found no memory to grow of late, as far as this instance knows. */
   get cramped(): number {
     const since = performance.now() - LACKING_MS;
-    for (const [generation, at] of this.lacking) if (at < since) this.lacking.delete(generation);
+    for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
     return this.lacking.size;
   }
 
   /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
-  ahead(filter: RedisFilter, quota: Quota | undefined): void {
-    if (this.closed || this.underWay.has(filter.generation) || Date.now() < filter.growsAgainAt) return;
-    this.grow(filter, filter.made, quota, Date.now() + this.timeoutMs).catch(() => {
-      filter.growsAgainAt = Date.now() + PAUSE_MS;
+  ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
+    if (this.closed || this.underWay.has(keyOf(filter, list)) || Date.now() < list.growsAgainAt) return;
+    this.grow(filter, list, list.made, quota, Date.now() + this.timeoutMs).catch(() => {
+      list.growsAgainAt = Date.now() + PAUSE_MS;
     });
   }
 
@@ -89,22 +96,32 @@ export class Growth {
    * Makes the keys of layers from `from` on again in a segment that has nothing in them: a failover may have lost what the
    * old master had not passed on.
    */
-  async remake(filter: RedisFilter, segment: number, from: number, deadline: number): Promise<void> {
+  async remake(
+    filter: RedisFilter,
+    list: RedisList,
+    segment: number,
+    from: number,
+    deadline: number,
+  ): Promise<void> {
     const read = await this.catalogue.read(filter.name, deadline);
     const entry = current(read.entry, filter);
-    if (!entry) throw await this.catalogue.explainLoss(filter);
-    const { made = 1 } = entry;
+    const found = listIn(entry, list);
+    if (!entry || !found) throw await this.catalogue.explainLoss(filter);
+    const { made = 1 } = found;
     // The catalogue has lost the layer, too.
-    if (made <= from) filter.made = made;
+    if (made <= from) list.made = made;
     for (let layer = from; layer < made; layer++) {
-      await this.allocation.allocateLayer(entry, entry.tags[segment] as string, layer, deadline);
+      await this.makeKeys(entry, list, layer, entry.tags[segment] as string, deadline);
     }
   }
 
-  /** Has `filter` know all layers that there are. */
+  /** Has `filter` know all layers that there are, and its sync. */
   async refresh(filter: RedisFilter, deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(filter.name, deadline);
-    filter.made = Math.max(filter.made, current(entry, filter)?.made ?? 1);
+    const found = current(entry, filter);
+    if (!found) return;
+    filter.list.made = Math.max(filter.list.made, found.made ?? 1);
+    filter.learn(found.sync);
   }
 
   /** To be called once there are no connections: waits until what is under way has noticed. */
@@ -115,6 +132,7 @@ export class Growth {
 
   private async makeNext(
     filter: RedisFilter,
+    list: RedisList,
     known: number,
     quota: Quota | undefined,
     deadline: number,
@@ -122,40 +140,57 @@ export class Growth {
     for (let allocated = false; ;) {
       const read = await this.catalogue.read(filter.name, deadline);
       const entry = current(read.entry, filter);
-      if (!entry) {
-        // The layer is not known to whoever has dropped or cleared the filter, or was not when its keys were deleted.
-        if (allocated) await this.allocation.freeLayer(filter, known, Date.now() + FREE_MS);
+      const found = listIn(entry, list);
+      if (!entry || !found) {
+        // The layer is not known to whoever has ended the list, or was not when its keys were deleted.
+        if (allocated) await this.free(filter, list, known, Date.now() + FREE_MS);
+        if (entry && list !== filter.list) return;
         throw await this.catalogue.explainLoss(filter);
       }
-      const { made = 1, layers = [] } = entry;
+      const { made = 1 } = found;
       if (made > known) {
-        filter.made = made;
+        list.made = made;
         return;
       }
       // A segment that has opened a layer beyond the last is not as any script left it.
-      if (made >= layers.length) throw dataLost(filter.name);
-      const claimed = await this.announce(filter, read, entry, quota, deadline);
+      if (made >= list.plan.length) throw dataLost(filter.name);
+      const claimed = await this.announce(filter, list, read, entry, quota, deadline);
       if (!claimed) continue;
       allocated = true;
       try {
-        await joinAll(
-          entry.tags.map((tag) => this.allocation.allocateLayer(claimed.entry, tag, made, deadline)),
-        );
+        await joinAll(entry.tags.map((tag) => this.makeKeys(claimed.entry, list, made, tag, deadline)));
       } catch (error) {
-        await this.giveUp(filter, claimed, made, isFull(error)).catch(() => undefined);
+        await this.giveUp(filter, list, claimed, made, isFull(error)).catch(() => undefined);
         throw error;
       }
-      const { growing: _done, ...rest } = claimed.entry;
-      await this.catalogue.set(claimed, { ...rest, made: made + 1 }, deadline);
+      const grown = withList(claimed.entry, list, { growing: undefined, made: made + 1 });
+      await this.catalogue.set(claimed, grown, deadline);
     }
   }
 
+  private async makeKeys(
+    { tags }: CatalogueEntry,
+    list: RedisList,
+    layer: number,
+    tag: string,
+    deadline: number,
+  ): Promise<void> {
+    const { geometry } = list.plan[layer] as (typeof list.plan)[0];
+    await this.allocation.makeLayer(tag, list.base + layer, geometry, tags.length, deadline);
+  }
+
+  private async free(filter: RedisFilter, list: RedisList, layer: number, deadline: number): Promise<void> {
+    const keys = { number: list.base + layer, pieces: list.piecesOf(layer) };
+    await this.allocation.freeLayers(filter.tags, [keys], deadline);
+  }
+
   /**
-   * Deletes the keys of a layer that could not be made, if that is for lack of memory, or if the filter has gone. Otherwise
+   * Deletes the keys of a layer that could not be made, if that is for lack of memory, or if the list has gone. Otherwise
    * they stay for whoever tries next.
    */
   private async giveUp(
     filter: RedisFilter,
+    list: RedisList,
     claimed: Announced,
     layer: number,
     isForMemory: boolean,
@@ -163,16 +198,17 @@ export class Growth {
     const deadline = Date.now() + FREE_MS;
     for (let before: EntryRead = claimed; Date.now() < deadline;) {
       const entry = current(before.entry, filter);
-      if (!entry) return this.allocation.freeLayer(filter, layer, deadline);
+      const found = listIn(entry, list);
+      if (!entry || !found) return this.free(filter, list, layer, deadline);
       // Whoever makes the layer, or deletes it, will find what this call has made.
-      const othersWork = entry.givingUp !== undefined || (before !== claimed && entry.growing !== undefined);
-      if (!isForMemory || othersWork || (entry.made ?? 1) > layer) return;
-      const leaving = { ...entry, givingUp: await this.catalogue.now(deadline) };
+      const othersWork = found.givingUp !== undefined || (before !== claimed && found.growing !== undefined);
+      if (!isForMemory || othersWork || (found.made ?? 1) > layer) return;
+      const leaving = withList(entry, list, { givingUp: await this.catalogue.now(deadline) });
       const raw = await this.catalogue.set(before, leaving, deadline);
       if (raw !== undefined) {
-        await this.allocation.freeLayer(filter, layer, deadline);
-        const { growing: _given, givingUp: _up, ...rest } = leaving;
-        await this.catalogue.set({ raw, entry: leaving }, rest, deadline);
+        await this.free(filter, list, layer, deadline);
+        const left = withList(leaving, list, { growing: undefined, givingUp: undefined });
+        await this.catalogue.set({ raw, entry: leaving }, left, deadline);
         return;
       }
       before = await this.catalogue.read(filter.name, deadline);
@@ -182,23 +218,46 @@ export class Growth {
   /** Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
   private async announce(
     filter: RedisFilter,
+    list: RedisList,
     read: EntryRead,
     entry: CatalogueEntry,
     quota: Quota | undefined,
     deadline: number,
   ): Promise<Announced | undefined> {
-    const growing = (entry.made ?? 1) + 1;
-    const { givingUp, ...rest } = entry;
-    if (entry.growing === growing && givingUp === undefined) return { raw: read.raw, entry };
+    const { made = 1, growing: begun, givingUp } = listIn(entry, list) ?? {};
+    const growing = made + 1;
+    if (begun === growing && givingUp === undefined) return { raw: read.raw, entry };
     const now = await this.catalogue.now(deadline);
     if (givingUp !== undefined && now - givingUp <= STALE_MS) {
       throw noMemory(filter);
     }
     // The time makes it another text than one that has been given up: whoever was late with that cannot publish it.
-    const next = { ...rest, growing, since: now };
+    const next = withList(entry, list, { growing, givingUp: undefined, grewAt: now });
     const raw = await this.catalogue.set(read, next, deadline, { quota });
     return raw === undefined ? undefined : { raw, entry: next };
   }
+}
+
+const keyOf = ({ generation }: RedisFilter, { base }: RedisList) => `${generation}.${base}`;
+
+/** The list in a catalogue entry that has it: the filter's own, or that of its sync. */
+function listIn(entry: CatalogueEntry | undefined, { base }: RedisList): EntryList | undefined {
+  if ((entry?.base ?? 0) === base) return entry;
+  return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
+}
+
+/** An entry with other numbers of such a list; undefined ones are left out. */
+function withList(
+  entry: CatalogueEntry,
+  { base }: RedisList,
+  numbers: { readonly [K in keyof Grown]: Grown[K] | undefined },
+): CatalogueEntry {
+  const merged = <T extends Grown>(list: T): T =>
+    Object.fromEntries(
+      Object.entries({ ...list, ...numbers }).filter(([, value]) => value !== undefined),
+    ) as unknown as T;
+  const { sync } = entry;
+  return sync?.base === base ? { ...entry, sync: merged(sync) } : merged(entry);
 }
 
 function noMemory({ name }: RedisFilter): StoreError {

@@ -13,6 +13,7 @@ describe('key layout', () => {
       'unseen:{0123456789abcdef.0.0}:operations:caller:previous',
       'unseen:{0123456789abcdef.0.0}:operations:made:current',
       'unseen:{0123456789abcdef.0.0}:operations:made:previous',
+      'unseen:{0123456789abcdef.0.0}:removed',
       'unseen:{0123456789abcdef.0.0}:queue:log:0',
       'unseen:{0123456789abcdef.0.0}:queue:log:1',
       'unseen:{0123456789abcdef.0.0}:queue:leases',
@@ -22,7 +23,11 @@ describe('key layout', () => {
       'unseen:{0123456789abcdef.0.0}:queue:marks:new',
       'unseen:{0123456789abcdef.0.0}:queue:marks:old',
     ]);
-    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, [1, 2]).slice(6)).toEqual([
+    const layers = [
+      { number: 1, pieces: 1 },
+      { number: 2, pieces: 2 },
+    ];
+    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, layers).slice(1, 4)).toEqual([
       'unseen:{0123456789abcdef.0.0}:cells:1:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:1',
@@ -33,7 +38,9 @@ describe('key layout', () => {
 
   it('keeps all keys of a segment, and all of the catalogue, in one slot', () => {
     for (const tag of segmentTags('00ff00ff00ff00ff', 7)) {
-      expect(new Set(allKeys(segmentKeys(tag), true, [1, 3]).map(calculateSlot)).size).toBe(1);
+      expect(
+        new Set(allKeys(segmentKeys(tag), true, [{ number: 7, pieces: 3 }]).map(calculateSlot)).size,
+      ).toBe(1);
     }
     const { caller, made } = CATALOGUE.operations;
     const catalogue = [
@@ -41,6 +48,7 @@ describe('key layout', () => {
       CATALOGUE.names('filter'),
       CATALOGUE.unfinished,
       CATALOGUE.usage,
+      CATALOGUE.syncs,
       ...Object.values({ ...caller, ...made }),
     ];
     expect(new Set(catalogue.map(calculateSlot)).size).toBe(1);

@@ -5,11 +5,12 @@ import calculateSlot from 'cluster-key-slot';
  *
  * The keys of a segment, under one hash tag and so in one cluster slot:
  *
- *   unseen:{<generation>.<segment>.<salt>}:cells            the counters (string); of a filter that grows those of its
- *                                                           first layer
+ *   unseen:{<generation>.<segment>.<salt>}:cells            the counters of the first layer (string)
  *                                         :cells:<layer>:<piece>
- *                                                           those of a later layer, in one or more pieces (strings;
- *                                                           layers and pieces are numbered from 0)
+ *                                                           those of another layer, in one or more pieces (strings;
+ *                                                           layers and pieces are numbered from 0). A sync fills new
+ *                                                           layers, which are the only ones once it is committed
+ *                                         :removed          hashes of items removed during a sync (hash)
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
@@ -21,7 +22,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
- * All are made with the filter, those of a layer with the layer. They are never empty and have no time to live, so a
+ * All are made with the filter, those of a layer with the layer, that of removals with the sync. They are never empty and have no time to live, so a
  * missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
  *
  * The catalogue, under a hash tag of its own:
@@ -31,6 +32,7 @@ import calculateSlot from 'cluster-key-slot';
  *   unseen:{catalogue}:unfinished                           names that are being made or dropped (sorted set, likewise)
  *   unseen:{catalogue}:usage                                prefix of names -> how many, and their bytes (hash)
  *   unseen:{catalogue}:operations:<origin>:current | :previous
+ *   unseen:{catalogue}:syncs                                names with a sync, by its last call (sorted set)
  *   unseen:{catalogue}:credentials                          id -> what is kept of a credential (hash)
  *
  * The only keys with a time to live, of a second:
@@ -38,7 +40,11 @@ import calculateSlot from 'cluster-key-slot';
  *   unseen:rate:<caller>                                    requests of a caller in this second
  */
 export interface SegmentKeys {
+  /** Of the first piece of the first layer. */
   readonly cells: string;
+  /** What the keys of all pieces begin with. */
+  readonly pieces: string;
+  readonly removed: string;
   readonly meta: string;
   readonly queue: QueueKeys;
   readonly operations: OperationKeys;
@@ -66,6 +72,7 @@ export const CATALOGUE = {
   names: (kind: string) => `unseen:{catalogue}:names:${kind}`,
   unfinished: 'unseen:{catalogue}:unfinished',
   usage: 'unseen:{catalogue}:usage',
+  syncs: 'unseen:{catalogue}:syncs',
   operations: operationKeys('unseen:{catalogue}'),
   credentials: 'unseen:{catalogue}:credentials',
 };
@@ -125,10 +132,14 @@ export function segmentTags(generation: string, segments: number): string[] {
   });
 }
 
-export function segmentKeys(tag: string): SegmentKeys {
+/** `base` is the number of the first layer. */
+export function segmentKeys(tag: string, base = 0): SegmentKeys {
   const prefix = `unseen:{${tag}}`;
+  const pieces = `${prefix}:cells`;
   return {
-    cells: `${prefix}:cells`,
+    cells: pieceKey({ pieces }, base, 0),
+    pieces,
+    removed: `${prefix}:removed`,
     meta: `${prefix}:meta`,
     queue: {
       logs: [`${prefix}:queue:log:0`, `${prefix}:queue:log:1`],
@@ -143,26 +154,28 @@ export function segmentKeys(tag: string): SegmentKeys {
   };
 }
 
-/**
- * Every key of a segment.
- *
- * @param pieces how many pieces each layer but the first has there
- */
-export function allKeys(keys: SegmentKeys, queued: boolean, pieces: readonly number[] = []): string[] {
+/** A layer by its number, and how many pieces it has in each segment. */
+export interface LayerPieces {
+  readonly number: number;
+  readonly pieces: number;
+}
+
+/** Every key that a segment with these layers may have. */
+export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly LayerPieces[] = []): string[] {
   const { caller, made } = keys.operations;
-  const always = [keys.cells, keys.meta, caller.current, caller.previous, made.current, made.previous];
-  const layers = pieces.flatMap((count, n) => pieceKeys(keys, n + 1, count));
-  return [...always, ...(queued ? queueKeys(keys) : []), ...layers];
+  const always = [keys.meta, caller.current, caller.previous, made.current, made.previous, keys.removed];
+  const cells = new Set([pieceKey(keys, 0, 0), ...layers.flatMap((layer) => layerKeys(keys, layer))]);
+  return [...cells, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
-/** The key of a piece of a layer, not the first. */
-export function pieceKey({ cells }: Pick<SegmentKeys, 'cells'>, layer: number, piece: number): string {
-  return `${cells}:${layer}:${piece}`;
+/** The key of a piece of a layer. */
+export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number, piece: number): string {
+  return layer === 0 && piece === 0 ? pieces : `${pieces}:${layer}:${piece}`;
 }
 
-/** The keys of a layer, not the first, which has so many pieces in the segment. */
-export function pieceKeys(keys: Pick<SegmentKeys, 'cells'>, layer: number, pieces: number): string[] {
-  return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, layer, piece));
+/** The keys of a layer. */
+export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }: LayerPieces): string[] {
+  return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, number, piece));
 }
 
 /** Keys of a segment's queue, in the order in which scripts have them: see scripts/queue-state.ts. */

@@ -1,11 +1,12 @@
-import { piecesOf, type Positions, relocate, segmentBytes } from '#bloom';
+import { positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
-import type { RedisFilter } from './filter.js';
+import type { KnownSync, RedisFilter, RedisList } from './filter.js';
 import type { Growth } from './growth.js';
 import { pieceKey } from './keys.js';
 import { type Chunk, isWide, packHashes, packItems, packPayloads } from './packing.js';
 import { type Answer, type Lack, segmentKeysOf, type Segments } from './segments.js';
+import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
 import {
   addLayersScript,
   checkLayersScript,
@@ -14,75 +15,160 @@ import {
   removeLayersScript,
 } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
+import {
+  addSyncedScript,
+  checkSyncedScript,
+  countSyncedScript,
+  keepScript,
+  type Lists,
+  removeSyncedScript,
+} from './scripts/synced.js';
 
 type Value = string | number | Buffer;
 
-const READS = { check: checkLayersScript, count: countLayersScript } as const;
+const READS = {
+  check: { plain: checkScript, layers: checkLayersScript, synced: checkSyncedScript },
+  count: { plain: countScript, layers: countLayersScript, synced: countSyncedScript },
+} as const;
 
-/** A chunk's items in all layers that the filter is known to have. */
+/** A call that changes a chunk of items, and the field of its record. */
+export interface ChunkCall {
+  readonly filter: RedisFilter;
+  readonly positions: Positions;
+  readonly chunk: Chunk;
+  readonly operation: Operation;
+  readonly field: string;
+}
+
+/** A chunk's items in all layers that a list is known to have. */
 interface Located {
   readonly shapes: readonly LayerShape[];
-  /** Those of the first layer. */
-  readonly packed: Buffer;
+  /** Those of the first layer, if that has no ARGV of its own; else empty. */
+  readonly packed: Buffer | '';
   /** Of the others: the keys of pieces that the items touch, and ARGV. */
   readonly keys: readonly string[];
   readonly args: readonly Value[];
 }
 
-/** The calls on a chunk of items of a filter that grows: see scripts/layers.ts. */
+/**
+ * The calls on a chunk of items, by the script that its segment needs: of a filter of one layer (scripts/items.ts), of one that
+ * grows (scripts/layers.ts), or while the segment takes part in a sync (scripts/synced.ts).
+ */
 export class LayeredCalls {
   private readonly scripts = new Map<string, Script>();
 
   constructor(
     private readonly segments: Segments,
     private readonly growth: Growth,
+    /** How many removals may be noted during a sync, of a filter. */
+    private readonly maxSyncForgets: number,
   ) {}
 
-  async add(
-    filter: RedisFilter,
-    positions: Positions,
-    chunk: Chunk,
-    operation: Operation,
-    field: string,
-    payloads?: readonly string[],
-  ): Promise<Answer> {
+  async add(call: ChunkCall, payloads?: readonly string[]): Promise<Answer> {
+    const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
     const queued = payloads !== undefined;
+    const multiset = filter.semantics === 'multiset' ? '1' : '0';
     const answer = await this.grown(filter, segment, operation.deadline, quota, () => {
-      const { shapes, packed, keys, args } = locate(filter, positions, chunk);
-      const script = this.script(`add${queued}`, shapes, () => addLayersScript(shapes, queued));
-      const queue = payloads
-        ? [packPayloads(positions, indexes, payloads), filter.maxAttempts ?? 0]
-        : ['', ''];
-      const own = [
-        ...[indexes.length, valuesOf(filter), filter.semantics === 'multiset' ? '1' : '0', packed, ...queue],
-        ...[filter.made < (filter.layers?.length ?? 1) ? '1' : '0', filter.shareOf(0)],
+      const own = locate(filter, filter.list, positions, chunk, true);
+      const queue = payloads ? [packPayloads(positions, indexes, payloads), filter.maxAttempts ?? 0] : [];
+      const head = [indexes.length, valuesOf(filter), multiset, own.packed];
+      const sync = filter.syncIn(segment);
+      if (!sync && isPlain(filter)) {
+        const script = this.script(`add${queued}`, own.shapes, () => addScript(shapeOf(own), queued));
+        return this.segments.changeItems({ ...call, segment, script, args: [...head, ...queue] });
+      }
+      const args = [
+        ...[...head, ...(queued ? queue : ['', ''])],
+        ...[mayGrow(filter.list), filter.list.shareOf(0)],
       ];
-      const change = { script, filter, segment, operation, field, args: [...own, ...args] };
-      return this.segments.changeLayers(change, keys);
+      if (!sync) {
+        const script = this.script(`layers-add${queued}`, own.shapes, () =>
+          addLayersScript(own.shapes, queued),
+        );
+        return this.segments.changeItems(
+          { ...call, segment, script, args: [...args, ...own.args] },
+          own.keys,
+        );
+      }
+      const second = locate(filter, sync.list, positions, chunk, false);
+      const lists = { own: own.shapes, sync: second.shapes };
+      const script = this.synced(`add${queued}`, lists, () => addSyncedScript(lists, queued));
+      const more = [mayGrow(sync.list), packHashes(positions, indexes), ...own.args, ...second.args];
+      return this.segments.changeItems(
+        { ...call, segment, script, args: [...args, ...more] },
+        this.keysOf(filter, segment, own, second),
+      );
     });
-    if (filter.nearlyFull(segment)) this.growth.ahead(filter, quota);
+    if (filter.list.nearlyFull(segment)) this.growth.ahead(filter, filter.list, quota);
+    this.growSync(filter, segment, quota);
     return answer;
   }
 
-  remove(
-    filter: RedisFilter,
-    positions: Positions,
-    chunk: Chunk,
-    operation: Operation,
-    field: string,
-  ): Promise<Answer> {
+  remove(call: ChunkCall): Promise<Answer> {
+    const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
-    const { queued } = filter;
+    const { queued, spread } = filter;
     return this.grown(filter, segment, operation.deadline, undefined, () => {
-      const { shapes, packed, keys, args } = locate(filter, positions, chunk);
-      const script = this.script(`remove${queued}`, shapes, () => removeLayersScript(shapes, queued));
-      const queue = queued ? [packHashes(positions, indexes), this.segments.limits.maxMarks] : ['', ''];
-      const own = [indexes.length, valuesOf(filter), packed, ...queue];
-      const change = { script, filter, segment, operation, field, args: [...own, ...args] };
-      return this.segments.changeLayers(change, keys);
+      const own = locate(filter, filter.list, positions, chunk, true);
+      const { maxMarks } = this.segments.limits;
+      const head = [indexes.length, valuesOf(filter), own.packed];
+      const hashes = queued ? [packHashes(positions, indexes), maxMarks] : [];
+      const sync = filter.syncIn(segment);
+      if (!sync && isPlain(filter)) {
+        const script = this.script(`remove${queued}`, own.shapes, () => removeScript(shapeOf(own), queued));
+        return this.segments.changeItems({ ...call, segment, script, args: [...head, ...hashes] });
+      }
+      if (!sync) {
+        const script = this.script(`layers-remove${queued}`, own.shapes, () =>
+          removeLayersScript(own.shapes, queued),
+        );
+        const args = [...head, ...(queued ? hashes : ['', '']), ...own.args];
+        return this.segments.changeItems({ ...call, segment, script, args }, own.keys);
+      }
+      const second = locate(filter, sync.list, positions, chunk, false);
+      const lists = { own: own.shapes, sync: second.shapes };
+      const script = this.synced(`remove${queued}`, lists, () => removeSyncedScript(lists, queued));
+      const most = Math.max(LEAST_NOTED, Math.ceil(this.maxSyncForgets / spread));
+      const args = [...head, packHashes(positions, indexes), maxMarks, most, ...own.args, ...second.args];
+      return this.segments.changeItems(
+        { ...call, segment, script, args },
+        this.keysOf(filter, segment, own, second),
+      );
     });
+  }
+
+  /** Undefined if the segment takes no part in the sync, or can do so no longer. `counted`: the items are listed, and not of the queue. */
+  async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
+    const { filter, positions, chunk, operation } = call;
+    const { segment, indexes } = chunk;
+    const { quota } = operation;
+    const end = { over: false };
+    const answer = await this.grown(filter, segment, operation.deadline, quota, async () => {
+      const sync = filter.syncIn(segment);
+      if (sync?.id !== id) {
+        end.over = true;
+        return NOTHING;
+      }
+      const own = locate(filter, filter.list, positions, chunk, true);
+      const second = locate(filter, sync.list, positions, chunk, false);
+      const lists = { own: own.shapes, sync: second.shapes };
+      const script = this.synced('keep', lists, () => keepScript(lists));
+      const head = [indexes.length, valuesOf(filter), own.packed, packHashes(positions, indexes)];
+      const args = [...head, mayGrow(sync.list), counted ? '1' : '0', ...own.args, ...second.args];
+      const answer = await this.segments.changeItems(
+        { ...call, segment, script, args },
+        this.keysOf(filter, segment, own, second),
+      );
+      if ('lack' in answer && answer.lack === 'ended') {
+        end.over = true;
+        return NOTHING;
+      }
+      return answer;
+    });
+    this.growSync(filter, segment, quota);
+    return end.over ? undefined : answer;
   }
 
   read(
@@ -92,17 +178,31 @@ export class LayeredCalls {
     chunk: Chunk,
     deadline: number,
   ): Promise<Answer> {
-    return this.grown(filter, chunk.segment, deadline, undefined, () => {
-      const { shapes, packed, keys, args } = locate(filter, positions, chunk);
-      const script = this.script(verb, shapes, () => READS[verb](shapes));
-      const values = [chunk.indexes.length, valuesOf(filter), packed, ...args];
-      return this.segments.readLayers(script, filter, chunk.segment, values, keys, deadline);
+    const { segment, indexes } = chunk;
+    const { plain, layers, synced } = READS[verb];
+    return this.grown(filter, segment, deadline, undefined, () => {
+      const own = locate(filter, filter.list, positions, chunk, true);
+      const head = [indexes.length, valuesOf(filter), own.packed];
+      const sync = filter.syncIn(segment);
+      if (!sync && isPlain(filter)) {
+        const script = this.script(verb, own.shapes, () => plain(shapeOf(own)));
+        return this.segments.read(script, filter, segment, head, deadline);
+      }
+      if (!sync) {
+        const script = this.script(`layers-${verb}`, own.shapes, () => layers(own.shapes));
+        return this.segments.read(script, filter, segment, [...head, ...own.args], deadline, own.keys);
+      }
+      const second = locate(filter, sync.list, positions, chunk, false);
+      const lists = { own: own.shapes, sync: second.shapes };
+      const script = this.synced(verb, lists, () => synced(lists));
+      const args = [...head, ...own.args, ...second.args];
+      return this.segments.read(script, filter, segment, args, deadline, [...own.keys, ...second.keys]);
     });
   }
 
   /**
-   * Runs a script until the filter has the layers that it needs. It may also be that others have made them. What is run
-   * again has the same operation and field, so it is done once.
+   * Runs a script until its segment is as it takes it to be, and has the layers that it needs. It may also be that others have
+   * made them. What is run again has the same operation and field, so it is done once.
    */
   private async grown(
     filter: RedisFilter,
@@ -112,47 +212,118 @@ export class LayeredCalls {
     run: () => Promise<Answer | Lack>,
   ): Promise<Answer> {
     for (;;) {
-      const known = filter.made;
+      const own = filter.list.made;
+      const sync = filter.syncIn(segment);
+      const ofSync = sync?.list.made ?? 0;
       const answer = await run();
       if ('answers' in answer) return answer;
       if (Date.now() > deadline) {
         throw new StoreError('STORE_UNAVAILABLE', `filter ${filter.name} could not grow in time`);
       }
-      if (answer.unmade === undefined) await this.growth.grow(filter, known, quota, deadline);
-      else await this.growth.remake(filter, segment, answer.unmade, deadline);
+      if (answer.lack === 'grow') {
+        if (answer.of === 'own') await this.growth.grow(filter, filter.list, own, quota, deadline);
+        else if (sync) await this.growth.grow(filter, sync.list, ofSync, quota, deadline);
+      } else if (answer.lack === 'unmade') {
+        const { list, layer } = at(filter, sync, own, answer.place);
+        await this.growth.remake(filter, list, segment, layer, deadline);
+      }
     }
   }
 
+  private growSync(filter: RedisFilter, segment: number, quota: Quota | undefined): void {
+    const list = filter.syncIn(segment)?.list;
+    if (list?.nearlyFull(segment)) this.growth.ahead(filter, list, quota);
+  }
+
+  /** Of a script that changes a segment that takes part in a sync. */
+  private keysOf(filter: RedisFilter, segment: number, own: Located, second: Located): string[] {
+    return [segmentKeysOf(filter, segment).removed, ...own.keys, ...second.keys];
+  }
+
   private script(verb: string, shapes: readonly LayerShape[], make: () => Script): Script {
-    const key = [
-      verb,
-      ...shapes.map(({ hashes, wide, split }) => `${hashes}${wide ? 'w' : ''}${split ? 's' : ''}`),
-    ].join();
+    return this.made([verb, ...shapes.map(textOf)].join(), make);
+  }
+
+  private synced(verb: string, { own, sync }: Lists, make: () => Script): Script {
+    return this.made(['synced', verb, ...own.map(textOf), '', ...sync.map(textOf)].join(), make);
+  }
+
+  private made(key: string, make: () => Script): Script {
     let script = this.scripts.get(key);
     if (!script) this.scripts.set(key, (script = make()));
     return script;
   }
 }
 
+/** Removals that a segment notes at least. */
+const LEAST_NOTED = 1_000;
+
+/** For a segment that takes no part in a sync. */
+const NOTHING: Answer = { answers: '', items: 0, sweep: false };
+
+const textOf = ({ hashes, wide, split }: LayerShape) => `${hashes}${wide ? 'w' : ''}${split ? 's' : ''}`;
+
+const shapeOf = ({ shapes }: Located) => shapes[0] as LayerShape;
+
 const valuesOf = ({ geometry }: RedisFilter) => 2 ** geometry.cellBits;
 
-function locate(filter: RedisFilter, positions: Positions, { segment, indexes }: Chunk): Located {
-  const { geometry, layers = [], made } = filter;
+/** Whether all that a segment has of a filter is in one key. */
+const isPlain = ({ list }: RedisFilter) => !list.grows && list.piecesOf(0) === 1;
+
+const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
+
+/** The layer at a place among those that a script was given, of which the first `own` are the filter's own. */
+function at(filter: RedisFilter, sync: KnownSync | undefined, own: number, place: number) {
+  if (place < own || !sync) return { list: filter.list, layer: place };
+  return { list: sync.list, layer: place - own };
+}
+
+/**
+ * `own`: of the filter's own list, whose first layer's key every script has, so that it needs no ARGV of its own if that has but
+ * one piece.
+ */
+function locate(
+  filter: RedisFilter,
+  list: RedisList,
+  positions: Positions,
+  { segment, indexes }: Chunk,
+  own: boolean,
+): Located {
+  const [{ geometry: first }] = list.plan;
   const shapes: LayerShape[] = [];
   const keys: string[] = [];
   const args: Value[] = [];
-  const all = Uint32Array.from(indexes.keys());
-  for (const [number, layer] of layers.slice(0, made).entries()) {
-    const pieces = piecesOf(layer, geometry);
-    shapes.push({ hashes: layer.geometry.hashes, wide: isWide(layer.geometry), split: pieces > 1 });
-    if (number === 0) continue;
-    const relocated = relocate(positions, layer.geometry, indexes);
+  const here = own ? undefined : inList(filter, list, positions, indexes);
+  let packed: Buffer | '' = '';
+  let all: Uint32Array | undefined;
+  for (const [number, { geometry }] of list.known.entries()) {
+    const pieces = list.piecesOf(number);
+    shapes.push({ hashes: geometry.hashes, wide: isWide(geometry), split: pieces > 1 });
+    if (own && number === 0 && pieces === 1) {
+      packed = packItems(positions, indexes, first);
+      continue;
+    }
+    const relocated = here ? relocate(here, geometry) : relocate(positions, geometry, indexes);
     const touched = pieces > 1 ? touchedPieces(relocated, segment * pieces) : { pieces: [0], places: '' };
-    keys.push(...touched.pieces.map((piece) => pieceKey(segmentKeysOf(filter, segment), number, piece)));
-    args.push(segmentBytes(layer.geometry), touched.pieces.length, filter.shareOf(number));
-    args.push(packItems(relocated, all, layer.geometry), touched.places);
+    const segmentKeys = segmentKeysOf(filter, segment);
+    keys.push(...touched.pieces.map((piece) => pieceKey(segmentKeys, list.base + number, piece)));
+    args.push(segmentBytes(geometry), touched.pieces.length, list.shareOf(number));
+    all ??= Uint32Array.from(indexes.keys());
+    args.push(packItems(relocated, all, geometry), touched.places);
   }
-  return { shapes, packed: packItems(positions, indexes, geometry), keys, args };
+  return { shapes, packed, keys, args };
+}
+
+/** The positions of some items in the first layer of the list of a sync. */
+function inList(
+  { geometry: own }: RedisFilter,
+  { plan }: RedisList,
+  positions: Positions,
+  indexes: Uint32Array,
+): Positions {
+  const [{ geometry }] = plan;
+  const same = own.hashes === geometry.hashes && own.pageCells === geometry.pageCells;
+  return same ? relocate(positions, geometry, indexes) : positionsOfHashes(positions.hash, geometry, indexes);
 }
 
 /** Pieces of a layer that have items, and of each item which of these it is in (2 bytes). `first` is the segment's first. */
@@ -168,5 +339,7 @@ function touchedPieces(
     found.set(piece, place);
     places.writeUInt16BE(place, 2 * n);
   }
+  // A batch without items still asks for a piece.
+  if (count === 0) found.set(0, 0);
   return { pieces: [...found.keys()], places };
 }

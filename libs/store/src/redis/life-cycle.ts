@@ -13,7 +13,8 @@ import {
   underWay,
 } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
-import { allPieces, allTags, type CatalogueEntry, RedisFilter } from './filter.js';
+import { allLayers, allTags, type CatalogueEntry } from './entry.js';
+import { RedisFilter } from './filter.js';
 import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
 
@@ -172,7 +173,9 @@ export class LifeCycle {
   /** The entry of a filter's next, empty generation. */
   private emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
     const spec = { ...entry, seed: randomBytes(SEED_BYTES) };
-    return { ...this.describe(spec, verb, operation, now, entry), state: 'clearing' };
+    const { original } = entry;
+    const emptied = this.describe(spec, verb, operation, now, entry);
+    return { ...emptied, ...(original && { original }), state: 'clearing' };
   }
 
   /**
@@ -242,7 +245,7 @@ export class LifeCycle {
   ): Promise<boolean> {
     const claimed = await this.catalogue.set(read, dropping, deadline);
     if (claimed === undefined) return false;
-    await this.allocation.free(dropping.retired ?? [], dropping.retiredPieces ?? [], deadline);
+    await this.allocation.free(dropping.retired ?? [], dropping.retiredLayers ?? [], deadline);
     const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
     return (
       (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, { record })) !==
@@ -257,9 +260,8 @@ function identity(verb: string, { id, fingerprint }: Operation): string {
 }
 
 /** What is to be deleted of an entry that is replaced or dropped. */
-function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredPieces'> {
-  const pieces = allPieces(entry);
-  return { retired: allTags(entry), ...(pieces.length > 0 && { retiredPieces: pieces }) };
+function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredLayers'> {
+  return { retired: allTags(entry), retiredLayers: allLayers(entry) };
 }
 
 function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {

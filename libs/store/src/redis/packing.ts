@@ -163,3 +163,8 @@ export function packPayloads(
 function writeHash(out: Buffer, at: number, positions: Positions, index: number): void {
   for (let w = 0; w < 4; w++) out.writeUInt32BE(positions.hash[index * 4 + w] as number, at + w * 4);
 }
+
+/** The segment of the filter that each item is in, of positions in a layer that has several pieces in each. */
+export function segmentsOf({ segment }: Positions, pieces: number): Uint32Array {
+  return pieces === 1 ? segment : segment.map((piece) => Math.floor(piece / pieces));
+}

@@ -37,7 +37,7 @@ export class RedisQueue implements Queue {
   /** Segment after segment, from one that the operation's id picks, until there are enough. */
   async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
     const filter = RedisFilter.of(handle);
-    const { segments } = filter.geometry;
+    const { spread: segments } = filter;
     // In a single segment the script itself finds the record of a repeat.
     const before =
       operation.repeat && segments > 1 ? await this.recallLease(filter, max, operation) : undefined;
@@ -125,7 +125,7 @@ export class RedisQueue implements Queue {
     max: number,
     operation: Operation,
   ): Promise<LeasedEntry[] | undefined> {
-    const { segments } = filter.geometry;
+    const { spread: segments } = filter;
     const first = startOf(operation.id, segments);
     const order = Array.from({ length: segments }, (_, n) => (first + n) % segments);
     const answers = await joinAll(

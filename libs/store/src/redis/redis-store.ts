@@ -19,7 +19,7 @@ import type {
   Transfer,
   Usage,
 } from '../store.js';
-import type { Syncs } from '../syncs.js';
+import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
 import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
@@ -36,41 +36,36 @@ import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './readiness.js';
 import { Segments, segmentKeysOf } from './segments.js';
 import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
+import { SyncChanges } from './sync-changes.js';
+import { RedisSyncs } from './syncs.js';
 import { RedisTransfer } from './transfer.js';
+import { Views } from './views.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
   /** Bound on the marks of forgotten items of a segment's queue; of a long queue it is an eighth of its length. */
   readonly maxMarks?: number;
+  /** A sync that nobody has called for so long is given up, in ms. */
+  readonly syncIdleMs?: number;
+  /** Removals of a filter that are noted while a sync is open; with some more it is given up. */
+  readonly maxSyncForgets?: number;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
-
-/** Replaced by the stores' own. */
-class NoSyncs implements Syncs {
-  open = (): never => this.none();
-  get = (): never => this.none();
-  keep = (): never => this.none();
-  commit = (): never => this.none();
-  abandon = (): never => this.none();
-  tend = (): Promise<void> => Promise.resolve();
-  private none(): never {
-    throw new Error('not built');
-  }
-}
 
 /** Filters in a stock Redis 7 (or Valkey 8) server or cluster. keys.ts has the layout of the keys. */
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
   readonly transfer: Transfer;
-  readonly syncs: Syncs = new NoSyncs();
+  readonly syncs: RedisSyncs;
   readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
   private readonly growth: Growth;
+  private readonly views: Views;
   private readonly watches: QueueWatches;
   private readonly opened = new Map<string, RedisFilter>();
 
@@ -83,13 +78,24 @@ export class RedisStore implements Store {
     const allocation = new Allocation(connection);
     this.lifeCycle = new LifeCycle(this.catalogue, allocation);
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
-    const segments = new Segments(connection, this.catalogue, { maxRecordBytes, maxMarks });
-    this.counters = new RedisCounters(segments, new LayeredCalls(segments, this.growth), (filter) =>
-      countItems(connection, this.catalogue, filter, timeoutMs),
+    this.views = new Views(connection, this.catalogue);
+    const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
+    const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
+    const layered = new LayeredCalls(segments, this.growth, maxSyncForgets);
+    const changes = new SyncChanges(connection, this.catalogue, allocation);
+    this.syncs = new RedisSyncs({
+      ...{ connection, catalogue: this.catalogue, allocation, views: this.views, changes, segments, layered },
+      ...{ timeoutMs, idleMs: syncIdleMs },
+    });
+    this.counters = new RedisCounters(
+      segments,
+      layered,
+      (filter) => this.syncs.countItems(filter, () => countItems(connection, this.views, filter, timeoutMs)),
+      (filter, deadline) => this.syncs.abandonFull(filter, deadline),
     );
     this.watches = new QueueWatches(connection, segments, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
-    this.transfer = new RedisTransfer(connection, this.catalogue, this.lifeCycle, timeoutMs);
+    this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs);
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 
@@ -134,7 +140,9 @@ export class RedisStore implements Store {
     const filter = RedisFilter.of(handle);
     const { timeoutMs } = this.options;
     if (filter.layers) await this.growth.refresh(filter, Date.now() + timeoutMs);
-    return describeFilter(this.connection, this.catalogue, filter, timeoutMs);
+    const stats = await describeFilter(this.connection, this.views, filter, timeoutMs);
+    const sync = await this.syncs.underWay(filter);
+    return sync ? { ...stats, sync } : stats;
   }
 
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage> {

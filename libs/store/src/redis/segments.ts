@@ -1,14 +1,14 @@
-import { segmentBytes } from '#bloom';
 import type { Operation } from '../store.js';
-import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { queueKeys, type SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
 import type { Script } from './scripts/script.js';
+import { END_OF_LIST } from './scripts/synced.js';
 import { beginScript, recallScript } from './scripts/segment.js';
 import { sweepScript } from './scripts/sweep.js';
+import type { Views } from './views.js';
 
 type Value = string | number | Buffer;
 
@@ -22,12 +22,15 @@ export interface Answer<T = string> {
 }
 
 /**
- * Why a script on layers has changed nothing: it needs a layer that the filter is not known to have, or else the keys in
- * this segment of the layers from `unmade` on.
+ * Why a script on items has changed nothing. `grow`: it needs a layer that the filter's own list, or that of its sync, is not known
+ * to have. `unmade`: it needs the keys in this segment of a layer, by its place among those that the script was given.
+ * `view`: the segment is not as it was known to be, by a sync; now it is known. `ended`: its sync can go on no longer.
  */
-export interface Lack {
-  readonly unmade: number | undefined;
-}
+export type Lack =
+  | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
+  | { readonly lack: 'unmade'; readonly place: number }
+  | { readonly lack: 'view' }
+  | { readonly lack: 'ended' };
 
 /** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
 export interface Change {
@@ -50,29 +53,26 @@ export interface SegmentLimits {
 export class Segments {
   constructor(
     private readonly connection: Connection,
-    private readonly catalogue: Catalogue,
+    private readonly views: Views,
     readonly limits: SegmentLimits,
   ) {}
 
-  /** Runs a script that changes nothing. */
+  /** Runs a script that reads items. */
   async read(
     script: Script,
     filter: RedisFilter,
     segment: number,
-    args: Value[],
+    args: readonly Value[],
     deadline: number,
-  ): Promise<Answer> {
-    const keys = segmentKeysOf(filter, segment);
-    const reply = await this.connection.run(
-      script,
-      [keys.cells, keys.meta],
-      [filter.generation, segmentBytes(filter.geometry), ...args],
-      deadline,
-    );
-    return this.decode<string>(reply, filter, segment, undefined);
+    more: readonly string[] = [],
+  ): Promise<Answer | Lack> {
+    const { cells, meta } = segmentKeysOf(filter, segment);
+    const values = [...head(filter, segment), ...args];
+    const reply = await this.connection.run(script, [cells, meta, ...more], values, deadline);
+    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, deadline, undefined);
   }
 
-  /** As `read`, of the queue, for scripts whose answers are bytes. */
+  /** Runs a script that reads the queue, and whose answers are bytes. */
   async readQueue(
     script: Script,
     filter: RedisFilter,
@@ -80,56 +80,33 @@ export class Segments {
     args: Value[],
     deadline: number,
   ): Promise<Answer<Buffer>> {
-    const keys = segmentKeysOf(filter, segment);
-    const reply = await this.connection.run(
-      script,
-      [keys.cells, keys.meta, ...queueKeys(keys)],
-      [filter.generation, segmentBytes(filter.geometry), ...args],
-      deadline,
-      true,
-    );
-    const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
-    return this.decode<Buffer>(word, filter, segment, undefined);
+    return this.seen(filter, segment, deadline, undefined, async () => {
+      const keys = segmentKeysOf(filter, segment);
+      const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+      return this.connection.run(script, all, [...head(filter, segment), ...args], deadline, true);
+    });
   }
 
   /** A script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
-    const reply = await this.call(change);
-    return this.decode<string>(reply, change.filter, change.segment, change.operation);
-  }
-
-  /**
-   * As `change`, of a script on layers, whose `keys` come last.
-   */
-  async changeLayers(change: Change, keys: readonly string[]): Promise<Answer | Lack> {
-    const reply = await this.call(change, false, keys);
-    return lackIn(reply) ?? this.decode(reply, change.filter, change.segment, change.operation);
-  }
-
-  /** As `changeLayers`, of a script that changes nothing. */
-  async readLayers(
-    script: Script,
-    filter: RedisFilter,
-    segment: number,
-    args: readonly Value[],
-    keys: readonly string[],
-    deadline: number,
-  ): Promise<Answer | Lack> {
-    const { cells, meta } = segmentKeysOf(filter, segment);
-    const reply = await this.connection.run(
-      script,
-      [cells, meta, ...keys],
-      [filter.generation, segmentBytes(filter.geometry), ...args],
-      deadline,
-    );
-    return lackIn(reply) ?? this.decode(reply, filter, segment, undefined);
+    const { filter, segment, operation } = change;
+    return this.seen(filter, segment, operation.deadline, operation, () => this.call(change));
   }
 
   /** As `change`, for scripts whose answers are bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
-    const reply = await this.call(change, true);
-    const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
-    return this.decode<Buffer>(word, change.filter, change.segment, change.operation);
+    const { filter, segment, operation } = change;
+    return this.seen(filter, segment, operation.deadline, operation, () => this.call(change, true));
+  }
+
+  /**
+   * As `change`, of a script on items, whose other `keys` come last. Which script that is depends on what the segment is
+   * known to be like.
+   */
+  async changeItems(change: Change, keys: readonly string[] = []): Promise<Answer | Lack> {
+    const { filter, segment, operation } = change;
+    const reply = await this.call(change, false, keys);
+    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, operation.deadline, operation);
   }
 
   /**
@@ -138,7 +115,7 @@ export class Segments {
    * does the same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
-    if (operation.origin !== 'caller' || filter.geometry.segments === 1) return;
+    if (operation.origin !== 'caller' || filter.spread === 1) return;
     // The field begins with a verb of its own, because an id may end like the number of a chunk.
     const field = `begun:${verb}:${operation.id}`;
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
@@ -146,24 +123,62 @@ export class Segments {
 
   /** A step of a sweep; see scripts/sweep.ts. Answers whether there is more to do. */
   async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
-    const keys = segmentKeysOf(filter, segment);
-    const { current, previous } = keys.operations.made;
-    const reply = await this.connection.mutate(
-      sweepScript,
-      [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-      [filter.generation, segmentBytes(filter.geometry), 'made', this.limits.maxMarks, entries],
-      deadline,
-    );
-    const { answers } = await this.decode<string>(reply, filter, segment, undefined);
+    const { answers } = await this.seen<string>(filter, segment, deadline, undefined, () => {
+      const keys = segmentKeysOf(filter, segment);
+      const { current, previous } = keys.operations.made;
+      return this.connection.mutate(
+        sweepScript,
+        [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
+        [...head(filter, segment), 'made', this.limits.maxMarks, entries],
+        deadline,
+      );
+    });
     return answers === '1';
   }
 
   /** Whether the segment has a record of the operation under `field`. */
   async recalls(recall: Omit<Change, 'script' | 'args'>): Promise<boolean> {
-    const reply = await this.call({ ...recall, script: recallScript, args: [] });
-    if (reply === 'NONE') return false;
-    await this.decode(reply, recall.filter, recall.segment, recall.operation);
-    return true;
+    const { filter, segment, operation } = recall;
+    const change = { ...recall, script: recallScript, args: [] };
+    const { answers } = await this.seen<string | null>(
+      filter,
+      segment,
+      operation.deadline,
+      operation,
+      async () => {
+        const reply = await this.call(change);
+        return reply === 'NONE' ? [null, 0] : reply;
+      },
+    );
+    return answers !== null;
+  }
+
+  /** Makes a call, and makes it again when the segment turns out to be in another state of a sync than was known. */
+  private async seen<T>(
+    filter: RedisFilter,
+    segment: number,
+    deadline: number,
+    operation: Operation | undefined,
+    call: () => Promise<unknown>,
+  ): Promise<Answer<T>> {
+    for (;;) {
+      const reply = await call();
+      const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
+      if (word !== 'LOST') return decode<T>(word, filter, segment, operation);
+      await this.views.look(filter, segment, deadline);
+    }
+  }
+
+  private async decodeItems(
+    reply: unknown,
+    filter: RedisFilter,
+    segment: number,
+    deadline: number,
+    operation: Operation | undefined,
+  ): Promise<Answer | Lack> {
+    if (reply !== 'LOST') return decode(reply, filter, segment, operation);
+    await this.views.look(filter, segment, deadline);
+    return { lack: 'view' };
   }
 
   private call(change: Change, binary = false, more: readonly string[] = []): Promise<unknown> {
@@ -175,8 +190,7 @@ export class Segments {
       script,
       [keys.cells, keys.meta, current, previous, ...queue, ...more],
       (attempt) => [
-        filter.generation,
-        segmentBytes(filter.geometry),
+        ...head(filter, segment),
         ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
       ],
@@ -184,28 +198,40 @@ export class Segments {
       binary,
     );
   }
+}
 
-  private async decode<T>(
-    reply: unknown,
-    filter: RedisFilter,
-    segment: number,
-    operation: Operation | undefined,
-  ): Promise<Answer<T>> {
-    if (Array.isArray(reply) && typeof reply[1] === 'number') {
-      const [answers, items, sweep, open, ...later] = reply as [T, number, number?, number?, ...number[]];
-      filter.saw(segment, open, [items, ...later]);
-      return { answers, items, sweep: sweep === 1 };
-    }
-    if (reply === 'LOST') throw await this.catalogue.explainLoss(filter);
-    if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
-    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+/** ARGV 1 and 2 of every script on a segment. */
+const head = (filter: RedisFilter, segment: number): [string, number] => [
+  filter.tokenOf(segment),
+  filter.pieceBytes,
+];
+
+/** Reads an answer: {answers, items, sweep, open, items of the other layers}; see scripts/synced.ts for what may follow. */
+function decode<T>(
+  reply: unknown,
+  filter: RedisFilter,
+  segment: number,
+  operation: Operation | undefined,
+): Answer<T> {
+  if (Array.isArray(reply) && typeof reply[1] === 'number') {
+    const [answers, items, sweep, open, ...later] = reply as [T, number, number?, number?, ...number[]];
+    const own = later.includes(END_OF_LIST) ? later.indexOf(END_OF_LIST) : later.length;
+    filter.list.saw(segment, open, [items, ...later.slice(0, own)]);
+    const [syncOpen, ...stored] = later.slice(own + 1);
+    filter.syncIn(segment)?.list.saw(segment, syncOpen, stored);
+    return { answers, items, sweep: sweep === 1 };
   }
+  if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
+  throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
 }
 
 function lackIn(reply: unknown): Lack | undefined {
-  const [, word, layer] = (typeof reply === 'string' && /^(GROW|UNMADE) ?(\d*)$/.exec(reply)) || [];
+  const [, word, place] =
+    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED) ?(\d*)$/.exec(reply)) || [];
   if (word === undefined) return undefined;
-  return { unmade: word === 'UNMADE' ? Number(layer) : undefined };
+  if (word === 'ENDED') return { lack: 'ended' };
+  if (word === 'UNMADE') return { lack: 'unmade', place: Number(place) };
+  return { lack: 'grow', of: word === 'GROW' ? 'own' : 'sync' };
 }
 
 export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {

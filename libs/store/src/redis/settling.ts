@@ -30,18 +30,18 @@ export async function settle(
   operation: Operation,
   { script, verb, of, args }: Settling,
 ): Promise<Uint8Array> {
-  const { geometry, maxAttempts = 0 } = filter;
+  const { spread, maxAttempts = 0 } = filter;
   const named = ids.map(decodeEntryId);
   // Ids that name nothing in a segment of this filter are unknown; they are not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
     const id = named[i];
-    return id?.of === of && id.segment < geometry.segments;
+    return id?.of === of && id.segment < spread;
   });
   const results = new Uint8Array(ids.length).fill(Settled.Unknown);
   await segments.begin(filter, operation, verb);
   const owners = known.map((i) => named[i]?.segment ?? 0);
   await joinAll(
-    dealChunks(owners, geometry.segments, IDS_PER_SCRIPT).map(async (chunks) => {
+    dealChunks(owners, spread, IDS_PER_SCRIPT).map(async (chunks) => {
       for (const { segment, number, indexes } of chunks) {
         const places = Array.from(indexes, (index) => known[index] as number);
         const { answers } = await segments.change({

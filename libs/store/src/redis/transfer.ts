@@ -7,12 +7,14 @@ import { RedisSource } from './export-source.js';
 import { RedisFilter } from './filter.js';
 import { RedisImport } from './import.js';
 import type { LifeCycle } from './life-cycle.js';
+import type { Views } from './views.js';
 
 /** See the port for what each method promises. */
 export class RedisTransfer implements Transfer {
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
+    private readonly views: Views,
     private readonly lifeCycle: LifeCycle,
     /** Time for one step, in ms. */
     private readonly timeoutMs: number,
@@ -20,7 +22,10 @@ export class RedisTransfer implements Transfer {
 
   export(handle: Filter): AsyncGenerator<Part, void, undefined> {
     const filter = RedisFilter.of(handle);
-    return exportParts(filter, new RedisSource(this.connection, this.catalogue, filter, this.timeoutMs));
+    return exportParts(
+      filter,
+      new RedisSource(this.connection, this.catalogue, this.views, filter, this.timeoutMs),
+    );
   }
 
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {

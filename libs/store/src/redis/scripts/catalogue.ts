@@ -37,7 +37,7 @@ return redis.call('HSET', KEYS[1], '', '')`,
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix that ends with one of the marks ".", "_" and "-". So a look
  * at a quota costs the same however many filters there are, and a change costs as much as its name has marks. The bytes
- * of a filter that grows are those of its layers, with that which is being made. The field '' says whether usage has been counted. The variable `usage` is its key.
+ * of a filter are those of its layers and of those that a sync fills, with those that are being made. The field '' says whether usage has been counted. The variable `usage` is its key.
  */
 const USAGE = `
 local function bytesOf(entry)
@@ -46,11 +46,13 @@ local function bytesOf(entry)
   local function bytes(geometry)
     return geometry.segments * geometry.pagesPerSegment * geometry.pageCells * geometry.cellBits / 8
   end
-  local sum = bytes(found.geometry)
-  for layer = 2, math.max(found.made or 1, found.growing or 0) do
-    sum = sum + bytes(found.layers[layer].geometry)
+  local function ofList(plan, made, growing)
+    local sum = bytes(plan.geometry)
+    for layer = 2, math.max(made or 1, growing or 0) do sum = sum + bytes(plan.layers[layer].geometry) end
+    return sum
   end
-  return sum
+  local sync = found.sync
+  return ofList(found, found.made, found.growing) + (sync and ofList(sync.plan, sync.made, sync.growing) or 0)
 end
 local function usedBy(prefix)
   local filters, bytes = string.match(call('HGET', usage, prefix) or '', '^(%d+) (%d+)$')

@@ -25,7 +25,8 @@ import { addCounts, ALLOW_OOM, checkSegment, RECALL, RECORD, RECORD_FIELDS, type
  *
  * Behind the KEYS of scripts/items.ts are those of the other layers' pieces that the batch touches. Behind its ARGV are,
  * of each of these layers, LAYER_ARGS: the bytes of a piece, how many keys it has, its share of items in this segment,
- * the packed items and, if it has several pieces, of each item the number of its key (2 bytes; else '').
+ * the packed items and, if it has several pieces, of each item the number of its key (2 bytes; else ''). The first layer is among
+ * them if it has several pieces, as it may after a sync.
  * Behind answers and items are in the reply: 1 if it is time for a step of a sweep, else 0; the open layer; and the items
  * of the other layers.
  */
@@ -34,13 +35,16 @@ export interface LayerShape extends ItemShape {
   readonly split: boolean;
 }
 
-const LAYER_ARGS = 5;
+export const LAYER_ARGS = 5;
+
+/** The place of the first layer that has LAYER_ARGS. */
+export const firstWithArgs = ([first]: readonly LayerShape[]) => (first?.split ? 0 : 1);
 
 /** The text for each layer, oldest first. */
-const layered = (shapes: readonly LayerShape[], text: (shape: LayerShape, layer: number) => string) =>
+export const layered = (shapes: readonly LayerShape[], text: (shape: LayerShape, layer: number) => string) =>
   shapes.map(text).join('\n');
 
-const nameOf = (verb: string, shapes: readonly LayerShape[]) =>
+export const nameOf = (verb: string, shapes: readonly LayerShape[]) =>
   `unseenLayers${verb}${shapes.map((shape) => suffix(shape) + (shape.split ? 's' : '')).join('.')}`;
 
 /** The name in meta of a count of a layer. */
@@ -48,45 +52,61 @@ export const countOf = (count: 'items' | 'nonzero' | 'saturated', layer: number)
   layer === 0 ? count : `${count}:${layer}`;
 
 /** What is read of meta: which layer is open, and the items of all layers but the first. */
-const growthFields = (layers: number) =>
+export const growthFields = (layers: number) =>
   ["'open'"].concat(Array.from({ length: layers - 1 }, (_, n) => `'${countOf('items', n + 1)}'`));
 
-/**
- * Finds the keys of the pieces, and looks whether they are whole. `args`: how many ARGV a layer has, the first two of which
- * are the bytes of a piece and the number of keys. `open` is what meta has of it, and `unmade` what is done if a key is
- * missing of a layer that has nothing of the segment; both are Lua.
- */
-export const checkPieces = (
-  open: string,
-  keysAt: number,
-  argsAt: number,
-  args: number,
-  unmade = `return redis.status_reply('UNMADE ' .. #firstKey)`,
-) => `
-local open, firstKey, nextKey = tonumber(${open} or 0), {[0] = 1}, ${keysAt}
+/** Where checkPieces finds what it needs. */
+export interface Pieces {
+  /** What meta has of the open layer, as Lua. */
+  readonly open: string;
+  readonly keysAt: number;
+  readonly argsAt: number;
+  /** How many ARGV a layer has, the first two of which are the bytes of a piece and the number of keys. */
+  readonly args: number;
+  /** The place of the first of these layers. */
+  readonly first: number;
+  /** Whether the layer at `place` may have no keys, as Lua: one that has nothing of the segment may. */
+  readonly mayLack?: string;
+  /** What is done if a key is missing of such a layer, as Lua. */
+  readonly unmade?: string;
+}
+
+/** Finds the keys of the pieces, by the place of their layer, as `firstKey`, and looks whether they are whole. */
+export const checkPieces = ({
+  open,
+  keysAt,
+  argsAt,
+  args,
+  first,
+  mayLack = 'place > open',
+  unmade = "return redis.status_reply('UNMADE ' .. place)",
+}: Pieces) => `
+local open, firstKey, nextKey, place = tonumber(${open} or 0), {[0] = 1}, ${keysAt}, ${first}
 for at = ${argsAt}, #ARGV, ${args} do
   local bytes, keyEnd = tonumber(ARGV[at]), nextKey + ARGV[at + 1]
-  firstKey[#firstKey + 1] = nextKey
+  firstKey[place] = nextKey
   for n = nextKey, keyEnd - 1 do
     local size = call('STRLEN', KEYS[n])
-    if size == 0 and #firstKey > open then
+    if size == 0 and ${mayLack} then
       ${unmade}
     elseif size ~= bytes then
       return redis.status_reply('LOST')
     end
   end
-  nextKey = keyEnd
+  nextKey, place = keyEnd, place + 1
 end
 `;
 
 /** Where things are in `kept` and in ARGV. */
-interface Places {
+export interface Places {
   readonly fieldAt: number;
   readonly argsAt: number;
   /** ARGV of the number of items; that of the values of a cell is the next. */
   readonly count: number;
-  /** ARGV of the items in the first layer. */
+  /** ARGV of the items in the first layer, unless that is among those with LAYER_ARGS. */
   readonly packed: number;
+  /** The place of the first layer that has LAYER_ARGS. */
+  readonly first: number;
 }
 
 /**
@@ -106,25 +126,25 @@ local out, left = {}, count`;
 }
 
 /**
- * An element of a Lua table of passes: a function that takes the items without an answer through a layer. It is a
+ * An element of a Lua table of passes: a function that takes the items without an answer in `out` through a layer. It is a
  * function since the unrolled text of a layer may need nearly as many local variables as one can have. `item` is what is
  * done with an item whose cells have been read, `before` and `after` what is done before and after all of them.
  */
-function pass(
-  { argsAt, packed }: Pick<Places, 'argsAt' | 'packed'>,
+export function pass(
+  { argsAt, packed, first }: Pick<Places, 'argsAt' | 'packed' | 'first'>,
   shape: LayerShape,
   layer: number,
-  visit: { readonly before?: string; readonly item: string; readonly after?: string },
+  visit: { readonly before?: string; readonly item: string; readonly after?: string; readonly out?: string },
 ): string {
-  const at = argsAt + (layer - 1) * LAYER_ARGS;
-  const { before = '', item, after = '' } = visit;
+  const at = argsAt + (layer - first) * LAYER_ARGS;
+  const { before = '', item, after = '', out = 'out' } = visit;
   return `
 [${layer}] = function()
-  local packed, at = ARGV[${layer === 0 ? packed : at + 3}], 1
+  local packed, at = ARGV[${layer < first ? packed : at + 3}], 1
   ${shape.split ? `local places, first = ARGV[${at + 4}], firstKey[${layer}]` : `local cells = KEYS[firstKey[${layer}]]`}
   ${before}
   for n = 1, count do
-    if out[n] then
+    if ${out}[n] then
       local a, b = byte(packed, at, at + 1)
       at = at + ${headBytes(shape)} + a + b
     else
@@ -141,10 +161,10 @@ function pass(
 end,`;
 }
 
-/** Takes what has no answer through a layer after the other. */
-const passThrough = (passes: string, from: string, to: string, step: 1 | -1) => `
+/** Takes what has no answer through a layer after the other; `left` says how many there are. */
+export const passThrough = (passes: string, from: string, to: string, step: 1 | -1, left = 'left') => `
 for layer = ${from}, ${to}, ${step} do
-  if left > 0 then ${passes}[layer]() end
+  if ${left} > 0 then ${passes}[layer]() end
 end`;
 
 /** Lua that answers: the text of answers, and 0 or 1. */
@@ -152,29 +172,42 @@ const reply = (shapes: readonly LayerShape[], answers: string, sweep = '0') =>
   `return {${[answers, 'stored[0]', sweep, 'open', ...shapes.slice(1).map((_, n) => `stored[${n + 1}]`)].join(', ')}}`;
 
 /** Whether the layer claims an item: its answer is `claimed` then. */
-const claims = ({ hashes }: LayerShape, claimed: string) => ({
-  item: `if not (${someZero(hashes)}) then out[n], left = ${claimed}, left - 1 end`,
+export const claims = ({ hashes }: LayerShape, claimed: string, out = 'out', left = 'left') => ({
+  out,
+  item: `if not (${someZero(hashes)}) then ${out}[n], ${left} = ${claimed}, ${left} - 1 end`,
 });
 
+/** How a count of a layer is named in meta. */
+export type CountName = (count: 'items' | 'nonzero' | 'saturated') => string;
+
 /** Adds what has changed to the counts of a layer: `size`, the new number of items, and these others. */
-const countLayer = (layer: number, ...others: readonly ('nonzero' | 'saturated')[]) => `
-  if size ~= stored[${layer}] then
-    call('HINCRBY', meta, '${countOf('items', layer)}', size - stored[${layer}])
-    stored[${layer}] = size
+export const countLayer = (
+  place: number,
+  name: CountName,
+  ...others: readonly ('nonzero' | 'saturated')[]
+) => `
+  if size ~= stored[${place}] then
+    call('HINCRBY', meta, '${name('items')}', size - stored[${place}])
+    stored[${place}] = size
   end
-  ${others.map((name) => `if ${name} ~= 0 then call('HINCRBY', meta, '${countOf(name, layer)}', ${name}) end`).join('\n  ')}`;
+  ${others.map((count) => `if ${count} ~= 0 then call('HINCRBY', meta, '${name(count)}', ${count}) end`).join('\n  ')}`;
 
 /** First lines of a script that changes layers. */
 const checkChange = (
   layers: number,
   queued: boolean,
-  { fieldAt, keysAt, argsAt }: Pick<Places, 'fieldAt' | 'argsAt'> & { readonly keysAt: number },
+  {
+    fieldAt,
+    keysAt,
+    argsAt,
+    first,
+  }: Pick<Places, 'fieldAt' | 'argsAt' | 'first'> & { readonly keysAt: number },
 ) =>
   checkSegment(...RECORD_FIELDS, ...(queued ? [`'${QUEUE_FIELD}'`] : []), ...growthFields(layers)) +
-  checkPieces(`kept[${fieldAt}]`, keysAt, argsAt, LAYER_ARGS);
+  checkPieces({ open: `kept[${fieldAt}]`, keysAt, argsAt, args: LAYER_ARGS, first });
 
 /** Places in KEYS and in \`kept\` behind those of all changes, and of the queue if there is one. */
-const changePlaces = (queued: boolean) => ({
+export const changePlaces = (queued: boolean) => ({
   keysAt: queued ? 13 : 5,
   fieldAt: 3 + RECORD_FIELDS.length + (queued ? 1 : 0),
 });
@@ -188,7 +221,7 @@ const changePlaces = (queued: boolean) => ({
  */
 export function addLayersScript(shapes: readonly LayerShape[], queued: boolean): Script {
   const layers = shapes.length;
-  const places = { ...changePlaces(queued), argsAt: 17, count: 9, packed: 12 };
+  const places = { ...changePlaces(queued), argsAt: 17, count: 9, packed: 12, first: firstWithArgs(shapes) };
   const claim = layered(shapes, (shape, layer) => pass(places, shape, layer, claims(shape, `'1'`)));
   const add = layered(shapes, (shape, layer) => {
     const k = shape.hashes;
@@ -205,7 +238,7 @@ export function addLayersScript(shapes: readonly LayerShape[], queued: boolean):
         end
         out[n], left = fresh and '1' or '0', left - 1
       end`,
-      after: countLayer(layer, 'nonzero', 'saturated'),
+      after: countLayer(layer, (count) => countOf(count, layer), 'nonzero', 'saturated'),
     });
   });
   return {
@@ -215,7 +248,7 @@ export function addLayersScript(shapes: readonly LayerShape[], queued: boolean):
     lua: `${checkChange(layers, queued, places)}${RECALL}${openLayers(shapes, places)}
 local multiset, added, duplicate, opened = ARGV[11] == '1', 0, 0, open
 local shares = {[0] = tonumber(ARGV[16])}
-for at = 17, #ARGV, ${LAYER_ARGS} do shares[#shares + 1] = tonumber(ARGV[at + 2]) end
+for at = ${17 + (1 - places.first) * LAYER_ARGS}, #ARGV, ${LAYER_ARGS} do shares[#shares + 1] = tonumber(ARGV[at + 2]) end
 if ARGV[15] == '1' then
   local room = 0
   for layer = open, ${layers - 1} do room = room + math.max(0, shares[layer] - stored[layer]) end
@@ -223,7 +256,7 @@ if ARGV[15] == '1' then
     local passes = {${claim}
     }
     ${passThrough('passes', '0', 'open', 1)}
-    local packed, at, seen = ARGV[12], 1, {}
+    local packed, at, seen = ARGV[${places.first === 1 ? places.packed : places.argsAt + 3}], 1, {}
     for n = 1, count do
       local a, b = byte(packed, at, at + 1)
       local next = at + ${headBytes(shapes[0] as LayerShape)} + a + b
@@ -251,7 +284,7 @@ ${reply(shapes, 'answers')}`,
 }
 
 /** Queues what was new, in the order of the batch. */
-const QUEUE_NEW = `
+export const QUEUE_NEW = `
 if added > 0 then
   local entries, payloads, p = {}, ARGV[13], 1
   local head = struct.pack('>I4I6I4', 0, line.clock + 1, math.floor(now / 1000))
@@ -291,12 +324,13 @@ function readScript(
   visit: (shape: LayerShape) => { readonly item: string },
   run: string,
 ): Script {
-  const passes = layered(shapes, (shape, layer) => pass(READ_PLACES, shape, layer, visit(shape)));
+  const places = { ...READ_PLACES, first: firstWithArgs(shapes) };
+  const passes = layered(shapes, (shape, layer) => pass(places, shape, layer, visit(shape)));
   return {
     name: nameOf(verb, shapes),
     numberOfKeys: 2,
     moreKeys: true,
-    lua: `${checkSegment(...growthFields(shapes.length))}${checkPieces(`kept[${READ_PLACES.fieldAt}]`, 3, READ_PLACES.argsAt, LAYER_ARGS)}${openLayers(shapes, READ_PLACES)}
+    lua: `${checkSegment(...growthFields(shapes.length))}${checkPieces({ open: `kept[${places.fieldAt}]`, keysAt: 3, argsAt: places.argsAt, args: LAYER_ARGS, first: places.first })}${openLayers(shapes, places)}
 local passes = {${passes}
 }
 ${run}
@@ -308,7 +342,7 @@ ${reply(shapes, 'concat(out)')}`,
 /** remove, of the layers. ARGV: as removeScript, 12 and 13 without a queue ''; 14 and on, those of the other layers. */
 export function removeLayersScript(shapes: readonly LayerShape[], queued: boolean): Script {
   const layers = shapes.length;
-  const places = { ...changePlaces(queued), argsAt: 14, count: 9, packed: 11 };
+  const places = { ...changePlaces(queued), argsAt: 14, count: 9, packed: 11, first: firstWithArgs(shapes) };
   const forget = `
           gone[2 * removed - 1], gone[2 * removed] = sub(hashes, n * 16 - 15, n * 16), clock`;
   const passes = layered(shapes, (shape, layer) => {
@@ -327,7 +361,7 @@ export function removeLayersScript(shapes: readonly LayerShape[], queued: boolea
         end
         out[n], left = moved and '1' or '2', left - 1
       end`,
-      after: countLayer(layer, 'nonzero'),
+      after: countLayer(layer, (count) => countOf(count, layer), 'nonzero'),
     });
   });
   return {

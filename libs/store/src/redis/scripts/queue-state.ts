@@ -143,7 +143,7 @@ local maxAttempts = tonumber(${maxAttempts})
 function queue.append(entries)
   if #entries == 0 then return end
   each('RPUSH', queue.logs[queue.tail], entries)
-  if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. ARGV[1], '') end
+  if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
 end
 function queue.bury(entries, reason)
   if #entries == 0 then return end

@@ -76,9 +76,13 @@ for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 /**
  * Behind the counts of a segment of a filter that grows: the open layer, and items, non-zero and saturated cells of each
  * layer that there may be but the first. ARGV: 3 how many these are; 4 and on, of those that are known the bytes of a piece
- * and how many there are. The last KEYS are those of the pieces.
+ * and how many there are. The last KEYS are those of the pieces. The first layer is among them if it has several.
  */
-const layerCounts = (keysAt: number) => `${checkPieces(`call('HGET', meta, 'open')`, keysAt, 4, 2, '')}
+const layerCounts = (keysAt: number) => `${checkPieces({
+  ...{ open: `call('HGET', meta, 'open')`, keysAt, argsAt: 4, args: 2, first: 1 },
+  // Keys beyond the open layer may be missing: nothing is in them.
+  unmade: '',
+})}
 local names = {'open'}
 for layer = 1, ARGV[3] do
   for _, name in ipairs({'items:', 'nonzero:', 'saturated:'}) do names[#names + 1] = name .. layer end

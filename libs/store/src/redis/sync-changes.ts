@@ -1,0 +1,183 @@
+import { segmentBytes } from '#bloom';
+import { StoreError } from '../errors.js';
+import { joinAll } from '../join-all.js';
+import { dataLost } from '../refusals.js';
+import type { Quota } from '../store.js';
+import type { Sync, SyncPlan } from '../syncs.js';
+import type { Allocation } from './allocation.js';
+import type { Catalogue, EntryRead } from './catalogue.js';
+import { type CatalogueEntry, type EntrySync, layersOf } from './entry.js';
+import { tokenOf } from './filter.js';
+import { CATALOGUE, segmentKeys } from './keys.js';
+import type { Connection } from './connection.js';
+import type { Script } from './scripts/script.js';
+import { abandonSyncScript, commitSyncScript, openSyncScript } from './scripts/sync.js';
+
+/** A catalogue entry with a sync that is under way, as it was read. */
+export interface Syncing {
+  readonly raw: string;
+  readonly entry: CatalogueEntry & { readonly sync: EntrySync };
+}
+
+/** The sync that an entry was read with, if one is under way. */
+export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
+  return entry?.sync && entry.state === 'ready' ? { raw, entry: { ...entry, sync: entry.sync } } : undefined;
+}
+
+/**
+ * What begins and ends a sync. The catalogue says what is being done, then each segment does it in a script of its own, then the
+ * catalogue says that it is done, and keys that are left are deleted. Every step may be made again, by whoever comes by.
+ */
+export class SyncChanges {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+  ) {}
+
+  /** The entry of a filter's generation, once no work is under way on it. */
+  async read(name: string, deadline: number): Promise<EntryRead> {
+    return this.catalogue.read(name, deadline);
+  }
+
+  /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
+  async announce(
+    read: EntryRead & { readonly entry: CatalogueEntry },
+    sync: EntrySync,
+    planned: number,
+    deadline: number,
+    quota: Quota | undefined,
+  ): Promise<Syncing | undefined> {
+    const { endedSync: _ended, ...rest } = read.entry;
+    const entry = { ...rest, sync, nextLayer: sync.base + planned };
+    await this.note(entry.name, sync.since, deadline);
+    const raw = await this.catalogue.set(read, entry, deadline, { quota });
+    return raw === undefined ? undefined : { raw, entry };
+  }
+
+  /** Makes the keys, has all segments take part, and says so. False if the entry has changed meanwhile. */
+  async open({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
+    const { sync, tags } = entry;
+    const { geometry } = sync.plan;
+    await joinAll(
+      tags.map(async (tag) => {
+        await this.allocation.makeLayer(tag, sync.base, geometry, tags.length, deadline);
+        await this.allocation.makeRemoved(tag, deadline);
+      }),
+    );
+    await this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
+    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
+    return (await this.catalogue.set({ raw, entry }, open, deadline)) !== undefined;
+  }
+
+  /** Says that the sync ends, and what callers will see of it. Undefined if the entry has changed meanwhile. */
+  async end(
+    { raw, entry }: Syncing,
+    stage: 'committing' | 'abandoning',
+    ended: Sync,
+    deadline: number,
+  ): Promise<Syncing | undefined> {
+    const next = { ...entry, sync: { ...entry.sync, stage, ended } };
+    const set = await this.catalogue.set({ raw, entry }, next, deadline);
+    return set === undefined ? undefined : { raw: set, entry: next };
+  }
+
+  /** Goes on with a sync that is committing or abandoning until it is over. */
+  async goOn(name: string, deadline: number): Promise<void> {
+    for (;;) {
+      const read = await this.catalogue.read(name, deadline);
+      const { entry } = read;
+      if (!entry || entry.state !== 'ready') return;
+      const found = syncing(read);
+      const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
+      if (done) return;
+      if (Date.now() > deadline) {
+        throw new StoreError('STORE_UNAVAILABLE', `the sync of filter ${name} could not be ended in time`);
+      }
+    }
+  }
+
+  /** False if there is more to do, or the entry has changed. True also if nothing is to be done. */
+  private async finish({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
+    const { sync, tags, base = 0 } = entry;
+    const { ended, operation, stage } = sync;
+    if (!ended || stage === 'opening' || stage === 'open') return true;
+    const synced = tokenOf(entry, sync.id);
+    const over = { endedSync: { ...ended, operation } };
+    const { sync: _sync, ...rest } = entry;
+    if (stage === 'abandoning') {
+      await this.inSegments(abandonSyncScript, entry, synced, tokenOf(entry), deadline);
+      const left = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
+      await this.catalogue.set({ raw, entry }, { ...rest, ...over, left }, deadline);
+      return false;
+    }
+    const next = tokenOf({ ...entry, base: sync.base });
+    await this.inSegments(commitSyncScript, entry, synced, next, deadline);
+    const left = layersOf(entry, base, tags.length);
+    const renewed = { ...withPlan(rest, sync), ...over, left };
+    await this.catalogue.set({ raw, entry }, renewed, deadline);
+    return false;
+  }
+
+  /** Deletes the keys that a sync which is over has left. */
+  private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
+    const { entry } = read;
+    if (!entry?.left) return true;
+    await this.allocation.freeLayers(entry.tags, entry.left, deadline);
+    await this.allocation.freeRemoved(entry.tags, deadline);
+    const { left: _left, ...rest } = entry;
+    const done = (await this.catalogue.set(read, rest, deadline)) !== undefined;
+    if (done) await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
+    return done;
+  }
+
+  /** Notes a call of a filter's sync, for those who look after syncs. */
+  async note(name: string, now: number, deadline: number): Promise<void> {
+    await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
+  }
+
+  private async inSegments(
+    script: Script,
+    entry: CatalogueEntry,
+    from: string,
+    to: string,
+    deadline: number,
+  ): Promise<void> {
+    const bytes = segmentBytes(entry.geometry);
+    await joinAll(
+      entry.tags.map(async (tag) => {
+        const { cells, meta } = segmentKeys(tag, entry.base);
+        const reply = await this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
+        if (reply !== 'OK') throw await this.lossOf(entry, deadline);
+      }),
+    );
+  }
+
+  private async lossOf({ name, generation }: CatalogueEntry, deadline: number): Promise<Error> {
+    const { entry } = await this.catalogue.read(name, deadline);
+    // Whoever has cleared or dropped it has ended its sync, too.
+    if (entry?.generation !== generation) return new StoreError('SYNC_ENDED', `filter ${name} was made anew`);
+    return dataLost(name);
+  }
+}
+
+/** A filter's entry once the list that its sync has filled is its own. */
+function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }: EntrySync): CatalogueEntry {
+  const { layers: _layers, made: _made, growing: _growing, givingUp: _givingUp, original, ...rest } = entry;
+  const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };
+  const same = given.capacity === plan.capacity && given.errorRate === plan.errorRate;
+  return {
+    ...rest,
+    ...planOf(plan),
+    base,
+    ...(made === undefined ? {} : { made }),
+    ...(growing === undefined ? {} : { growing }),
+    ...(givingUp === undefined ? {} : { givingUp }),
+    ...(same ? {} : { original: given }),
+  };
+}
+
+/** Only what belongs to a plan, whatever else the caller's object has. */
+export function planOf({ capacity, errorRate, geometry, layers }: SyncPlan): SyncPlan {
+  return { capacity, errorRate, geometry, ...(layers === undefined ? {} : { layers }) };
+}

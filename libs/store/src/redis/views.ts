@@ -1,0 +1,39 @@
+import { StoreError } from '../errors.js';
+import { dataLost } from '../refusals.js';
+import type { Catalogue } from './catalogue.js';
+import type { Connection } from './connection.js';
+import type { RedisFilter } from './filter.js';
+
+/**
+ * Finds out why a script has found a segment not as the filter's handle has it: since a sync has begun or ended, also by the hand
+ * of another instance; since the filter is gone; or since data is lost.
+ */
+export class Views {
+  /** Goes on with a commit of which the catalogue says that it is under way. */
+  goOn: (filter: RedisFilter, deadline: number) => Promise<void> = () => Promise.resolve();
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+  ) {}
+
+  /** Has `filter` know what a segment is like now: then the call can be made again. Throws if there is nothing new to know. */
+  async look(filter: RedisFilter, segment: number, deadline: number): Promise<void> {
+    if (Date.now() > deadline) {
+      throw new StoreError('STORE_UNAVAILABLE', `filter ${filter.name} was changed again and again`);
+    }
+    const { entry } = await this.catalogue.read(filter.name, deadline);
+    const isCurrent = entry?.generation === filter.generation && (entry.base ?? 0) === filter.base;
+    if (!isCurrent || entry.state !== 'ready') throw await this.catalogue.explainLoss(filter);
+    if (entry.sync?.stage === 'committing') {
+      await this.goOn(filter, deadline);
+      throw await this.catalogue.explainLoss(filter);
+    }
+    const learned = filter.sync?.id !== entry.sync?.id && filter.syncIn(segment) !== undefined;
+    filter.learn(entry.sync);
+    const { meta } = filter.segments[segment] as (typeof filter.segments)[0];
+    const { client } = this.connection;
+    const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
+    if (!filter.sees(segment, token) && !learned) throw dataLost(filter.name);
+  }
+}

@@ -1,0 +1,75 @@
+import { planGeometry, planLayers, positionsOf } from '#bloom';
+import type { Filter, Sync, SyncPlan } from '#store';
+import { add, check, deadline, made, remove, SEGMENTED } from './calls.js';
+import type { Subject } from './subject.js';
+
+/** What a sync may ask for; otherwise what the filter has. */
+export interface PlanOptions {
+  readonly capacity?: number;
+  readonly errorRate?: number;
+}
+
+/** As the service plans the list of a sync. */
+export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
+  const { capacity = filter.capacity, errorRate = filter.errorRate } = options;
+  const { hashScheme, cellBits } = filter.geometry;
+  const spread = { ...SEGMENTED, maxSegmentBytes: 2 ** 20, minSegments: filter.spread, minSegmentBytes: 0 };
+  const sizing = { capacity, errorRate, cellBits };
+  if (!filter.layers)
+    return { capacity, errorRate, geometry: { ...planGeometry(sizing, spread), hashScheme } };
+  const layers = planLayers(sizing, spread, Infinity).map((layer) => ({
+    ...layer,
+    geometry: { ...layer.geometry, hashScheme },
+  }));
+  return { capacity, errorRate, geometry: layers[0]!.geometry, layers };
+}
+
+/** The calls of a sync, on the filter as it is now, each with an operation of its own. */
+export class SyncCalls {
+  constructor(private readonly subject: Subject) {}
+
+  /** The filter as it is now. */
+  current({ name, kind }: Filter): Promise<Filter> {
+    return this.subject.store.open(name, kind, { fresh: true });
+  }
+
+  async open(filter: Filter, options: PlanOptions = {}, operation = made()): Promise<Sync> {
+    const current = await this.current(filter);
+    return this.subject.store.syncs.open(current, syncPlan(current, options), operation);
+  }
+
+  async get(filter: Filter, { id }: Pick<Sync, 'id'>): Promise<Sync> {
+    return this.subject.store.syncs.get(await this.current(filter), id);
+  }
+
+  async keep(
+    filter: Filter,
+    { id }: Pick<Sync, 'id'>,
+    keys: readonly string[],
+    operation = made(),
+  ): Promise<number[]> {
+    const current = await this.current(filter);
+    const positions = positionsOf(keys, current.seed, current.geometry);
+    return [...(await this.subject.store.syncs.keep(current, id, positions, operation))];
+  }
+
+  async commit(filter: Filter, { id }: Pick<Sync, 'id'>, most = 1): Promise<Sync> {
+    return this.subject.store.syncs.commit(await this.current(filter), id, most, deadline());
+  }
+
+  async abandon(filter: Filter, { id }: Pick<Sync, 'id'>): Promise<Sync> {
+    return this.subject.store.syncs.abandon(await this.current(filter), id, deadline());
+  }
+
+  async add(filter: Filter, keys: readonly string[]): Promise<number[]> {
+    return add(this.subject.store, await this.current(filter), keys);
+  }
+
+  async check(filter: Filter, keys: readonly string[]): Promise<number[]> {
+    return check(this.subject.store, await this.current(filter), keys);
+  }
+
+  async remove(filter: Filter, keys: readonly string[]): Promise<number[]> {
+    return remove(this.subject.store, await this.current(filter), keys);
+  }
+}
