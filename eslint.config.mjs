@@ -48,7 +48,7 @@ const DIRECTION = [
  */
 const FLOORS = [
   ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
-  ['transfer'],
+  ['transfer', 'syncs'],
   ['visited-sets'],
   ['filters'],
   ['batches'],

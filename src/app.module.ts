@@ -11,6 +11,7 @@ import { RootLogger } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { AdmissionModule } from './admission/admission.module.js';
 import { StoreModule } from './store/store.module.js';
+import { SyncsModule } from './syncs/syncs.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
 
@@ -37,6 +38,7 @@ export class AppModule {
         FiltersModule,
         VisitedSetsModule,
         TransferModule,
+        SyncsModule,
       ],
       providers: settings,
       exports: settings,

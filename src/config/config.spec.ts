@@ -29,8 +29,15 @@ describe('settings', () => {
       requestTimeoutMs: 30_000,
       maxFilterBytes: 4 * 1024 ** 3,
       operationRecordBytes: 64 * 1024 ** 2,
+      syncIdleMs: 3_600_000,
+      syncMaxForgetShare: 0.5,
       shutdownGraceMs: 10_000,
     });
+  });
+
+  it('take shares from 0 to 1', () => {
+    const share = (SYNC_MAX_FORGET_SHARE: string) => readConfig({ SYNC_MAX_FORGET_SHARE }).syncMaxForgetShare;
+    expect(['0', '1', '0.25', '1.0'].map(share)).toEqual([0, 1, 0.25, 1]);
   });
 
   it('take an empty value for none', () => {
@@ -97,6 +104,11 @@ describe('settings', () => {
     ['MAX_BATCH_ITEMS', '0'],
     ['MAX_FILTER_BYTES', '1e9'],
     ['SHUTDOWN_GRACE_MS', ' 5s'],
+    ['SYNC_IDLE_SECONDS', '9'],
+    ['SYNC_MAX_FORGET_SHARE', '1.01'],
+    ['SYNC_MAX_FORGET_SHARE', '50%'],
+    ['SYNC_MAX_FORGET_SHARE', '-0'],
+    ['SYNC_MAX_FORGET_SHARE', '.5'],
   ])('refuse %s=%s, naming variable and value', (name, value) => {
     const read = (): unknown => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);

@@ -42,6 +42,10 @@ export interface Config extends AdmissionSettings {
   readonly requestTimeoutMs: number;
   readonly maxFilterBytes: number;
   readonly operationRecordBytes: number;
+  /** A sync that nobody has called for so long is given up. */
+  readonly syncIdleMs: number;
+  /** Share of the items that a sync may forget unless its commit says otherwise, 0 to 1. */
+  readonly syncMaxForgetShare: number;
   readonly shutdownGraceMs: number;
 }
 
@@ -87,6 +91,8 @@ export function readConfig(env: Environment): Config {
     requestTimeoutMs: read.whole('REQUEST_TIMEOUT_MS', 30_000, 10, 3_600_000),
     maxFilterBytes: read.whole('MAX_FILTER_BYTES', 4 * 1_024 * MIB, 1_024, Number.MAX_SAFE_INTEGER),
     operationRecordBytes: read.whole('OPERATION_RECORD_BYTES', 64 * MIB, 4 * MIB, 16 * 1_024 * MIB),
+    syncIdleMs: 1_000 * read.whole('SYNC_IDLE_SECONDS', 3_600, 10, 31_536_000),
+    syncMaxForgetShare: read.share('SYNC_MAX_FORGET_SHARE', 0.5),
     shutdownGraceMs: read.whole('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
   };
 }

@@ -28,6 +28,15 @@ export class SettingReader {
     return this.text(name, undefined) === undefined ? undefined : this.whole(name, min, min, max);
   }
 
+  /** A number from 0 to 1, in plain decimal notation. */
+  share(name: string, fallback: number): number {
+    const value = this.text(name, undefined);
+    if (value === undefined) return fallback;
+    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
+    if (number <= 1) return number;
+    throw new ConfigError(`${name} is ${show(value)}: allowed is a number from 0 to 1, such as 0.5`);
+  }
+
   oneOf<T extends string, F extends T | undefined>(name: string, allowed: readonly T[], fallback: F): T | F {
     const value = this.text(name, undefined);
     if (value === undefined) return fallback;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { filterBytes, planGeometry, planLayers, SEED_BYTES, type Geometry } from '#bloom';
+import { filterBytes, SEED_BYTES } from '#bloom';
 import {
   joinAll,
   StaleFilterError,
@@ -18,8 +18,9 @@ import { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
-import type { Growth, ListQueryDto, PlanDto } from './filter.dto.js';
+import type { Growth, ListQueryDto } from './filter.dto.js';
 import { DEFAULT_PAGE } from './filter.dto.js';
+import { FilterPlanner } from './filter-planner.js';
 import { inWordsOf, OpenFilters } from './open-filters.js';
 
 /** A filter and its statistics. */
@@ -41,16 +42,8 @@ export class FilterLifecycle {
     @Inject(Store) private readonly store: Store,
     @Inject(Config) private readonly config: Config,
     private readonly filters: OpenFilters,
+    private readonly planner: FilterPlanner,
   ) {}
-
-  /** Where the items of a filter lie. Of one that grows, all the layers that it may have within MAX_FILTER_BYTES. */
-  plan({ type, capacity, errorRate, growth }: PlanDto): Pick<FilterSpec, 'geometry' | 'layers'> {
-    const sizing = { capacity, errorRate, cellBits: type === 'counting' ? 4 : 1 } as const;
-    const { segmentation } = this.store;
-    if (growth !== 'auto') return { geometry: planGeometry(sizing, segmentation) };
-    const layers = planLayers(sizing, segmentation, this.config.maxFilterBytes);
-    return { geometry: layers[0].geometry, layers };
-  }
 
   /**
    * `created` is false if the same filter exists. Throws FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and
@@ -62,8 +55,8 @@ export class FilterLifecycle {
     caller: Principal,
   ): Promise<Described & { created: boolean }> {
     authoriseCreation(caller, spec.name);
-    const planned = this.plan({ ...spec, growth });
-    this.refuseTooLarge(planned.geometry);
+    const planned = this.planner.plan({ ...spec, growth });
+    this.planner.refuseTooLarge(planned.geometry);
     try {
       const { filter, created } = await this.store.create(
         { ...spec, ...planned, seed: randomBytes(SEED_BYTES) },
@@ -87,7 +80,7 @@ export class FilterLifecycle {
     caller: Principal,
   ): Promise<Described> {
     authoriseCreation(caller, spec.name);
-    this.refuseTooLarge(spec.geometry);
+    this.planner.refuseTooLarge(spec.geometry);
     const bounded = this.bounded(spec);
     const within = bounded.layers ? this.refuseBeyond(parts, bounded.layers.length) : parts;
     try {
@@ -170,16 +163,6 @@ export class FilterLifecycle {
       }
       yield part;
     }
-  }
-
-  private refuseTooLarge(geometry: Geometry): void {
-    const bytes = filterBytes(geometry);
-    const { maxFilterBytes } = this.config;
-    if (bytes <= maxFilterBytes) return;
-    throw new ProblemError(
-      'FILTER_TOO_LARGE',
-      `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(maxFilterBytes)}`,
-    );
   }
 
   /** Describes the given filter, or the newer generation that has replaced it. */

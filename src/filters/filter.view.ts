@@ -11,6 +11,7 @@ import {
 import { capacityOf, fillOf, plannedLayers } from '#store';
 import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#store';
 import type { Growth } from './filter.dto.js';
+import { SyncView, syncView } from './sync.view.js';
 
 /** A list whose entries are filters, or filters whose data is lost. Both views must be named in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
@@ -95,6 +96,8 @@ export class FilterView extends FilterDescriptionView {
   @ApiProperty({ type: 'integer', description: 'Items answered not new' }) readonly duplicate!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that took place' }) readonly removed!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that changed nothing' }) readonly refused!: number;
+  @ApiProperty({ type: SyncView, required: false, description: 'The one that is open or committing' })
+  readonly sync?: SyncView;
 }
 
 export class LostFilterView extends FilterDescriptionView {
@@ -165,6 +168,7 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
     duplicate: stats.duplicate,
     removed: stats.removed,
     refused: stats.refused,
+    ...(stats.sync && { sync: syncView(stats.sync) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FilterLifecycle } from './filter-lifecycle.js';
+import { FilterPlanner } from './filter-planner.js';
 import { FiltersController, PlanController } from './filters.controller.js';
 import { FiltersService } from './filters.service.js';
 import { ItemsController } from './items.controller.js';
@@ -10,7 +11,7 @@ import { OpenFilters } from './open-filters.js';
 /** Standard and counting filters, and the parts of them that visited sets use. */
 @Module({
   controllers: [FiltersController, PlanController, ItemsController],
-  providers: [FilterLifecycle, FiltersService, ItemsService, Membership, OpenFilters],
-  exports: [FilterLifecycle, Membership, OpenFilters],
+  providers: [FilterLifecycle, FilterPlanner, FiltersService, ItemsService, Membership, OpenFilters],
+  exports: [FilterLifecycle, FilterPlanner, ItemsService, Membership, OpenFilters],
 })
 export class FiltersModule {}

@@ -5,6 +5,7 @@ import type { Principal } from '../request/principal.js';
 import { invalid } from '../errors/problem.js';
 import { FilterLifecycle } from './filter-lifecycle.js';
 import type { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
+import { FilterPlanner } from './filter-planner.js';
 import {
   filterView,
   geometryView,
@@ -19,11 +20,14 @@ import {
 /** Standard and counting filters as the API shows them. */
 @Injectable()
 export class FiltersService {
-  constructor(private readonly filterLifecycle: FilterLifecycle) {}
+  constructor(
+    private readonly filterLifecycle: FilterLifecycle,
+    private readonly planner: FilterPlanner,
+  ) {}
 
   plan(dto: PlanDto): PlanView {
     const { type, capacity, errorRate } = dto;
-    const { geometry, layers } = this.filterLifecycle.plan(dto);
+    const { geometry, layers } = this.planner.plan(dto);
     return {
       type,
       capacity,

@@ -17,6 +17,7 @@ const CHECK: Verdicts = [
   { name: 'present', result: true },
 ];
 const REMOVE = named('absent', 'removed', 'saturated');
+const KEEP = named('kept', 'new', 'forgotten');
 const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   name: n === 0 ? 'absent' : 'present',
   result: n,
@@ -58,6 +59,13 @@ export class ItemsService {
   remove(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
       tally(await this.membership.remove(counting(filter), items, operation), REMOVE),
+    );
+  }
+
+  /** Lists items for a sync. */
+  keep(name: string, sync: string, items: Keys, operation: Operation): Promise<BatchResult> {
+    return this.filters.withFilter(name, 'filter', async (filter) =>
+      tally(await this.membership.keep(filter, sync, items, operation), KEEP),
     );
   }
 

@@ -47,6 +47,12 @@ export class Membership {
     return this.store.counters.remove(filter, positions, await whenInTurn(operation));
   }
 
+  /** Kept.… per key, for the sync of this id. Of equal keys each is listed by itself. */
+  async keep(filter: Filter, id: string, keys: Keys, operation: OrderedOperation): Promise<Uint8Array> {
+    const positions = await positionsIn(filter, keys);
+    return this.store.syncs.keep(filter, id, positions, await whenInTurn(operation));
+  }
+
   async count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
     return this.store.counters.count(filter, await positionsIn(filter, keys), deadline);
   }

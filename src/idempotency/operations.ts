@@ -129,10 +129,10 @@ function unreadChecksumOf(route: string): number {
   return checksumOf(route, 'unread');
 }
 
-/** Method, pattern and name: one spelling for every escaping of the path, and without the query. */
+/** Method, pattern, name and id: one spelling for every escaping of the path, and without the query. */
 function routeOf(request: Request): string {
-  const { name } = request.params as { name?: string };
-  return `${request.method} ${request.routeOptions.url ?? ''} ${name ?? ''}\n`;
+  const { name = '', id } = request.params as { name?: string; id?: string };
+  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}\n`;
 }
 
 /** Another text for other items. Not JSON: that writes some characters in six, and blocks may hold megabytes of them. */

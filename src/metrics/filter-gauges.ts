@@ -39,6 +39,7 @@ export class FilterGauges {
         (filter, stats) => capacityOf(filter, stats),
       ],
       [gauge('layers', 'One; more if it has grown'), (_, stats) => stats.layers.length],
+      [gauge('syncs', 'Syncs that are open or committing, one at most'), (_, { sync }) => (sync ? 1 : 0)],
       [gauge('fill_ratio', 'Share of non-zero counters'), (filter, stats) => fillOf(filter, stats)],
       [gauge('saturated_counters', 'Counters at 15, for ever'), (_, stats) => stats.saturatedCells],
     ]);

@@ -21,9 +21,12 @@ async function openAdapter(config: Config): Promise<Store> {
       dataDir: config.dataDir,
       fsync: config.embeddedFsync,
       maxRecordBytes: config.operationRecordBytes,
+      syncIdleMs: config.syncIdleMs,
     });
   }
   const { RedisStore } = await import('#store/redis');
   if (!config.redis) throw new TypeError('STORE is redis, but nothing says where it is');
-  return RedisStore.open({ ...config.redis, maxRecordBytes: config.operationRecordBytes });
+  const { operationRecordBytes: maxRecordBytes, syncIdleMs } = config;
+  const options = { ...config.redis, maxRecordBytes, syncIdleMs };
+  return RedisStore.open(options);
 }

@@ -39,3 +39,11 @@ export class ShallowPipe implements PipeTransform<unknown, object> {
     return validateShallow(metatype as Type<object>, value);
   }
 }
+
+/** As ShallowPipe, for a body that may be absent: it then has no members. */
+@Injectable()
+export class OptionalBodyPipe extends ShallowPipe {
+  override transform(value: unknown, metadata: ArgumentMetadata): object {
+    return super.transform(value === undefined ? {} : value, metadata);
+  }
+}

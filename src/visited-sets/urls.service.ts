@@ -14,6 +14,7 @@ const INVALID = 3;
 const MARK: Verdicts = verdicts('seen', 'new');
 const CHECK: Verdicts = verdicts('unseen', 'seen');
 const FORGET: Verdicts = verdicts('absent', 'forgotten', 'saturated');
+const KEEP: Verdicts = verdicts('kept', 'new', 'forgotten');
 
 function verdicts(...names: string[]): Verdicts {
   const table = [...named(...names)];
@@ -58,6 +59,13 @@ export class UrlsService {
   forget(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, FORGET, (filter, { keys }) =>
       this.membership.remove(filter, keys, operation),
+    );
+  }
+
+  /** Lists URLs for a sync. */
+  keep(name: string, sync: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
+    return this.judge(name, batch, KEEP, (filter, { keys }) =>
+      this.membership.keep(filter, sync, keys, operation),
     );
   }
 

@@ -14,5 +14,6 @@ import { WaitingLeases } from './waiting-leases.js';
   imports: [FiltersModule],
   controllers: [VisitedSetsController, UrlsController, QueueController],
   providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService, WaitingLeases],
+  exports: [UrlsService],
 })
 export class VisitedSetsModule {}

@@ -127,6 +127,9 @@ describe('the API description', () => {
           ...[`get /v1/${kind}`, `post /v1/${kind}`, `get /v1/${kind}/{name}`, `delete /v1/${kind}/{name}`],
           `post /v1/${kind}/{name}/clear`,
           ...[`get /v1/${kind}/{name}/export`, `post /v1/${kind}/import`],
+          ...[`post /v1/${kind}/{name}/syncs`, `get /v1/${kind}/{name}/syncs/{id}`],
+          `post /v1/${kind}/{name}/syncs/{id}/commit`,
+          `delete /v1/${kind}/{name}/syncs/{id}`,
         ]),
         ...['add', 'check', 'remove', 'count'].map((verb) => `post /v1/filters/{name}/items/${verb}`),
         ...['discover', 'visit', 'check', 'forget'].map(
@@ -136,6 +139,8 @@ describe('the API description', () => {
           (verb) => `post /v1/visited-sets/{name}/queue/${verb}`,
         ),
         'get /v1/visited-sets/{name}/queue/dead-letters',
+        'post /v1/filters/{name}/syncs/{id}/items',
+        'post /v1/visited-sets/{name}/syncs/{id}/urls',
       ].sort(),
     );
     const add = document.paths['/v1/filters/{name}/items/add']?.post;

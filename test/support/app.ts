@@ -49,7 +49,7 @@ export interface Answer {
 
 /** Sends JSON (or broken JSON as text) and reads JSON. */
 export async function call(
-  app: TestApp,
+  app: Pick<TestApp, 'url'>,
   method: string,
   path: string,
   body?: unknown,

@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { filterBytes, planGeometry, planLayers, type Geometry, type Segmentation } from '#bloom';
+import type { Filter, FilterSpec, SyncPlan } from '#store';
+import { Config } from '../config/config.js';
+import { ProblemError } from '../errors/problem.js';
+import { Store } from '../store/store.token.js';
+import { humanBytes } from './bytes.js';
+import type { PlanDto } from './filter.dto.js';
+
+type Planned = Pick<FilterSpec, 'geometry' | 'layers'>;
+
+/** Plans where the items of filters lie. */
+@Injectable()
+export class FilterPlanner {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Of a filter that grows, all the layers that it may have within MAX_FILTER_BYTES. */
+  plan(dto: PlanDto): Planned {
+    return this.within(dto, this.store.segmentation);
+  }
+
+  /**
+   * The layers that a sync of a filter fills: of another capacity or rate if asked for, and growing as the filter does. An item
+   * keeps its hash and its segment, so the scheme is the filter's own, and the segments are a whole multiple of those it
+   * was made with. Throws FILTER_TOO_LARGE.
+   */
+  planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
+    const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;
+    const growth = filter.layers === undefined ? 'none' : 'auto';
+    const segmentation = { ...this.store.segmentation, minSegments: filter.spread, minSegmentBytes: 0 };
+    const planned = this.within({ type: filter.type, capacity, errorRate, growth }, segmentation);
+    this.refuseTooLarge(planned.geometry);
+    const { hashScheme } = filter.geometry;
+    const layers = planned.layers?.map((layer) => ({
+      ...layer,
+      geometry: { ...layer.geometry, hashScheme },
+    }));
+    return {
+      capacity,
+      errorRate,
+      geometry: { ...planned.geometry, hashScheme },
+      ...(layers !== undefined && { layers }),
+    };
+  }
+
+  /** Throws FILTER_TOO_LARGE if so much is more than one filter may take. */
+  refuseTooLarge(geometry: Geometry): void {
+    const bytes = filterBytes(geometry);
+    const { maxFilterBytes } = this.config;
+    if (bytes <= maxFilterBytes) return;
+    throw new ProblemError(
+      'FILTER_TOO_LARGE',
+      `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(maxFilterBytes)}`,
+    );
+  }
+
+  private within({ type, capacity, errorRate, growth }: PlanDto, segmentation: Segmentation): Planned {
+    const sizing = { capacity, errorRate, cellBits: type === 'counting' ? 4 : 1 } as const;
+    if (growth !== 'auto') return { geometry: planGeometry(sizing, segmentation) };
+    const layers = planLayers(sizing, segmentation, this.config.maxFilterBytes);
+    return { geometry: layers[0].geometry, layers };
+  }
+}

@@ -1,0 +1,14 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+
+const SYNC_ID = /^[0-9a-f]{16}$/;
+
+/** `@Param('id', SyncIdPipe) id: string`. What is no id is the id of no sync. */
+@Injectable()
+export class SyncIdPipe implements PipeTransform<string, string> {
+  transform(id: string): string {
+    if (SYNC_ID.test(id)) return id;
+    throw new ProblemError('SYNC_NOT_FOUND', `there is no sync ${show(id)}`);
+  }
+}

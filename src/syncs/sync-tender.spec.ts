@@ -1,0 +1,47 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { Syncs } from '#store';
+import { Lifecycle } from '../http/lifecycle.js';
+import { SyncTender } from './sync-tender.js';
+
+describe('tending syncs', () => {
+  let tries: number;
+  let fails: boolean;
+  let lines: object[];
+  let tender: SyncTender;
+
+  beforeEach(() => {
+    tries = 0;
+    fails = false;
+    lines = [];
+    const tend = async (): Promise<void> => {
+      tries++;
+      await Promise.resolve();
+      if (fails) throw new Error('no store');
+    };
+    const logger = pino({}, { write: (text: string) => void lines.push(JSON.parse(text) as object) });
+    tender = new SyncTender({ syncs: { tend } as Syncs }, { syncIdleMs: 10_000 }, logger, new Lifecycle());
+  });
+
+  it('logs a failure once, and once more after it went well', async () => {
+    fails = true;
+    for (let n = 0; n < 3; n++) await tender.tend();
+    expect([tries, lines.length]).toEqual([3, 1]);
+    expect(lines[0]).toMatchObject({ msg: 'syncs could not be tended', err: { message: 'no store' } });
+    fails = false;
+    await tender.tend();
+    fails = true;
+    await tender.tend();
+    expect([tries, lines.length]).toEqual([5, 2]);
+  });
+
+  it('is one try at a time, and the end of the service waits for it', async () => {
+    const both = [tender.tend(), tender.tend()];
+    let over = false;
+    const end = tender.beforeApplicationShutdown().then(() => (over = true));
+    expect([tries, over]).toEqual([1, false]);
+    await Promise.all([...both, end]);
+    await tender.tend();
+    expect(tries).toBe(2);
+  });
+});

@@ -1,0 +1,62 @@
+import {
+  Inject,
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Config } from '../config/config.js';
+import { Lifecycle } from '../http/lifecycle.js';
+import { RootLogger } from '../logging/logger.js';
+import { Store } from '../store/store.token.js';
+
+const MOST_MS = 10_000;
+const LEAST_MS = 1_000;
+/** A sync that is given up for idleness is so at most this share of its time too late. */
+const SHARE_OF_IDLE = 1 / 4;
+
+/** Tends the store's syncs now and then, until the service begins to end. */
+@Injectable()
+export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  /** Whether the last try failed: then that has been logged. */
+  private failing = false;
+
+  constructor(
+    @Inject(Store) private readonly store: Pick<Store, 'syncs'>,
+    @Inject(Config) private readonly config: Pick<Config, 'syncIdleMs'>,
+    @Inject(RootLogger) private readonly logger: Logger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const every = Math.max(LEAST_MS, Math.min(MOST_MS, this.config.syncIdleMs * SHARE_OF_IDLE));
+    this.timer = setInterval(() => void this.tend(), every).unref();
+    this.lifecycle.ending.addEventListener('abort', () => clearInterval(this.timer), { once: true });
+  }
+
+  /** Resolves when nothing is under way: the store is closed next. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** One try, unless the last one goes on. Never throws: a failure is logged, and those after it are not. */
+  tend(): Promise<void> {
+    this.running ??= this.try().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async try(): Promise<void> {
+    try {
+      await this.store.syncs.tend();
+      this.failing = false;
+    } catch (error) {
+      if (!this.failing) this.logger.warn({ err: error }, 'syncs could not be tended');
+      this.failing = true;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsBoolean, IsInt, IsNumber, Max, Min } from 'class-validator';
+import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
+import { must } from '../validation/must.js';
+import { Optional } from '../validation/optional.js';
+
+const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
+const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
+const SHARE = must('be a number from 0 to 1');
+const BOOLEAN = must('be true or false');
+
+export class OpenSyncDto {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_CAPACITY,
+    description: 'Of the filter once it is committed; as it is, if absent',
+  })
+  @Optional()
+  @IsInt(CAPACITY)
+  @Min(1, CAPACITY)
+  @Max(MAX_CAPACITY, CAPACITY)
+  readonly capacity?: number;
+
+  @ApiPropertyOptional({
+    minimum: MIN_ERROR_RATE,
+    maximum: MAX_ERROR_RATE,
+    description: 'Of the filter once it is committed; as it is, if absent',
+  })
+  @Optional()
+  @IsNumber({}, ERROR_RATE)
+  @Min(MIN_ERROR_RATE, ERROR_RATE)
+  @Max(MAX_ERROR_RATE, ERROR_RATE)
+  readonly errorRate?: number;
+}
+
+export class CommitSyncDto {
+  @ApiPropertyOptional({
+    type: 'boolean',
+    default: false,
+    description: 'Forgets whatever share of the items it is; not together with maxForgetShare',
+  })
+  @Optional()
+  @IsBoolean(BOOLEAN)
+  readonly force?: boolean;
+
+  @ApiPropertyOptional({
+    type: 'boolean',
+    default: false,
+    description: 'Changes nothing: answers the sync as it is, and whether it would be refused',
+  })
+  @Optional()
+  @IsBoolean(BOOLEAN)
+  readonly dryRun?: boolean;
+
+  @ApiPropertyOptional({
+    minimum: 0,
+    maximum: 1,
+    description: 'Share of the items that may be forgotten; SYNC_MAX_FORGET_SHARE if absent',
+  })
+  @Optional()
+  @IsNumber({}, SHARE)
+  @Min(0, SHARE)
+  @Max(1, SHARE)
+  readonly maxForgetShare?: number;
+}

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { forgottenBy, type Filter, type FilterKind, type Operation, type Sync } from '#store';
+import { Config } from '../config/config.js';
+import { invalid, ProblemError } from '../errors/problem.js';
+import { FilterPlanner } from '../filters/filter-planner.js';
+import { OpenFilters } from '../filters/open-filters.js';
+import { syncView, type SyncView } from '../filters/sync.view.js';
+import { Store } from '../store/store.token.js';
+import type { CommitSyncDto, OpenSyncDto } from './sync.dto.js';
+import type { CommittedSyncView } from './sync.view.js';
+
+/** The life cycle of syncs, of filters of either kind. Throws what the port throws, and that there is no such filter. */
+@Injectable()
+export class SyncsService {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    @Inject(Config) private readonly config: Config,
+    private readonly filters: OpenFilters,
+    private readonly planner: FilterPlanner,
+  ) {}
+
+  /** Throws FILTER_TOO_LARGE if what it fills would be more than one filter may take. */
+  async open(kind: FilterKind, name: string, dto: OpenSyncDto, operation: Operation): Promise<SyncView> {
+    const open = (filter: Filter): Promise<Sync> =>
+      this.store.syncs.open(filter, this.planner.planSync(filter, dto), operation, operation.quota);
+    return syncView(await this.filters.withFilter(name, kind, open));
+  }
+
+  async get(kind: FilterKind, name: string, id: string): Promise<SyncView> {
+    return syncView(await this.sync(kind, name, id));
+  }
+
+  async commit(
+    kind: FilterKind,
+    name: string,
+    id: string,
+    dto: CommitSyncDto,
+    deadline: number,
+  ): Promise<CommittedSyncView> {
+    const most = this.mostOf(dto);
+    if (dto.dryRun) return dryRun(name, await this.sync(kind, name, id), most);
+    const commit = (filter: Filter): Promise<Sync> => this.store.syncs.commit(filter, id, most, deadline);
+    return syncView(await this.filters.withFilter(name, kind, commit));
+  }
+
+  async abandon(kind: FilterKind, name: string, id: string, deadline: number): Promise<void> {
+    await this.filters.withFilter(name, kind, (filter) => this.store.syncs.abandon(filter, id, deadline));
+  }
+
+  private sync(kind: FilterKind, name: string, id: string): Promise<Sync> {
+    return this.filters.withFilter(name, kind, (filter) => this.store.syncs.get(filter, id));
+  }
+
+  /** The share of the items that may be forgotten. */
+  private mostOf({ force = false, maxForgetShare }: CommitSyncDto): number {
+    if (!force) return maxForgetShare ?? this.config.syncMaxForgetShare;
+    if (maxForgetShare === undefined) return 1;
+    throw invalid('#/maxForgetShare', 'maxForgetShare must not come with force, which allows any share');
+  }
+}
+
+/** What a commit would come to now. Throws SYNC_ENDED if it could come to nothing. */
+function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
+  const { id, state, items, reason } = sync;
+  if (state === 'abandoned') {
+    throw new ProblemError('SYNC_ENDED', `sync ${id} of "${name}" is abandoned, since ${reason}`);
+  }
+  const refused = state === 'open' && items > 0 && forgottenBy(sync) / items > most;
+  return { ...syncView(sync), maxForgetShare: most, refused };
+}
