@@ -39,7 +39,7 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   due          g, time, kind, number    ends of leases, and entries that are delayed (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
  *   marks        g, row             what was forgotten (queue/marks.ts)
- *   removed      g, hash            removals during a sync (sync/removals.ts)
+ *   removed      g, list, row       removals during a sync (sync/removals.ts)
  *   credentials  id                 what is kept of a credential
  *
  * Every value is followed by checksums (table.ts).

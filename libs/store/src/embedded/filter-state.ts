@@ -4,6 +4,7 @@ import type { Sync, SyncPlan } from '../syncs.js';
 import { generationKey } from './keys.js';
 import { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
+import { MarkTable } from './queue/mark-table.js';
 import { QueueState } from './queue/queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
 
@@ -26,7 +27,16 @@ export interface EndedSync extends Sync {
 }
 
 /** Counts of a sync that are kept with its filter's state, in this order. */
-export const SYNC_NUMBERS = ['listed', 'new', 'kept', 'noted', 'copied', 'calledAt'] as const;
+export const SYNC_NUMBERS = [
+  'listed',
+  'new',
+  'kept',
+  'noted',
+  'rows',
+  'rowHashes',
+  'copied',
+  'calledAt',
+] as const;
 
 /** A sync that is open, in memory. */
 export class SyncState {
@@ -34,8 +44,11 @@ export class SyncState {
   listed = 0;
   new = 0;
   kept = 0;
-  /** Removals noted: rows of the table `removed`. */
+  /** See sync/removals.ts: how many there are, the rows that hold them, and the hashes in these. */
   noted = 0;
+  rows = 0;
+  rowHashes = 0;
+  readonly removals = new MarkTable();
   /** 1 once all entries that were in the queue when it was opened are kept. */
   copied = 0;
   /** Milliseconds since the epoch. */

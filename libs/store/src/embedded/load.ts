@@ -16,6 +16,7 @@ import { readBlockKey, readNumber, SEQUENCE_BYTES } from './keys.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
 import { readMarks } from './queue/read-marks.js';
+import { readRemovals } from './sync/removals.js';
 
 /** A filter while it is being loaded. */
 interface Loading {
@@ -48,6 +49,7 @@ export function loadMemory(database: Database, now: number): Memory {
     );
     loading.set(filter.generation, { state, includes, lastRecord: 0 });
     if (!state.lost && filter.kind === 'visited-set') state.lost = !readMarks(database, state);
+    if (!state.lost) state.lost = !readRemovals(database, state);
   }
   database.damage.assertKnown(new Set(loading.keys()));
   for (const { key, value } of database.credentials.getRange({})) {

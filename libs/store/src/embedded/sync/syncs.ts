@@ -212,7 +212,7 @@ function keepIn(session: Session, state: Syncing, positions: Positions, quota: Q
     throw full({ ...plan, name: filter.name }, sync.list.sums().items, positions.count);
   }
   const grow = needed ? layersFor(state, sync.list, memory, needed, quota) : undefined;
-  const outcome = keepBatch(state, positions, notedOf(session, state, positions), grow);
+  const outcome = keepBatch(state, positions, notedOf(sync, positions), grow);
   if (sync.list.next) void reserveNext(state, sync.list, memory, quota);
   return outcome;
 }
