@@ -24,6 +24,19 @@ export class Doubts {
     return this.gaps.some((gap) => end >= gap.from && start <= gap.end && gap.diedAt <= by);
   }
 
+  /**
+   * Whether an operation may have been executed anew, since a failover lost its record with its change: it was answered before the
+   * death, in time to be lost, and was sent again after it. Then its first answer says only what was true at first.
+   */
+  mayBeAnew({ attempts }: Pick<QueueEvent, 'attempts'>): boolean {
+    return this.gaps.some(({ from, diedAt, end }) => {
+      const answered = attempts.some(
+        ({ outcome, start, end: at }) => outcome === 'ok' && at >= from && start <= end,
+      );
+      return answered && attempts.length > 1 && attempts.some(({ end: at }) => at > diedAt);
+    });
+  }
+
   /** Whether a lease may be over at a time, by anything but `except`. */
   mayBeOver(hold: Hold, by: number, except?: QueueEvent): boolean {
     if (this.mayBeLost(hold, by) || this.mayBeForgotten(hold, by)) return true;

@@ -53,9 +53,12 @@ export interface Entry {
   readonly handOuts: HandOut[];
 }
 
-/** All entries of a history. */
-export function entriesOf(events: readonly QueueEvent[]): Entry[] {
-  const entries = new Entries();
+/** All entries of a history. `mayBeAnew`: whether an operation may have been executed anew after its answer. */
+export function entriesOf(
+  events: readonly QueueEvent[],
+  mayBeAnew: (event: QueueEvent) => boolean = () => false,
+): Entry[] {
+  const entries = new Entries(mayBeAnew);
   for (const event of events) if (isOf(event, 'discover', 'forget')) entries.addUrls(event);
   for (const event of events) if (isOf(event, 'lease')) entries.addLease(event);
   for (const event of events) if (isOf(event, 'ack', 'release', 'extend')) entries.addSettling(event);
@@ -74,12 +77,17 @@ class Entries {
   /** By the ids of leases. A store that has lost its last writes may give an id again. */
   private readonly holds = new Map<string, Hold[]>();
 
+  constructor(private readonly mayBeAnew: (event: QueueEvent) => boolean) {}
+
   addUrls(event: QueueEvent<OnUrls>): void {
     const { verb, id, urls } = event.operation;
     urls.forEach((url, i) => {
       const told = { event, word: event.results?.[i] };
       if (verb === 'discover') this.entry(url, id, told);
       else if (told.word !== 'absent') this.url(url).forgets.push(told);
+      // Whatever it found at first, it may have forgotten later.
+      if (verb === 'forget' && this.mayBeAnew(event))
+        this.url(url).forgets.push({ event: { ...event, end: Infinity }, word: undefined });
     });
   }
 
@@ -102,7 +110,11 @@ class Entries {
   addSettling(event: QueueEvent<Settle>): void {
     event.operation.ids.forEach((id, i) => {
       for (const hold of this.holds.get(id) ?? []) {
-        if (event.end >= hold.start) hold.settlings.push({ event, word: event.results?.[i] });
+        if (event.end < hold.start && !this.mayBeAnew(event)) continue;
+        const word = event.results?.[i];
+        // It may have found the lease later.
+        const isOpen = (word === 'expired' || word === 'unknown') && this.mayBeAnew(event);
+        hold.settlings.push({ event, word: isOpen ? undefined : word });
       }
     });
   }

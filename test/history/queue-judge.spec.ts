@@ -115,4 +115,40 @@ describe('judgeQueue', () => {
       expect.stringContaining('repeat of a lease that was over'),
     ]);
   });
+
+  const FORGET: QueueOperation = { id: 5, verb: 'forget', urls: [LEASED.url] };
+  const REDISCOVER: QueueOperation = { ...DISCOVER, id: 6 };
+  const newTwice = (repeatedAt: number) => [
+    // Answered before the death; its record is lost, and the repeat forgets what was discovered in between.
+    told(FORGET, 9_000, 'absent'),
+    told(DISCOVER, 11_600, 'new'),
+    told(FORGET, repeatedAt, 'forgotten'),
+    told(REDISCOVER, 14_000, 'new'),
+    leased(DRAIN, 60_000, { ...LEASED, discovery: 6 }),
+  ];
+
+  it('lets a removal whose record a failover lost forget when it is repeated, and only then', () => {
+    const twice = expect.stringContaining('was new twice');
+    expect(violations(newTwice(13_000), 10_500, LAST_WRITES)).toEqual([]);
+    expect(violations(newTwice(13_000), 10_500, UNANSWERED_WRITES)).toContainEqual(twice);
+    expect(violations(newTwice(13_000), 20_000, LAST_WRITES)).toContainEqual(twice);
+    const once = newTwice(13_000).filter(({ start }) => start !== 13_000);
+    expect(violations(once, 10_500, LAST_WRITES)).toContainEqual(twice);
+  });
+
+  it('lets a settling whose record a failover lost be done when it is repeated, and only then', () => {
+    // The id was given before the death, too, to what was lost.
+    const settled = (repeats: readonly QueueAttempt[]) => [
+      told(DISCOVER, 0, 'new'),
+      told(ACK, 9_500, 'unknown'),
+      leased(LEASE, 12_000, LEASED),
+      ...repeats,
+      leased(DRAIN, 60_000),
+    ];
+    const repeat = told(ACK, 13_000, 'acked');
+    expect(violations(settled([repeat]), 10_500, LAST_WRITES)).toEqual([]);
+    const gone = expect.stringContaining('is gone');
+    expect(violations(settled([]), 10_500, LAST_WRITES)).toContainEqual(gone);
+    expect(violations(settled([repeat]), 30_000, LAST_WRITES)).toContainEqual(gone);
+  });
 });

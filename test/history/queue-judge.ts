@@ -29,7 +29,7 @@ export function judgeQueue(
 ): QueueReport {
   const doubts = new Doubts(faults, losses);
   const events = eventsOf(attempts);
-  const entries = entriesOf(events);
+  const entries = entriesOf(events, (event) => doubts.mayBeAnew(event));
   const violations: Violation[] = wrongAnswers(attempts);
   for (const event of events) {
     const { verb, id } = event.operation;
