@@ -79,11 +79,12 @@ async function readRows(
       for (;;) {
         const pieces = piecesToCheck(filter, keysOf);
         const keys = [keysOf.cells, keysOf.meta, ...(queued ? queueKeys(keysOf) : []), ...pieces.keys];
-        const head = [filter.tokenOf(segment), filter.pieceBytes];
+        const sent = filter.tokenOf(segment);
+        const head = [sent, filter.pieceBytes];
         const args = grows ? [later, ...pieces.args] : [];
         const reply = await connection.run(script, keys, [...head, ...args], deadline);
         if (reply !== 'LOST') return readRow(reply, queued);
-        await views.look(filter, segment, deadline);
+        await views.look(filter, segment, sent, deadline);
       }
     }),
   );

@@ -85,6 +85,7 @@ export class RedisSource implements SegmentSource {
     const cells = pieceKey(keys, list.base + layer, piece);
     for (;;) {
       const deadline = Date.now() + this.timeoutMs;
+      const sent = this.filter.tokenOf(segment);
       const [kept, bytes] = await this.connection.repeat(
         () =>
           together(
@@ -96,8 +97,8 @@ export class RedisSource implements SegmentSource {
         deadline,
       );
       const [found, ...numbers] = kept as (string | null)[];
-      if (found !== this.filter.tokenOf(segment)) {
-        await this.views.look(this.filter, segment, deadline);
+      if (found !== sent) {
+        await this.views.look(this.filter, segment, sent, deadline);
         continue;
       }
       const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
@@ -153,12 +154,13 @@ export class RedisSource implements SegmentSource {
   ): Promise<unknown[]> {
     for (;;) {
       const deadline = Date.now() + this.timeoutMs;
-      const values = [this.filter.tokenOf(segment), this.filter.pieceBytes, ...args];
+      const sent = this.filter.tokenOf(segment);
+      const values = [sent, this.filter.pieceBytes, ...args];
       const reply = await this.connection.run(script, keys, values, deadline, true);
       if (Array.isArray(reply)) return reply as unknown[];
       if (String(reply) !== 'LOST')
         throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
-      await this.views.look(this.filter, segment, deadline);
+      await this.views.look(this.filter, segment, sent, deadline);
     }
   }
 }

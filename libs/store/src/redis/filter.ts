@@ -211,14 +211,10 @@ export class RedisFilter implements Filter {
     return tokenOf(this, id);
   }
 
-  /** Notes the token that a segment has. False if it cannot be one of this filter, or was known. */
-  sees(segment: number, token: string | null): boolean {
-    const known = this.tokenOf(segment);
-    if (token === known) return false;
+  /** Notes the token that a segment has, if it can be one of this filter. */
+  sees(segment: number, token: string | null): void {
     if (token === this.plainToken) this.takesPart[segment] = 0;
     else if (this.known && token === this.syncedToken(this.known.id)) this.takesPart[segment] = 1;
-    else return false;
-    return true;
   }
 
   /** The store's own handle behind a filter that a caller passes in. */

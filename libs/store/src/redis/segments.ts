@@ -67,9 +67,10 @@ export class Segments {
     more: readonly string[] = [],
   ): Promise<Answer | Lack> {
     const { cells, meta } = segmentKeysOf(filter, segment);
+    const sent = filter.tokenOf(segment);
     const values = [...head(filter, segment), ...args];
     const reply = await this.connection.run(script, [cells, meta, ...more], values, deadline);
-    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, deadline, undefined);
+    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, sent, deadline, undefined);
   }
 
   /** Runs a script that reads the queue, and whose answers are bytes. */
@@ -105,8 +106,9 @@ export class Segments {
    */
   async changeItems(change: Change, keys: readonly string[] = []): Promise<Answer | Lack> {
     const { filter, segment, operation } = change;
+    const sent = filter.tokenOf(segment);
     const reply = await this.call(change, false, keys);
-    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, operation.deadline, operation);
+    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, sent, operation.deadline, operation);
   }
 
   /**
@@ -162,10 +164,11 @@ export class Segments {
     call: () => Promise<unknown>,
   ): Promise<Answer<T>> {
     for (;;) {
+      const sent = filter.tokenOf(segment);
       const reply = await call();
       const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
       if (word !== 'LOST') return decode<T>(word, filter, segment, operation);
-      await this.views.look(filter, segment, deadline);
+      await this.views.look(filter, segment, sent, deadline);
     }
   }
 
@@ -173,11 +176,12 @@ export class Segments {
     reply: unknown,
     filter: RedisFilter,
     segment: number,
+    sent: string,
     deadline: number,
     operation: Operation | undefined,
   ): Promise<Answer | Lack> {
     if (reply !== 'LOST') return decode(reply, filter, segment, operation);
-    await this.views.look(filter, segment, deadline);
+    await this.views.look(filter, segment, sent, deadline);
     return { lack: 'view' };
   }
 

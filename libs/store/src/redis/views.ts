@@ -17,8 +17,11 @@ export class Views {
     private readonly catalogue: Catalogue,
   ) {}
 
-  /** Has `filter` know what a segment is like now: then the call can be made again. Throws if there is nothing new to know. */
-  async look(filter: RedisFilter, segment: number, deadline: number): Promise<void> {
+  /**
+   * Has `filter` know what a segment is like now: then the call can be made again. Throws if that is what the caller has `sent` for
+   * its token.
+   */
+  async look(filter: RedisFilter, segment: number, sent: string, deadline: number): Promise<void> {
     if (Date.now() > deadline) {
       throw new StoreError('STORE_UNAVAILABLE', `filter ${filter.name} was changed again and again`);
     }
@@ -29,11 +32,11 @@ export class Views {
       await this.goOn(filter, deadline);
       throw await this.catalogue.explainLoss(filter);
     }
-    const learned = filter.sync?.id !== entry.sync?.id && filter.syncIn(segment) !== undefined;
     filter.learn(entry.sync);
     const { meta } = filter.segments[segment] as (typeof filter.segments)[0];
     const { client } = this.connection;
     const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
-    if (!filter.sees(segment, token) && !learned) throw dataLost(filter.name);
+    filter.sees(segment, token);
+    if (filter.tokenOf(segment) === sent) throw dataLost(filter.name);
   }
 }

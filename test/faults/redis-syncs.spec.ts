@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { positionsOf } from '#bloom';
+import { Kept, StoreError, type Filter, type Operation, type Store, type Sync } from '#store';
+import { RedisStore } from '#store/redis';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import {
+  add,
+  check,
+  deadline,
+  expectRefusal,
+  expectStale,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  remove,
+  SEGMENTED,
+} from '../contract/calls.js';
+import { syncPlan } from '../contract/sync-calls.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const TIMEOUT_MS = 10_000;
+const SHORT_MS = 300;
+const CUTS = 16;
+const HELD = items(60);
+const LISTED = HELD.slice(0, 40);
+
+let server: RedisServer;
+let redis: Redis;
+/** Two instances of the service. */
+let one: RedisStore;
+let other: RedisStore;
+
+beforeAll(async () => {
+  server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
+  redis = new Redis(server.url);
+  one = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+  other = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+});
+afterAll(async () => {
+  await one.close();
+  await other.close();
+  redis.disconnect();
+  await server.stop();
+});
+
+const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
+
+/** A visited set in four segments that holds HELD. */
+async function make(): Promise<Filter> {
+  const spec = filterSpec({
+    ...{
+      name: `s-${randomUUID()}`,
+      kind: 'visited-set',
+      errorRate: 1e-7,
+      capacity: 1_000,
+      growsTo: Infinity,
+    },
+    segmentation: SEGMENTED,
+  });
+  const { filter } = await one.create(spec, made());
+  await add(one, filter, HELD);
+  return filter;
+}
+
+const current = (store: Store, { name, kind }: Filter) => store.open(name, kind, { fresh: true });
+
+async function open(store: Store, filter: Filter, operation: Operation = made()): Promise<Sync> {
+  const now = await current(store, filter);
+  return store.syncs.open(now, syncPlan(now, { capacity: 500 }), operation);
+}
+
+async function keep(store: Store, filter: Filter, id: string, keys: readonly string[]): Promise<number[]> {
+  const now = await current(store, filter);
+  return [...(await store.syncs.keep(now, id, positionsOf(keys, now.seed, now.geometry), made()))];
+}
+
+const commit = async (store: Store, filter: Filter, id: string) =>
+  store.syncs.commit(await current(store, filter), id, 1, deadline());
+
+const keysOf = async ({ generation }: Filter): Promise<string[]> => redis.keys(`unseen:{${generation}*`);
+
+const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
+  JSON.parse((await redis.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
+
+const change = async (filter: Filter, entry: CatalogueEntry) =>
+  redis.hset(CATALOGUE.filters, filter.name, JSON.stringify(entry));
+
+describe('an instance that knows nothing of a sync', () => {
+  it('writes as before: what it adds is kept, what it removes is gone, and its handle is outdated by the commit', async () => {
+    const filter = await make();
+    const theirs = await other.open(filter.name, filter.kind);
+    const { id } = await open(one, filter);
+    expect(await add(other, theirs, ['theirs', 'item 0'])).toEqual([1, 0]);
+    expect(await remove(other, theirs, ['item 1', 'absent'])).toEqual([1, 0]);
+    expect(await keep(one, filter, id, [...LISTED, 'absent'])).toEqual([
+      ...[Kept.Present, Kept.Forgotten, ...all(LISTED.slice(2), Kept.Present)],
+      Kept.Forgotten,
+    ]);
+    expect(await check(other, theirs, HELD)).toEqual([1, 0, ...all(HELD.slice(2), 1)]);
+    await commit(one, filter, id);
+    await expectStale(add(other, theirs, ['late']));
+    await expectStale(remove(other, theirs, ['theirs']));
+    const now = await current(other, filter);
+    expect(await check(other, now, ['theirs', 'item 0', 'item 1', 'item 39', 'item 40', 'late'])).toEqual([
+      ...[1, 1, 0, 1, 0, 0],
+    ]);
+  });
+
+  it('goes on when the sync is given up: nothing of it is lost', async () => {
+    const filter = await make();
+    const theirs = await other.open(filter.name, filter.kind);
+    const { id } = await open(one, filter);
+    expect(await add(other, theirs, ['theirs'])).toEqual([1]);
+    await one.syncs.abandon(await current(one, filter), id, deadline());
+    expect(await add(other, theirs, ['theirs', 'later'])).toEqual([0, 1]);
+    expect(await check(one, await current(one, filter), [...HELD, 'theirs', 'later'])).toEqual(
+      all(items(62), 1),
+    );
+  });
+});
+
+describe('an instance whose connection is cut for good in mid-sync', () => {
+  it('after any byte: another one goes on, and the set is as it was or as it is to be', async () => {
+    const ends: Record<string, number> = {};
+    /** Opens a sync, sends the list and commits, by an instance that is gone for good once so many bytes were sent. */
+    const cutOff = async (filter: Filter, opening: Operation, bytes: number): Promise<number> => {
+      const proxy = await TcpProxy.start(server.port);
+      const store = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: SHORT_MS });
+      await until('connected', async () => (await store.readiness()).ready);
+      const count = proxy.count();
+      if (bytes > 0) proxy.cutAfter('request', bytes);
+      const work = (async () => {
+        const { id } = await open(store, filter, opening);
+        await keep(store, filter, id, LISTED);
+        await commit(store, filter, id);
+      })().catch((error: unknown) => {
+        if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
+      });
+      let over = false;
+      void work.finally(() => (over = true)).catch(() => undefined);
+      await until('it is cut, or done', () => Promise.resolve(over || proxy.hasCut));
+      await proxy.stop();
+      await work;
+      await store.close();
+      return count().request;
+    };
+    const example = await make();
+    const kept = (await keysOf(example)).length;
+    // The first one sends the scripts, too.
+    await cutOff(await make(), keyed(), 0);
+    const whole = await cutOff(example, keyed(), 0);
+    for (let cut = 1; cut < CUTS; cut++) {
+      const filter = await make();
+      const opening = keyed();
+      await cutOff(filter, { ...opening, deadline: Date.now() + SHORT_MS }, Math.round((whole * cut) / CUTS));
+      const { sync } = await entryOf(filter);
+      const stage = sync?.stage ?? 'none';
+      ends[stage] = (ends[stage] ?? 0) + 1;
+      // A repeat of the opening answers the sync as it is, whoever is asked.
+      const { id, state } = await open(one, filter, opening);
+      if (state === 'open') await keep(one, filter, id, LISTED);
+      expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
+      expect(await check(one, await current(one, filter), HELD)).toEqual([
+        ...all(LISTED, 1),
+        ...all(HELD.slice(40), 0),
+      ]);
+      await other.syncs.tend();
+      expect((await keysOf(filter)).length).toBe(kept);
+    }
+    // The cuts have met more than one stage.
+    expect(Object.keys(ends).length).toBeGreaterThan(1);
+  });
+
+  it('between the segments of a commit: whoever meets it finishes it first', async () => {
+    const filter = await make();
+    const theirs = await other.open(filter.name, filter.kind);
+    const { id } = await open(one, filter);
+    await keep(one, filter, id, LISTED);
+    expect(await add(other, theirs, ['theirs'])).toEqual([1]);
+    // As it is when an instance dies after it has said that it commits, and has done one segment.
+    const entry = await entryOf(filter);
+    const ended = await one.syncs.get(await current(one, filter), id);
+    const { sync, tags } = entry;
+    if (!sync) throw new Error('the entry has no sync');
+    await change(filter, {
+      ...entry,
+      sync: { ...sync, stage: 'committing', ended: { ...ended, state: 'committed' } },
+    });
+    const meta = `unseen:{${tags[0] ?? ''}}:meta`;
+    const token = `${entry.generation}.${sync.base}`;
+    for (const [name, value] of Object.entries(await redis.hgetall(meta))) {
+      if (!name.startsWith('s:')) continue;
+      if (!/^s:(kept|listed|new|copied|full)$/.test(name)) await redis.hset(meta, name.slice(2), value);
+      await redis.hdel(meta, name);
+    }
+    await redis.hset(meta, 'generation', token);
+    const calls = HELD.map((item) => check(other, theirs, [item]).catch((error: unknown) => error));
+    for (const outcome of await Promise.all(calls)) {
+      if (!Array.isArray(outcome)) expect(outcome).toMatchObject({ name: 'StaleFilterError' });
+    }
+    expect((await entryOf(filter)).sync).toBeUndefined();
+    const now = await current(other, filter);
+    expect(await check(other, now, [...HELD, 'theirs'])).toEqual([
+      ...all(LISTED, 1),
+      ...all(HELD.slice(40), 0),
+      1,
+    ]);
+    expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({ state: 'committed' });
+  });
+
+  it('while it opened: the next one to open gives that up once it is stale', async () => {
+    const filter = await make();
+    await open(one, filter);
+    const entry = await entryOf(filter);
+    if (!entry.sync) throw new Error('the entry has no sync');
+    await change(filter, { ...entry, sync: { ...entry.sync, stage: 'opening' } });
+    await expectRefusal(open(other, filter), 'SYNC_EXISTS');
+    await change(filter, { ...entry, sync: { ...entry.sync, stage: 'opening', since: 0 } });
+    const { id } = await open(other, filter);
+    await keep(other, filter, id, LISTED);
+    await commit(other, filter, id);
+    expect(await check(one, await current(one, filter), HELD)).toEqual([
+      ...all(LISTED, 1),
+      ...all(HELD.slice(40), 0),
+    ]);
+  });
+});
+
+describe('a sync that Redis has lost a part of', () => {
+  it('is given up by the next line, and nothing else is lost', async () => {
+    const filter = await make();
+    const { id } = await open(one, filter);
+    await keep(one, filter, id, LISTED);
+    // As after a failover that lost the step by which a segment took part.
+    const { tags, generation } = await entryOf(filter);
+    for (const tag of tags) {
+      const meta = `unseen:{${tag}}:meta`;
+      const names = Object.keys(await redis.hgetall(meta)).filter((name) => name.startsWith('s:'));
+      await redis.hdel(meta, ...names);
+      await redis.hset(meta, 'generation', generation);
+    }
+    expect(await add(other, await current(other, filter), ['later'])).toEqual([1]);
+    await expectRefusal(keep(one, filter, id, LISTED), 'SYNC_ENDED');
+    expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({ state: 'abandoned' });
+    expect(await check(one, await current(one, filter), [...HELD, 'later'])).toEqual(all(items(61), 1));
+    expect(await open(one, filter)).toMatchObject({ state: 'open' });
+  });
+});
+
+describe('Redis at maxmemory', () => {
+  it('refuses to open a sync, leaves nothing of it, and the set goes on', async () => {
+    const filter = await make();
+    const kept = (await keysOf(filter)).sort();
+    const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+    await redis.config('SET', 'maxmemory', String(used - 1_000_000));
+    try {
+      await expectRefusal(open(one, filter), 'STORE_FULL');
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
+    expect((await entryOf(filter)).sync).toBeUndefined();
+    expect((await keysOf(filter)).sort()).toEqual(kept);
+    expect(await check(one, await current(one, filter), HELD)).toEqual(all(HELD, 1));
+    const { id } = await open(one, filter);
+    expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
+  });
+});
