@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
@@ -135,6 +137,31 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ name, s
     expect(whole.lines[0]).toEqual(cut.lines[0]);
     expect(whole.lines[0]).toMatchObject({ results: all(1_000, 'new') });
     expect(await set.sync(id)).toMatchObject({ listed: 1_500, new: 1_500 });
+  });
+
+  it('take a stream again whose connection broke, under its key, and count its lines once', async () => {
+    const set = await Synced.visitedSet(app, { capacity: 10_000 });
+    const { id } = await set.open();
+    const list = urls(0, 2_500);
+    const headers = { 'idempotency-key': 'cut' };
+    const broken = request(`${app.url}${set.path}/syncs/${id}/urls`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/plain' },
+    });
+    // In the midst of the second block, once the first one is through.
+    broken.write(`${list.slice(0, 1_500).join('\n')}\n`);
+    const [answer] = (await once(broken, 'response')) as [IncomingMessage];
+    answer.on('error', () => undefined);
+    broken.on('error', () => undefined);
+    await once(answer, 'data');
+    broken.destroy();
+
+    const whole = await set.stream(id, list, { headers });
+    expect(whole.lines.at(-1)).toEqual({
+      done: true,
+      counts: { kept: 0, new: 2_500, forgotten: 0, invalid: 0 },
+    });
+    expect(await set.sync(id)).toMatchObject({ listed: 2_500, new: 2_500 });
   });
 
   it('keep forgotten what is forgotten meanwhile, before its line or after it, unless it is visited again', async () => {
