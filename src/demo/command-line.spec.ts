@@ -14,6 +14,18 @@ describe('the command line of the demo', () => {
     expect(readCommandLine(args).file).toBe('a.txt');
   });
 
+  it('takes two lists to sync', () => {
+    for (const args of [
+      ['--sync', 'old.txt', 'new.txt'],
+      ['old.txt', 'new.txt', '--sync'],
+    ]) {
+      expect(readCommandLine([...args, '--error-rate', '0.01'])).toEqual({
+        ...{ help: false, file: undefined, url: undefined, errorRate: 0.01 },
+        sync: { old: 'old.txt', now: 'new.txt' },
+      });
+    }
+  });
+
   it('reads a URL and an error rate', () => {
     const { url, errorRate } = readCommandLine(['--url', 'http://127.0.0.1:3000', '--error-rate', '1e-2']);
     expect(url?.port).toBe('3000');
@@ -29,6 +41,9 @@ describe('the command line of the demo', () => {
     { args: ['--error-rate', ''], says: '1e-9 to 0.5' },
     { args: ['--error-rate', 'few'], says: '1e-9 to 0.5' },
     { args: ['--fiel', 'a.txt'], says: '--fiel' },
+    { args: ['--sync', 'old.txt'], says: 'two lists' },
+    { args: ['--sync', 'a', 'b', 'c'], says: 'two lists' },
+    { args: ['--sync', 'a', '--file', 'b'], says: 'two lists' },
   ])('refuses $args', ({ args, says }) => {
     expect(() => readCommandLine(args)).toThrow(says);
   });

@@ -2,10 +2,13 @@ import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.js';
 
 export const USAGE = `npm run demo -- [--url URL] [--error-rate P] [FILE]
+npm run demo -- [--url URL] [--error-rate P] --sync OLD NEW
 
 Streams a list of URLs, one a line, through a visited set, forgets every fifth, and compares with an exact set.
 
   FILE, --file FILE   the list (a shipped sample of Debian packages' home pages)
+  --sync OLD NEW      two lists instead: fills a visited set with the old one and syncs it to the new one. Each is one URL a
+                      line, or JSON: an array of URLs, or an object whose values they are
   --url URL           a running service (else one is started, and removed with its data afterwards)
   --error-rate P      promised share of false positives, 1e-9 to 0.5 (1e-4)
 `;
@@ -14,6 +17,8 @@ export interface CommandLine {
   readonly help: boolean;
   /** Undefined for the shipped sample. */
   readonly file: string | undefined;
+  /** The two lists of a sync, instead of `file`. */
+  readonly sync?: { readonly old: string; readonly now: string };
   /** Undefined for a service that the demo starts. */
   readonly url: URL | undefined;
   readonly errorRate: number;
@@ -23,13 +28,19 @@ export interface CommandLine {
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
   const files = [...positionals, ...(values.file === undefined ? [] : [values.file])];
-  if (files.length > 1) throw new DemoError(`one list at a time, not ${files.length}: ${files.join(', ')}`);
-  return {
+  const common = {
     help: values.help === true,
-    file: files[0],
     url: values.url === undefined ? undefined : serviceUrl(values.url),
     errorRate: errorRate(values['error-rate'] ?? '1e-4'),
   };
+  if (values.sync) {
+    const [old, now] = positionals;
+    if (old !== undefined && now !== undefined && files.length === 2)
+      return { ...common, file: undefined, sync: { old, now } };
+    throw new DemoError(`--sync takes two lists, OLD and NEW, not ${files.length}`);
+  }
+  if (files.length > 1) throw new DemoError(`one list at a time, not ${files.length}: ${files.join(', ')}`);
+  return { ...common, file: files[0] };
 }
 
 function parse(args: readonly string[]) {
@@ -41,6 +52,7 @@ function parse(args: readonly string[]) {
         url: { type: 'string' },
         file: { type: 'string' },
         'error-rate': { type: 'string' },
+        sync: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -130,6 +130,22 @@ describe('the demo with a service of its own', () => {
     expect(await leftovers()).toEqual(before);
   });
 
+  it('syncs one list to another, says that nothing was lost, and leaves nothing behind', async () => {
+    const before = await leftovers();
+    const lists = ['sync-old.txt', 'sync-new.txt'].map((name) => join('test', 'data', name));
+    const child = demo('--sync', ...lists);
+    const [output, progress, code] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      exitCode(child),
+    ]);
+    expect(progress).toMatch(/^ingest +500 lines in .*\nlist +500 lines in /m);
+    expect(output).toContain(`${lists[0]} synced to ${lists[1]}`);
+    expect(output).toMatch(/^ {2}wrongly lost +0 {2}unseen, of 500 /m);
+    expect(code).toBe(0);
+    expect(await leftovers()).toEqual(before);
+  });
+
   it.each(['SIGINT', 'SIGTERM'] as const)('cleans up after %s', async (signal) => {
     const before = await leftovers();
     const child = demo();

@@ -5,6 +5,8 @@ import { DemoError } from './demo-error.js';
 import { OwnService } from './own-service.js';
 import { report } from './report.js';
 import { ServiceClient } from './service-client.js';
+import { runSyncDemo } from './sync-demo.js';
+import { readUrlFile } from './url-file.js';
 import { readUrlList } from './url-list.js';
 import { VisitedSet } from './visited-set.js';
 
@@ -21,6 +23,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   const commandLine = readCommandLine(process.argv.slice(2));
   if (commandLine.help) process.stdout.write(USAGE);
+  else if (commandLine.sync) await runSync(commandLine, commandLine.sync, interruption.signal);
   else await run(commandLine, interruption.signal);
 } catch (error) {
   if (!(error instanceof DemoError)) throw error;
@@ -51,6 +54,29 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
           process.stderr.write(`demo: its visited set may be left behind: ${String(error)}\n`);
         });
     }
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Two lists, read before anything is started. Fails if the sync has lost anything that is on the new one. */
+async function runSync(
+  { url, errorRate }: CommandLine,
+  sync: { readonly old: string; readonly now: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const old = await readUrlFile(sync.old, process.stderr, signal);
+  const now = await readUrlFile(sync.now, process.stderr, signal);
+  const service = url ? { url, stop: () => Promise.resolve() } : await OwnService.start(signal);
+  try {
+    const { report: text, lost } = await runSyncDemo(
+      { old, now, errorRate },
+      service.url,
+      process.stderr,
+      signal,
+    );
+    process.stdout.write(text);
+    if (lost > 0) process.exitCode = 1;
   } finally {
     await service.stop();
   }

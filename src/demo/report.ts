@@ -4,7 +4,7 @@ import type { Checked, Comparison } from './comparison.js';
  * Bytes per entry of a Redis set of hexadecimal SHA-1 fingerprints, which crawlers use today. Measured with Redis
  * 7.0.15 at 10^6 entries. The report only multiplies this figure.
  */
-const SHA1_ENTRY_BYTES = 88;
+export const SHA1_ENTRY_BYTES = 88;
 
 const LABEL_WIDTH = 24;
 const NUMBER_WIDTH = 11;
@@ -49,7 +49,7 @@ export function report(input: ReportInput): string {
   ].join('\n');
 }
 
-function row(label: string, value: number, remark = ''): string {
+export function row(label: string, value: number, remark = ''): string {
   return `${label.padEnd(LABEL_WIDTH)}${whole(value).padStart(NUMBER_WIDTH)}  ${remark}`.trimEnd();
 }
 
@@ -58,6 +58,6 @@ function kept({ kept: count, neverStored }: Checked): string {
   return neverStored === 0 ? remark : `${remark}; ${whole(neverStored)} of them were never stored`;
 }
 
-function whole(value: number): string {
+export function whole(value: number): string {
   return Math.round(value).toLocaleString('en');
 }

@@ -27,6 +27,5 @@ async function openAdapter(config: Config): Promise<Store> {
   const { RedisStore } = await import('#store/redis');
   if (!config.redis) throw new TypeError('STORE is redis, but nothing says where it is');
   const { operationRecordBytes: maxRecordBytes, syncIdleMs } = config;
-  const options = { ...config.redis, maxRecordBytes, syncIdleMs };
-  return RedisStore.open(options);
+  return RedisStore.open({ ...config.redis, maxRecordBytes, syncIdleMs });
 }

@@ -49,6 +49,17 @@ describe('errors of a Redis store', () => {
     expect(await call(app, 'GET', `/v1/filters/${big.name}`)).toMatchObject({ status: 404 });
   });
 
+  it('answers STORE_FULL when there is no memory for a sync, and opens a smaller one', async () => {
+    const name = freshName();
+    await call(app, 'POST', '/v1/filters', { name, ...FILTER });
+    const path = `/v1/filters/${name}/syncs`;
+    const answer = await call(app, 'POST', path, { capacity: 10_000_000 });
+    expect(answer).toMatchObject({ status: 507, body: { code: 'STORE_FULL' } });
+    expect((await call(app, 'GET', `/v1/filters/${name}`)).body).not.toHaveProperty('sync');
+    expect(await call(app, 'POST', path, { capacity: 2_000 })).toMatchObject({ status: 201 });
+    expect(await call(app, 'DELETE', `/v1/filters/${name}`)).toMatchObject({ status: 204 });
+  });
+
   it('drops a filter while the server is at its memory limit, so that memory can be freed', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, ...FILTER });

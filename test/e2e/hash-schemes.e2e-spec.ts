@@ -4,6 +4,7 @@ import { planGeometry, SEED_BYTES } from '#bloom';
 import { Store } from '../../src/store/store.token.js';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { collidingKeys } from '../support/murmur3-collisions.js';
+import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
 const SIZING = { type: 'counting', capacity: 10_000, errorRate: 0.001 } as const;
@@ -57,6 +58,24 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
       body: scheme1,
     });
     expect(await add(name, ['a'])).toEqual({ results: [true] });
+  });
+
+  it('stay what they are through a sync', async () => {
+    const name = await makeOldFilter();
+    await add(name, ['a', 'b']);
+    const path = `/v1/filters/${name}/syncs`;
+    const { id } = (await call(app, 'POST', path, { capacity: 500 })).body as { id: string };
+    const listed = await call(app, 'POST', `${path}/${id}/items`, { items: ['a', 'c'] });
+    expect(listed.body).toEqual({ results: ['kept', 'new'] });
+    expect([200, 202]).toContain((await call(app, 'POST', `${path}/${id}/commit`, {})).status);
+    await until('it is committed', async () => {
+      const { state } = (await call(app, 'GET', `${path}/${id}`)).body as { state: string };
+      return state === 'committed';
+    });
+    expect(await add(name, ['a', 'c', 'b'])).toEqual({ results: [false, false, true] });
+    expect((await call(app, 'GET', `/v1/filters/${name}`)).body).toMatchObject({
+      geometry: { hashScheme: 1 },
+    });
   });
 
   it('shows what scheme 1 is open to', async () => {

