@@ -92,6 +92,11 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.get(filter, sync)).toMatchObject({ listed: 4, new: 1, items: 1, kept: 1 });
       await calls.commit(filter, sync);
       expect(await calls.open(filter, {}, opening)).toMatchObject({ id: sync.id, state: 'committed' });
+      expect(await calls.keep(filter, sync, ['a', 'b'], lines)).toEqual([Kept.Present, Kept.New]);
+      await expectRefusal(
+        calls.keep(filter, sync, ['a', 'b'], { ...lines, fingerprint: 'other' }),
+        'IDEMPOTENCY_KEY_REUSED',
+      );
     });
 
     it('an add of before a commit is answered from its record after it', async () => {
@@ -209,7 +214,8 @@ export function syncLifeCycleContract(subject: Subject): void {
       const sync = await calls.open(filter, { capacity: 10 });
       await calls.keep(filter, sync, items(20));
       await expectRefusal(calls.keep(filter, sync, ['one more', 'and more']), 'FILTER_FULL');
-      expect(await calls.get(filter, sync)).toMatchObject({ state: 'open', listed: 20 });
+      expect(await calls.keep(filter, sync, items(20))).toEqual(all(items(20), Kept.Present));
+      expect(await calls.get(filter, sync)).toMatchObject({ state: 'open', listed: 40 });
       // An add must not fail for it: the sync is given up.
       expect(await calls.add(filter, items(5, 'added'))).toEqual(all(items(5), 1));
       expect(await calls.get(filter, sync)).toMatchObject({ state: 'abandoned' });

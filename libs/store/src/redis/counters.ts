@@ -127,10 +127,10 @@ export class RedisCounters implements Counters {
     const field = addField(operation, 0);
     const begun = await joinAll(
       Array.from(new Set(segmentsOf(positions, filter.list.piecesOf(0))), (segment) =>
-        this.segments.recalls({ filter, segment, operation, field }),
+        this.segments.recall({ filter, segment, operation, field }),
       ),
     );
-    return begun.includes(true);
+    return begun.some((answer) => answer !== undefined);
   }
 }
 

@@ -20,6 +20,7 @@ import {
   checkSyncedScript,
   countSyncedScript,
   keepScript,
+  listedScript,
   type Lists,
   removeSyncedScript,
 } from './scripts/synced.js';
@@ -196,6 +197,21 @@ export class LayeredCalls {
       const lists = { own: own.shapes, sync: second.shapes };
       const script = this.synced(verb, lists, () => synced(lists));
       const args = [...head, ...own.args, ...second.args];
+      return this.segments.read(script, filter, segment, args, deadline, [...own.keys, ...second.keys]);
+    });
+  }
+
+  /** 1 for each item that the list of the sync claims; 0 for all if the segment takes no part in one. */
+  listed(filter: RedisFilter, positions: Positions, chunk: Chunk, deadline: number): Promise<Answer> {
+    const { segment, indexes } = chunk;
+    return this.grown(filter, segment, deadline, undefined, async () => {
+      const sync = filter.syncIn(segment);
+      if (!sync) return { ...NOTHING, answers: '0'.repeat(indexes.length) };
+      const own = locate(filter, filter.list, positions, chunk, true);
+      const second = locate(filter, sync.list, positions, chunk, false);
+      const lists = { own: own.shapes, sync: second.shapes };
+      const script = this.synced('listed', lists, () => listedScript(lists));
+      const args = [indexes.length, valuesOf(filter), own.packed, ...own.args, ...second.args];
       return this.segments.read(script, filter, segment, args, deadline, [...own.keys, ...second.keys]);
     });
   }

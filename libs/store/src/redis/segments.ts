@@ -138,21 +138,16 @@ export class Segments {
     return answers === '1';
   }
 
-  /** Whether the segment has a record of the operation under `field`. */
-  async recalls(recall: Omit<Change, 'script' | 'args'>): Promise<boolean> {
+  /** What the segment has recorded of the operation under `field`; undefined if nothing. */
+  async recall(recall: Omit<Change, 'script' | 'args'>): Promise<Answer | undefined> {
     const { filter, segment, operation } = recall;
     const change = { ...recall, script: recallScript, args: [] };
-    const { answers } = await this.seen<string | null>(
-      filter,
-      segment,
-      operation.deadline,
-      operation,
-      async () => {
-        const reply = await this.call(change);
-        return reply === 'NONE' ? [null, 0] : reply;
-      },
-    );
-    return answers !== null;
+    const found = await this.seen<string | null>(filter, segment, operation.deadline, operation, async () => {
+      const reply = await this.call(change);
+      return reply === 'NONE' ? [null, 0] : reply;
+    });
+    const { answers } = found;
+    return answers === null ? undefined : { ...found, answers };
   }
 
   /** Makes a call, and makes it again when the segment turns out to be in another state of a sync than was known. */

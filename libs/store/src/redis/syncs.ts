@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { positionsOfHashes } from '#bloom';
+import { type Positions, positionsOfHashes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import {
@@ -121,21 +121,19 @@ export class RedisSyncs implements Syncs {
     return endedOf((await this.read(filter, deadline)).entry, id);
   }
 
-  async keep(
-    handle: Filter,
-    id: string,
-    positions: Parameters<Syncs['keep']>[2],
-    operation: Operation,
-  ): Promise<Uint8Array> {
+  async keep(handle: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     const { deadline } = operation;
-    if (filter.sync?.id !== id) await this.learn(filter, id, deadline);
-    await this.parts.segments.begin(filter, operation, `keep:${id}`);
-    await this.refuseOverfull(filter, id, positions.count, deadline);
+    if (filter.sync?.id !== id) {
+      const known = await this.recall(filter, positions, operation);
+      if (known) return known;
+      await this.learn(filter, id, deadline);
+    }
+    await this.parts.segments.begin(filter, operation, 'keep');
+    await this.refuseOverfull(filter, id, positions, operation);
     await this.noteCall(filter, id, deadline);
     return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
-      const field = `keep:${id}:${operation.id}:${chunk.number}`;
-      const call = { filter, positions, chunk, operation, field };
+      const call = { filter, positions, chunk, operation, field: keepField(operation, chunk.number) };
       return (await this.parts.layered.keep(call, id, true)) ?? this.refuse(filter, id, deadline);
     });
   }
@@ -260,6 +258,28 @@ export class RedisSyncs implements Syncs {
     return { raw, entry };
   }
 
+  /** What an operation answered whose sync is over; undefined if not all of its items were kept then. */
+  private async recall(
+    filter: RedisFilter,
+    positions: Positions,
+    operation: Operation,
+  ): Promise<Uint8Array | undefined> {
+    if (!operation.repeat) return undefined;
+    const missing: number[] = [];
+    const answers = await perChunk(
+      filter,
+      positions,
+      filter.itemsPerScript,
+      async ({ segment, number, indexes }) => {
+        const field = keepField(operation, number);
+        const known = await this.parts.segments.recall({ filter, segment, operation, field });
+        if (!known) missing.push(number);
+        return known ?? { answers: '0'.repeat(indexes.length), items: 0, sweep: false };
+      },
+    );
+    return missing.length === 0 ? answers : undefined;
+  }
+
   /** Has the filter know that it has this sync, in all segments. Throws SYNC_NOT_FOUND or SYNC_ENDED. */
   private async learn(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const { entry } = await this.read(filter, deadline);
@@ -283,25 +303,41 @@ export class RedisSyncs implements Syncs {
     throw syncEnded(filter.name, endedOf(now, id));
   }
 
-  /** Throws FILTER_FULL if the second list has not so much room. */
+  /** Throws FILTER_FULL if the second list has not so much room, unless an earlier try has begun to keep the batch. */
   private async refuseOverfull(
     filter: RedisFilter,
     id: string,
-    items: number,
-    deadline: number,
+    positions: Positions,
+    operation: Operation,
   ): Promise<void> {
+    const { deadline } = operation;
     const list = filter.sync?.list;
     if (!list) return this.refuse(filter, id, deadline);
     if (Date.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
       await this.sums(filter, id, deadline);
       list.itemsSeenAt = Date.now();
     }
-    if (items <= list.room) return;
+    if (positions.count <= list.room) return;
+    // What was kept before needs no room.
+    const absent = await this.absent(filter, positions, deadline);
+    if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
     throw full(
       { ...list.plan[0], name: filter.name, ...(list.grows && { layers: list.plan }) },
       list.items,
-      items,
+      absent,
     );
+  }
+
+  /** How many distinct items of a batch the second list does not claim. */
+  private async absent(filter: RedisFilter, positions: Positions, deadline: number): Promise<number> {
+    const listed = await perChunk(filter, positions, filter.itemsPerScript, (chunk) =>
+      this.parts.layered.listed(filter, positions, chunk, deadline),
+    );
+    const absent = new Set<string>();
+    listed.forEach((answer, i) => {
+      if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
+    });
+    return absent.size;
   }
 
   private async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
@@ -383,8 +419,7 @@ export class RedisSyncs implements Syncs {
       ...{ repeat: false, madeAt: Date.now(), deadline },
     };
     await perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
-      const field = `keep:${operation.id}:${chunk.segment}:${chunk.number}`;
-      const call = { filter, positions, chunk, operation, field };
+      const call = { filter, positions, chunk, operation, field: keepField(operation, chunk.number) };
       return (await this.parts.layered.keep(call, id, false)) ?? this.refuse(filter, id, deadline);
     });
   }
@@ -450,6 +485,8 @@ export class RedisSyncs implements Syncs {
     await this.parts.changes.note(name, await this.parts.catalogue.now(deadline), deadline);
   }
 }
+
+const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
 const NONE = { items: 0, kept: 0, listed: 0, new: 0 };
 

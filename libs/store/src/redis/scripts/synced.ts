@@ -395,11 +395,17 @@ export function countSyncedScript(lists: Lists): Script {
   return readScript('Count', lists, (shape) => claims(shape, `char(48 + ${leastCell(shape.hashes)})`), false);
 }
 
+/** As check, of the second list only. */
+export function listedScript(lists: Lists): Script {
+  return readScript('Listed', lists, (shape) => claims(shape, `'1'`), true, ['sync']);
+}
+
 function readScript(
   verb: string,
   lists: Lists,
   visit: (shape: LayerShape) => ReturnType<typeof claims>,
   newestFirst: boolean,
+  asked: readonly (keyof Lists)[] = ['own', 'sync'],
 ): Script {
   const frame = { keysAt: 3, fieldAt: 3, argsAt: 6, count: 3, packed: 5 };
   return {
@@ -410,8 +416,7 @@ function readScript(
 local out, left = {}, count
 local passes = {${passes(lists, 'own', frame, visit)}${passes(lists, 'sync', frame, visit)}
 }
-${through(lists, 'own', 'passes', 'left', newestFirst)}
-${through(lists, 'sync', 'passes', 'left', newestFirst)}
+${asked.map((list) => through(lists, list, 'passes', 'left', newestFirst)).join('\n')}
 for n = 1, count do out[n] = out[n] or '0' end
 ${reply(lists, 'concat(out)')}`,
   };
