@@ -2,7 +2,7 @@ import { type Geometry, segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
 import type { CatalogueEntry } from './entry.js';
-import { allKeys, layerKeys, type LayerPieces, type QueueKeys, segmentKeys } from './keys.js';
+import { allKeys, layerKeys, type LayerPieces, type QueueKeys, removedKey, segmentKeys } from './keys.js';
 import { createCellsScript, createLogScript, createMetaScript } from './scripts/segment.js';
 
 /** Makes the keys of segments, and deletes them. Repeating either is harmless. */
@@ -55,9 +55,9 @@ export class Allocation {
     await this.connection.write('setrange', keys[0] as string, [0, ''], deadline);
   }
 
-  /** Makes the key of the removals that are noted in a segment. */
-  async makeRemoved(tag: string, deadline: number): Promise<void> {
-    await this.connection.write('hset', segmentKeys(tag).removed, ['', ''], deadline);
+  /** Makes the key of the removals that are noted in a segment during the sync whose first layer is `base`. */
+  async makeRemoved(tag: string, base: number, deadline: number): Promise<void> {
+    await this.connection.write('hset', removedKey(segmentKeys(tag), base), ['', ''], deadline);
   }
 
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
@@ -88,12 +88,24 @@ export class Allocation {
     }
   }
 
-  /** Deletes the keys of the removals that were noted in segments. */
-  async freeRemoved(tags: readonly string[], deadline: number): Promise<void> {
-    await this.unlink(
-      tags.map((tag) => segmentKeys(tag).removed),
-      deadline,
-    );
+  /**
+   * Deletes what a sync that is over has left in segments: layers, of which the first may be its own, and the removals that were
+   * noted. `base` is the number of the filter's first layer now, which is its own if it was committed.
+   */
+  async freeSync(
+    tags: readonly string[],
+    layers: readonly LayerPieces[],
+    base: number,
+    deadline: number,
+  ): Promise<void> {
+    await this.freeLayers(tags, layers, deadline);
+    const numbers = [base, ...layers.map(({ number }) => number)];
+    for (const tag of tags) {
+      await this.unlink(
+        numbers.map((number) => removedKey(segmentKeys(tag), number)),
+        deadline,
+      );
+    }
   }
 
   private async unlink(keys: readonly string[], deadline: number): Promise<void> {

@@ -63,8 +63,11 @@ export interface CatalogueEntry extends EntryList {
   /** Number of the first layer of the next sync. Absent: none was ever opened. */
   readonly nextLayer?: number;
   readonly sync?: EntrySync;
-  /** The last sync that is over, until the next is opened. */
-  readonly endedSync?: Sync & { readonly operation: Pick<Operation, 'id' | 'fingerprint'> };
+  /** The last sync that is over, until the next is opened, with the layers that it has left. */
+  readonly endedSync?: Sync & {
+    readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
+    readonly left: readonly LayerPieces[];
+  };
   /** Layers that a sync which is over has left, until their keys are deleted. */
   readonly left?: readonly LayerPieces[];
   readonly urlProfile?: unknown;

@@ -13,7 +13,6 @@ describe('key layout', () => {
       'unseen:{0123456789abcdef.0.0}:operations:caller:previous',
       'unseen:{0123456789abcdef.0.0}:operations:made:current',
       'unseen:{0123456789abcdef.0.0}:operations:made:previous',
-      'unseen:{0123456789abcdef.0.0}:removed',
       'unseen:{0123456789abcdef.0.0}:queue:log:0',
       'unseen:{0123456789abcdef.0.0}:queue:log:1',
       'unseen:{0123456789abcdef.0.0}:queue:leases',
@@ -27,10 +26,12 @@ describe('key layout', () => {
       { number: 1, pieces: 1 },
       { number: 2, pieces: 2 },
     ];
-    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, layers).slice(1, 4)).toEqual([
+    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, layers).slice(1, 6)).toEqual([
       'unseen:{0123456789abcdef.0.0}:cells:1:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:1',
+      'unseen:{0123456789abcdef.0.0}:removed:1',
+      'unseen:{0123456789abcdef.0.0}:removed:2',
     ]);
     expect(CATALOGUE.filters).toBe('unseen:{catalogue}:filters');
     expect(CATALOGUE.names('visited-set')).toBe('unseen:{catalogue}:names:visited-set');

@@ -10,7 +10,8 @@ import calculateSlot from 'cluster-key-slot';
  *                                                           those of another layer, in one or more pieces (strings;
  *                                                           layers and pieces are numbered from 0). A sync fills new
  *                                                           layers, which are the only ones once it is committed
- *                                         :removed          hashes of items removed during a sync (hash)
+ *                                         :removed:<layer>  hashes of items removed during the sync whose first layer it is
+ *                                                           (hash)
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
@@ -44,6 +45,7 @@ export interface SegmentKeys {
   readonly cells: string;
   /** What the keys of all pieces begin with. */
   readonly pieces: string;
+  /** What the keys of noted removals begin with. */
   readonly removed: string;
   readonly meta: string;
   readonly queue: QueueKeys;
@@ -163,14 +165,23 @@ export interface LayerPieces {
 /** Every key that a segment with these layers may have. */
 export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly LayerPieces[] = []): string[] {
   const { caller, made } = keys.operations;
-  const always = [keys.meta, caller.current, caller.previous, made.current, made.previous, keys.removed];
+  const always = [keys.meta, caller.current, caller.previous, made.current, made.previous];
   const cells = new Set([pieceKey(keys, 0, 0), ...layers.flatMap((layer) => layerKeys(keys, layer))]);
-  return [...cells, ...always, ...(queued ? queueKeys(keys) : [])];
+  const removed = layers.map(({ number }) => removedKey(keys, number));
+  return [...cells, ...removed, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
 /** The key of a piece of a layer. */
 export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number, piece: number): string {
   return layer === 0 && piece === 0 ? pieces : `${pieces}:${layer}:${piece}`;
+}
+
+/**
+ * The key of the removals that are noted during a sync, by the number of the first layer that it fills: whoever is late with deleting
+ * what a sync has left does not take that of the next one.
+ */
+export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
+  return `${removed}:${base}`;
 }
 
 /** The keys of a layer. */

@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { KnownSync, RedisFilter, RedisList } from './filter.js';
 import type { Growth } from './growth.js';
-import { pieceKey } from './keys.js';
+import { pieceKey, removedKey } from './keys.js';
 import { type Chunk, isWide, packHashes, packItems, packPayloads } from './packing.js';
 import { type Answer, type Lack, segmentKeysOf, type Segments } from './segments.js';
 import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
@@ -99,7 +99,7 @@ export class LayeredCalls {
       const more = [mayGrow(sync.list), packHashes(positions, indexes), ...own.args, ...second.args];
       return this.segments.changeItems(
         { ...call, segment, script, args: [...args, ...more] },
-        this.keysOf(filter, segment, own, second),
+        this.keysOf(filter, segment, sync.list, own, second),
       );
     });
     if (filter.list.nearlyFull(segment)) this.growth.ahead(filter, filter.list, quota);
@@ -135,7 +135,7 @@ export class LayeredCalls {
       const args = [...head, packHashes(positions, indexes), maxMarks, most, ...own.args, ...second.args];
       return this.segments.changeItems(
         { ...call, segment, script, args },
-        this.keysOf(filter, segment, own, second),
+        this.keysOf(filter, segment, sync.list, own, second),
       );
     });
   }
@@ -160,7 +160,7 @@ export class LayeredCalls {
       const args = [...head, mayGrow(sync.list), counted ? '1' : '0', ...own.args, ...second.args];
       const answer = await this.segments.changeItems(
         { ...call, segment, script, args },
-        this.keysOf(filter, segment, own, second),
+        this.keysOf(filter, segment, sync.list, own, second),
       );
       if ('lack' in answer && answer.lack === 'ended') {
         end.over = true;
@@ -252,8 +252,14 @@ export class LayeredCalls {
   }
 
   /** Of a script that changes a segment that takes part in a sync. */
-  private keysOf(filter: RedisFilter, segment: number, own: Located, second: Located): string[] {
-    return [segmentKeysOf(filter, segment).removed, ...own.keys, ...second.keys];
+  private keysOf(
+    filter: RedisFilter,
+    segment: number,
+    { base }: RedisList,
+    own: Located,
+    second: Located,
+  ): string[] {
+    return [removedKey(segmentKeysOf(filter, segment), base), ...own.keys, ...second.keys];
   }
 
   private script(verb: string, shapes: readonly LayerShape[], make: () => Script): Script {

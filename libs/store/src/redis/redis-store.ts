@@ -36,6 +36,7 @@ import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './readiness.js';
 import { Segments, segmentKeysOf } from './segments.js';
 import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
+import { Stragglers } from './stragglers.js';
 import { SyncChanges } from './sync-changes.js';
 import { RedisSyncs } from './syncs.js';
 import { RedisTransfer } from './transfer.js';
@@ -78,11 +79,12 @@ export class RedisStore implements Store {
     const allocation = new Allocation(connection);
     this.lifeCycle = new LifeCycle(this.catalogue, allocation);
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
-    this.views = new Views(connection, this.catalogue);
+    const stragglers = new Stragglers(connection, this.catalogue, allocation);
+    this.views = new Views(connection, this.catalogue, stragglers);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const layered = new LayeredCalls(segments, this.growth, maxSyncForgets);
-    const changes = new SyncChanges(connection, this.catalogue, allocation);
+    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, allocation, views: this.views, changes, segments, layered },
       ...{ timeoutMs, idleMs: syncIdleMs },

@@ -12,6 +12,10 @@ import { CATALOGUE, segmentKeys } from './keys.js';
 import type { Connection } from './connection.js';
 import type { Script } from './scripts/script.js';
 import { abandonSyncScript, commitSyncScript, openSyncScript } from './scripts/sync.js';
+import type { Stragglers } from './stragglers.js';
+
+/** Time for deleting what was made in vain. */
+const UNDO_MS = 10_000;
 
 /** A catalogue entry with a sync that is under way, as it was read. */
 export interface Syncing {
@@ -33,6 +37,7 @@ export class SyncChanges {
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
+    private readonly stragglers: Stragglers,
   ) {}
 
   /** The entry of a filter's generation, once no work is under way on it. */
@@ -49,6 +54,8 @@ export class SyncChanges {
     quota: Quota | undefined,
   ): Promise<Syncing | undefined> {
     const { endedSync: _ended, ...rest } = read.entry;
+    // A segment that has missed the end of the last sync is told of it while that is still known.
+    await this.stragglers.endAll(read.entry, deadline);
     const entry = { ...rest, sync, nextLayer: sync.base + planned };
     await this.note(entry.name, sync.since, deadline);
     const raw = await this.catalogue.set(read, entry, deadline, { quota });
@@ -57,17 +64,39 @@ export class SyncChanges {
 
   /** Makes the keys, has all segments take part, and says so. False if the entry has changed meanwhile. */
   async open({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
-    const { sync, tags } = entry;
+    const { sync } = entry;
+    try {
+      await this.makeKeys(entry, deadline);
+      await this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
+    } catch (error) {
+      await this.undo(entry, Date.now() + UNDO_MS).catch(() => undefined);
+      throw error;
+    }
+    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
+    if ((await this.catalogue.set({ raw, entry }, open, deadline)) !== undefined) return true;
+    await this.undo(entry, Date.now() + UNDO_MS);
+    return false;
+  }
+
+  private async makeKeys({ sync, tags }: Syncing['entry'], deadline: number): Promise<void> {
     const { geometry } = sync.plan;
     await joinAll(
       tags.map(async (tag) => {
         await this.allocation.makeLayer(tag, sync.base, geometry, tags.length, deadline);
-        await this.allocation.makeRemoved(tag, deadline);
+        await this.allocation.makeRemoved(tag, sync.base, deadline);
       }),
     );
-    await this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
-    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
-    return (await this.catalogue.set({ raw, entry }, open, deadline)) !== undefined;
+  }
+
+  /** Whoever has ended a sync while it was being opened may not have met what has been made since: this deletes it. */
+  private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
+    const { entry } = await this.catalogue.read(name, deadline);
+    const isThis = entry?.generation === generation;
+    // Whoever goes on with it, or ends it, takes what is there.
+    if (isThis && (entry.sync?.id === sync.id || entry.base === sync.base)) return;
+    if (isThis) await this.stragglers.endAll(entry, deadline);
+    const layers = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
+    await this.allocation.freeSync(tags, layers, sync.base, deadline);
   }
 
   /** Says that the sync ends, and what callers will see of it. Undefined if the entry has changed meanwhile. */
@@ -103,18 +132,21 @@ export class SyncChanges {
     const { ended, operation, stage } = sync;
     if (!ended || stage === 'opening' || stage === 'open') return true;
     const synced = tokenOf(entry, sync.id);
-    const over = { endedSync: { ...ended, operation } };
     const { sync: _sync, ...rest } = entry;
     if (stage === 'abandoning') {
       await this.inSegments(abandonSyncScript, entry, synced, tokenOf(entry), deadline);
       const left = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
-      await this.catalogue.set({ raw, entry }, { ...rest, ...over, left }, deadline);
+      await this.catalogue.set(
+        { raw, entry },
+        { ...rest, endedSync: { ...ended, operation, left }, left },
+        deadline,
+      );
       return false;
     }
     const next = tokenOf({ ...entry, base: sync.base });
     await this.inSegments(commitSyncScript, entry, synced, next, deadline);
     const left = layersOf(entry, base, tags.length);
-    const renewed = { ...withPlan(rest, sync), ...over, left };
+    const renewed = { ...withPlan(rest, sync), endedSync: { ...ended, operation, left }, left };
     await this.catalogue.set({ raw, entry }, renewed, deadline);
     return false;
   }
@@ -123,8 +155,7 @@ export class SyncChanges {
   private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
     const { entry } = read;
     if (!entry?.left) return true;
-    await this.allocation.freeLayers(entry.tags, entry.left, deadline);
-    await this.allocation.freeRemoved(entry.tags, deadline);
+    await this.allocation.freeSync(entry.tags, entry.left, entry.base ?? 0, deadline);
     const { left: _left, ...rest } = entry;
     const done = (await this.catalogue.set(read, rest, deadline)) !== undefined;
     if (done) await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
@@ -147,8 +178,12 @@ export class SyncChanges {
     await joinAll(
       entry.tags.map(async (tag) => {
         const { cells, meta } = segmentKeys(tag, entry.base);
-        const reply = await this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
-        if (reply !== 'OK') throw await this.lossOf(entry, deadline);
+        const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
+        if ((await run()) === 'OK') return;
+        // It may not have ended the sync before this one.
+        const { name, generation } = entry;
+        const isEnded = await this.stragglers.end(name, generation, tag, deadline);
+        if (!isEnded || (await run()) !== 'OK') throw await this.lossOf(entry, deadline);
       }),
     );
   }

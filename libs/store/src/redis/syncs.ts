@@ -497,7 +497,7 @@ const stateOf = ({ stage }: EntrySync) => STATES[stage];
 /** The sync, if it is over; SYNC_ENDED if not as `expected`. */
 function endedOf({ name, endedSync }: CatalogueEntry, id: string, expected?: Sync['state']): Sync {
   if (endedSync?.id !== id) throw syncNotFound(name, id);
-  const { operation: _operation, ...sync } = endedSync;
+  const { operation: _operation, left: _left, ...sync } = endedSync;
   if (expected !== undefined && sync.state !== expected) throw syncEnded(name, sync);
   return sync;
 }

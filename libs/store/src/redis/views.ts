@@ -3,6 +3,7 @@ import { dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
+import type { Stragglers } from './stragglers.js';
 
 /**
  * Finds out why a script has found a segment not as the filter's handle has it: since a sync has begun or ended, also by the hand
@@ -15,6 +16,7 @@ export class Views {
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
+    private readonly stragglers: Stragglers,
   ) {}
 
   /**
@@ -37,6 +39,9 @@ export class Views {
     const { client } = this.connection;
     const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
     filter.sees(segment, token);
-    if (filter.tokenOf(segment) === sent) throw dataLost(filter.name);
+    if (filter.tokenOf(segment) !== sent) return;
+    const { name, generation, tags } = filter;
+    const isEnded = await this.stragglers.end(name, generation, tags[segment] as string, deadline);
+    if (!isEnded) throw dataLost(filter.name);
   }
 }

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { positionsOf, segmentBytes } from '#bloom';
+import { Kept, type Filter, type Store, type Sync } from '#store';
+import { RedisStore } from '#store/redis';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { openSyncScript } from '../../libs/store/src/redis/scripts/sync.js';
+import { add, check, deadline, filterSpec, items, made, remove, SEGMENTED } from '../contract/calls.js';
+import { syncPlan } from '../contract/sync-calls.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+
+/*
+ * Segments that have missed a step of a sync, or made one late: a failover loses what the old master had not passed on, and an
+ * instance that stood still goes on with what others have ended.
+ */
+
+const TIMEOUT_MS = 10_000;
+const HELD = items(60);
+const LISTED = HELD.slice(0, 40);
+
+let server: RedisServer;
+let redis: Redis;
+/** Two instances of the service. */
+let one: RedisStore;
+let other: RedisStore;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  one = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+  other = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+});
+afterAll(async () => {
+  await one.close();
+  await other.close();
+  redis.disconnect();
+  await server.stop();
+});
+
+const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
+
+/** A visited set in four segments that holds HELD. */
+async function make(): Promise<Filter> {
+  const options = { kind: 'visited-set', errorRate: 1e-7, capacity: 1_000, growsTo: Infinity } as const;
+  const spec = filterSpec({ name: `s-${randomUUID()}`, ...options, segmentation: SEGMENTED });
+  const { filter } = await one.create(spec, made());
+  await add(one, filter, HELD);
+  return filter;
+}
+
+const current = (store: Store, { name, kind }: Filter) => store.open(name, kind, { fresh: true });
+
+async function open(filter: Filter): Promise<Sync> {
+  const now = await current(one, filter);
+  return one.syncs.open(now, syncPlan(now, { capacity: 500 }), made());
+}
+
+async function keep(filter: Filter, id: string, keys: readonly string[]): Promise<number[]> {
+  const now = await current(one, filter);
+  return [...(await one.syncs.keep(now, id, positionsOf(keys, now.seed, now.geometry), made()))];
+}
+
+const commit = async (filter: Filter, id: string) =>
+  one.syncs.commit(await current(one, filter), id, 1, deadline());
+
+const abandon = async (filter: Filter, id: string) =>
+  one.syncs.abandon(await current(one, filter), id, deadline());
+
+const keysOf = async ({ generation }: Filter, segment: number | '' = ''): Promise<string[]> =>
+  (await redis.keys(`unseen:{${generation}.${segment}*`)).sort();
+
+const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
+  JSON.parse((await redis.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
+
+/** Notes a segment as it is; what it answers has it so again, as a failover does that loses what came later. */
+async function lost(filter: Filter, segment: number): Promise<() => Promise<void>> {
+  const keys = await keysOf(filter, segment);
+  const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+  return async () => {
+    const now = await keysOf(filter, segment);
+    await Promise.all(now.map((key) => redis.del(key)));
+    await Promise.all(keys.map((key, n) => redis.restore(key, 0, values[n] as Buffer)));
+  };
+}
+
+/** Has a segment take part in a sync, as an instance does that has stood still since it announced that. */
+async function openLate(filter: Filter, segment: number, id: string): Promise<void> {
+  const { tags, geometry, generation } = await entryOf(filter);
+  const prefix = `unseen:{${tags[segment] ?? ''}}`;
+  const args = [generation, segmentBytes(geometry), `${generation}+${id}`];
+  const reply = await redis.eval(openSyncScript.lua, 2, `${prefix}:cells`, `${prefix}:meta`, ...args);
+  expect(reply).toBe('OK');
+}
+
+const stored = async (filter: Filter, keys: readonly string[]) =>
+  check(other, await current(other, filter), keys);
+
+describe('a failover that loses, in one segment,', () => {
+  it('the commit: the segment commits again, with all that was kept', async () => {
+    const filter = await make();
+    const before = (await keysOf(filter)).length;
+    const { id } = await open(filter);
+    await keep(filter, id, [...LISTED, 'listed']);
+    const failOver = await lost(filter, 1);
+    await commit(filter, id);
+    await failOver();
+    expect(await stored(filter, [...HELD, 'listed'])).toEqual([
+      ...all(LISTED, 1),
+      ...all(HELD.slice(40), 0),
+      1,
+    ]);
+    expect(await add(one, await current(one, filter), items(40, 'later'))).toEqual(all(items(40), 1));
+    expect((await keysOf(filter)).length).toBe(before);
+    await commit(filter, (await open(filter)).id);
+    expect(await stored(filter, [...HELD, 'listed'])).toEqual(all(items(61), 0));
+  });
+
+  it('the commit, and then the next sync comes: it opens, and keeps what it is told to', async () => {
+    const filter = await make();
+    const before = (await keysOf(filter)).length;
+    const first = await open(filter);
+    await keep(filter, first.id, HELD);
+    const failOver = await lost(filter, 2);
+    await commit(filter, first.id);
+    await failOver();
+    const { id } = await open(filter);
+    await keep(filter, id, LISTED);
+    await commit(filter, id);
+    expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
+    expect((await keysOf(filter)).length).toBe(before);
+  });
+
+  it('the end of a sync that was given up: nothing of the set is lost', async () => {
+    const filter = await make();
+    const before = await keysOf(filter);
+    const { id } = await open(filter);
+    await keep(filter, id, ['listed']);
+    const failOver = await lost(filter, 0);
+    await abandon(filter, id);
+    await failOver();
+    expect(await stored(filter, [...HELD, 'listed'])).toEqual([...all(HELD, 1), 0]);
+    expect(await remove(one, await current(one, filter), HELD)).toEqual(all(HELD, 1));
+    expect(await keysOf(filter)).toEqual(before);
+  });
+
+  it('the opening: the sync is given up before it forgets anything', async () => {
+    const filter = await make();
+    const failOver = await lost(filter, 3);
+    const { id } = await open(filter);
+    await keep(filter, id, LISTED.slice(0, 1));
+    await failOver();
+    expect(await add(other, await current(other, filter), items(40, 'later'))).toEqual(all(items(40), 1));
+    await expect(commit(filter, id)).rejects.toMatchObject({ code: 'SYNC_ENDED' });
+    expect(await stored(filter, [...HELD, ...items(40, 'later')])).toEqual(all(items(100), 1));
+    expect(await open(filter)).toMatchObject({ state: 'open' });
+  });
+});
+
+describe('an instance that goes on with opening a sync after it was given up', () => {
+  it('takes no segment from the set', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await abandon(filter, id);
+    await openLate(filter, 1, id);
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+    expect(await add(one, await current(one, filter), items(40, 'later'))).toEqual(all(items(40), 1));
+  });
+
+  it('does not keep the next sync from being opened', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await abandon(filter, id);
+    await openLate(filter, 2, id);
+    const next = await open(filter);
+    expect(await keep(filter, next.id, LISTED)).toEqual(all(LISTED, Kept.Present));
+    await commit(filter, next.id);
+    expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
+  });
+
+  it('leaves no keys behind', async () => {
+    const filter = await make();
+    const before = await keysOf(filter);
+    const now = await current(one, filter);
+    // The other instance gives it up at any moment of the opening.
+    const opening = one.syncs.open(now, syncPlan(now), made()).catch((error: unknown) => error);
+    for (let tries = 0; tries < 1_000; tries++) {
+      const { sync } = await entryOf(filter);
+      if (!sync) continue;
+      await other.syncs.abandon(await current(other, filter), sync.id, deadline());
+      break;
+    }
+    expect(await opening).not.toMatchObject({ code: 'DATA_LOST' });
+    expect((await entryOf(filter)).sync).toBeUndefined();
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+    expect(await keysOf(filter)).toEqual(before);
+  });
+});
