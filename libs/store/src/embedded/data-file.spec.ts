@@ -19,6 +19,16 @@ describe('a data file that LMDB could not survive', () => {
     await expect(bench.open()).rejects.toThrow(/data.mdb is damaged \(.*\): restore a copy of the directory/);
   });
 
+  it.each(['first', 'second'])('whose %s page is no meta page by its kind is refused', async (page) => {
+    const path = join(await bench.dataDir(), 'data.mdb');
+    await (await bench.open()).close();
+    const file = readFileSync(path);
+    const at = (page === 'first' ? 0 : file.readUInt32LE(META.pageSize)) + META.kind;
+    file[at] = (file[at] as number) ^ 0x8e;
+    writeFileSync(path, file);
+    await expect(bench.open()).rejects.toThrow(/data.mdb is damaged/);
+  });
+
   it('cut short is refused, or answers STORE_DATA_LOST, and is never empty', async () => {
     const path = join(await bench.dataDir(), 'data.mdb');
     const store = await bench.open();
@@ -36,7 +46,7 @@ describe('a data file that LMDB could not survive', () => {
 });
 
 /** Offsets of fields in a meta page. */
-const META = { pageSize: 48, commit: 152, header: 24, end: 168 };
+const META = { kind: 18, pageSize: 48, commit: 152, header: 24, end: 168 };
 
 describe('a data file of which a power loss has undone commits', () => {
   it('is opened as LMDB leaves it: the commit it went back to stands in both meta pages', async () => {

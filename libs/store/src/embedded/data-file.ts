@@ -12,6 +12,7 @@ import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 export const PAGE_HEADER = 24;
 
 const META = {
+  kind: 18,
   magic: 24,
   version: 28,
   mapSize: 40,
@@ -23,6 +24,8 @@ const META = {
 };
 const META_BYTES = 168;
 const MAGIC = 0xbeefc0de;
+/** Flag of a page's kind: it is a meta page. */
+const IS_META = 0x08;
 const VERSION = 2;
 /** Flags of a meta page: the keys of the free tree are integers, and the environment is a single file. */
 const FREE_FLAGS = 0x4008;
@@ -134,7 +137,8 @@ function bootId(): bigint {
 function readMeta(fd: number, at: number, whole: boolean): Meta {
   const bytes = Buffer.alloc(META_BYTES);
   const read = readSync(fd, bytes, 0, META_BYTES, at);
-  if (whole && (read < META_BYTES || bytes.readUInt32LE(META.magic) !== MAGIC)) {
+  const isMeta = (bytes.readUInt16LE(META.kind) & IS_META) !== 0 && bytes.readUInt32LE(META.magic) === MAGIC;
+  if (whole && (read < META_BYTES || !isMeta)) {
     throw new DataFileError('it is no data file, or its beginning is not readable');
   }
   const flags = bytes.readUInt16LE(META.freeTree + 4);

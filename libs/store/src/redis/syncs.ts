@@ -96,7 +96,8 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        await changes.open(found, deadline);
+        // The filter may have grown meanwhile: then all of it is done again, which changes nothing more.
+        if (!(await changes.open(found, deadline))) continue;
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
           await this.giveUp(filter.name, id, ABANDONED.memory, Date.now() + STEP_MS).catch(() => undefined);
