@@ -11,7 +11,8 @@ const LOOK_MS = 1_000;
 const TICK_MS = 1;
 
 interface Watch {
-  readonly filter: RedisFilter;
+  /** As the last who began to wait has it: a sync that is committed outdates those before. */
+  filter: RedisFilter;
   readonly wakes: Set<() => void>;
   timer: NodeJS.Timeout | undefined;
 }
@@ -40,6 +41,7 @@ export class QueueWatches {
       this.connection.subscribe(channel);
       void this.look(channel, watch);
     }
+    watch.filter = filter;
     const { wakes } = watch;
     // Each call is a watch of its own, though the function be the same.
     const own = (): void => wake();

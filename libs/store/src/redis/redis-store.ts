@@ -86,7 +86,7 @@ export class RedisStore implements Store {
     const layered = new LayeredCalls(segments, this.growth, maxSyncForgets);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
-      ...{ connection, catalogue: this.catalogue, allocation, views: this.views, changes, segments, layered },
+      ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, layered },
       ...{ timeoutMs, idleMs: syncIdleMs },
     });
     this.counters = new RedisCounters(

@@ -1,33 +1,31 @@
 import { randomBytes } from 'node:crypto';
-import { type Positions, positionsOfHashes } from '#bloom';
+import type { Positions } from '#bloom';
 import { StoreError } from '../errors.js';
-import { joinAll } from '../join-all.js';
 import {
   ABANDONED,
   full,
   keyReused,
   syncEnded,
   syncExists,
-  syncNotFound,
   syncUnsupported,
   syncWouldForget,
 } from '../refusals.js';
-import type { Filter, Operation, QueuedItem, Quota } from '../store.js';
+import type { Filter, Operation, Quota } from '../store.js';
 import { forgottenBy, type Sync, type SyncPlan, type Syncs } from '../syncs.js';
-import { within } from '../within.js';
-import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
+import { perChunk } from './counters.js';
 import { type CatalogueEntry, type EntrySync, plannedIn } from './entry.js';
 import { RedisSource } from './export-source.js';
 import { RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
 import type { LayeredCalls } from './layered-calls.js';
-import { perChunk } from './counters.js';
-import { segmentKeysOf, type Segments } from './segments.js';
-import { copiedScript, describeSyncScript } from './scripts/sync.js';
+import type { Segments } from './segments.js';
 import { planOf, type SyncChanges, syncing, type Syncing } from './sync-changes.js';
+import { endedOf, ignoreTime, stateOf, STEP_MS, SyncEnds } from './sync-ends.js';
+import { keepField, SyncQueue } from './sync-queue.js';
+import { figuresOf, NOTHING, SyncSums } from './sync-sums.js';
 import type { Views } from './views.js';
 
 const ID_BYTES = 8;
@@ -35,13 +33,10 @@ const ID_BYTES = 8;
 const ITEMS_SEEN_FOR_MS = 1_000;
 /** A call is noted at most so often by an instance, in ms, or ten times in the time after which a sync is given up. */
 const NOTED_MS = 30_000;
-/** Longest that what goes on in the background may take for one step. */
-const STEP_MS = 60_000;
 
 interface Parts {
   readonly connection: Connection;
   readonly catalogue: Catalogue;
-  readonly allocation: Allocation;
   readonly views: Views;
   readonly changes: SyncChanges;
   readonly segments: Segments;
@@ -50,22 +45,25 @@ interface Parts {
   readonly idleMs: number;
 }
 
-/** What the segments have of a sync, together. */
-interface Sums extends Pick<Sync, 'items' | 'kept' | 'listed' | 'new'> {
-  /** More was removed than can be noted. */
-  readonly full: boolean;
-  /** The segments whose queue is still to be kept. */
-  readonly uncopied: number[];
-}
-
 /** See the port for what each method promises. */
 export class RedisSyncs implements Syncs {
-  /** By id: what copies the queue, and when the last call was noted. */
-  private readonly copies = new Map<string, Promise<void>>();
+  /** By id: when the last call was noted. */
   private readonly notedAt = new Map<string, number>();
+  private readonly sums: SyncSums;
+  private readonly ends: SyncEnds;
+  private readonly queue: SyncQueue;
 
   constructor(private readonly parts: Parts) {
-    parts.views.goOn = (filter, deadline) => parts.changes.goOn(filter.name, deadline);
+    const { connection, catalogue, views, changes, layered, timeoutMs } = parts;
+    views.goOn = (filter, deadline) => changes.goOn(filter.name, deadline);
+    this.sums = new SyncSums(connection);
+    this.ends = new SyncEnds(catalogue, changes, this.sums);
+    this.queue = new SyncQueue({
+      ...{ connection, sums: this.sums },
+      source: (filter) => new RedisSource(connection, catalogue, views, filter, timeoutMs),
+      keep: async (call, id) =>
+        (await layered.keep(call, id, false)) ?? this.refuse(call.filter, id, call.operation.deadline),
+    });
   }
 
   async open(handle: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync> {
@@ -89,7 +87,7 @@ export class RedisSyncs implements Syncs {
         const now = await this.parts.catalogue.now(deadline);
         const isDead = sync.stage === 'opening' && now - sync.since > STALE_MS;
         if (!isDead) throw syncExists(filter.name, { id: sync.id, state: stateOf(sync) });
-        await this.giveUp(filter.name, sync.id, ABANDONED.lost, deadline);
+        await this.ends.giveUp(filter.name, sync.id, ABANDONED.lost, deadline);
         continue;
       }
       const found = isOurs ? syncing(read) : await this.announce(read, plan, operation, quota);
@@ -100,11 +98,15 @@ export class RedisSyncs implements Syncs {
         if (!(await changes.open(found, deadline))) continue;
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
-          await this.giveUp(filter.name, id, ABANDONED.memory, Date.now() + STEP_MS).catch(() => undefined);
+          await this.ends
+            .giveUp(filter.name, id, ABANDONED.memory, Date.now() + STEP_MS)
+            .catch(() => undefined);
         }
         throw error;
       }
-      await this.copied(filter, id, deadline).catch(ignoreTime);
+      // From here on the handle knows it.
+      await this.read(filter, deadline);
+      await this.queue.kept(filter, id, deadline).catch(ignoreTime);
       return this.get(filter, id);
     }
   }
@@ -118,7 +120,7 @@ export class RedisSyncs implements Syncs {
     await this.noteCall(filter, id, deadline);
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
-    await this.giveUp(filter.name, id, ABANDONED.forgets, deadline);
+    await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
     return endedOf((await this.read(filter, deadline)).entry, id);
   }
 
@@ -151,23 +153,23 @@ export class RedisSyncs implements Syncs {
       if (sync.stage === 'abandoning') throw syncEnded(filter.name, sync.ended ?? { id, state: 'abandoned' });
       if (sync.stage === 'open') {
         if (!copied) {
-          await this.copied(filter, id, deadline);
+          await this.queue.kept(filter, id, deadline);
           copied = true;
           continue;
         }
         await this.noteCall(filter, id, deadline);
-        const sums = await this.sums(filter, id, deadline);
+        const sums = await this.sums.of(filter, id, deadline);
         if (!sums || sums.full) {
-          await this.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
+          await this.ends.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
           continue;
         }
-        const view = { ...this.partsOf(sync, sums), state: 'committed' as const, bytes: 0 };
+        const view = { ...figuresOf(sync, sums), state: 'committed' as const, bytes: 0 };
         const share = view.items === 0 ? 0 : forgottenBy(view) / view.items;
         if (share > most) throw syncWouldForget(filter.name, view, most);
         if (!(await changes.end({ raw: read.raw, entry: { ...entry, sync } }, 'committing', view, deadline)))
           continue;
       }
-      return this.finished(filter, id, deadline);
+      return this.ends.committed(filter, id, deadline);
     }
   }
 
@@ -178,7 +180,7 @@ export class RedisSyncs implements Syncs {
     if (entry.sync.stage === 'committing') {
       throw syncEnded(filter.name, { id, state: 'committing' });
     }
-    await this.giveUp(filter.name, id, ABANDONED.caller, deadline);
+    await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
     return endedOf((await this.read(filter, deadline)).entry, id, 'abandoned');
   }
 
@@ -200,7 +202,7 @@ export class RedisSyncs implements Syncs {
       if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
         await changes.goOn(name, deadline);
       else if (sync && now - Number(calledAt) > idleMs)
-        await this.giveUp(name, sync.id, ABANDONED.idle, deadline);
+        await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
       else if (entry?.left) await changes.goOn(name, deadline);
       else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
     }
@@ -217,12 +219,12 @@ export class RedisSyncs implements Syncs {
   /** Has the filter know how many items its segments hold, those of its sync's list, too. */
   async countItems(filter: RedisFilter, own: () => Promise<void>): Promise<void> {
     await own();
-    if (filter.sync) await this.sums(filter, filter.sync.id, Date.now() + this.parts.timeoutMs);
+    if (filter.sync) await this.sums.of(filter, filter.sync.id, Date.now() + this.parts.timeoutMs);
   }
 
   /** Gives up the sync of a filter whose list has no room for what is added. */
   async abandonFull(filter: RedisFilter, deadline: number): Promise<void> {
-    if (filter.sync) await this.giveUp(filter.name, filter.sync.id, ABANDONED.full, deadline);
+    if (filter.sync) await this.ends.giveUp(filter.name, filter.sync.id, ABANDONED.full, deadline);
   }
 
   /** Undefined if the entry has changed since it was read. */
@@ -296,8 +298,8 @@ export class RedisSyncs implements Syncs {
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
     if (sync?.id === id && sync.stage === 'open') {
-      const sums = await this.sums(filter, id, deadline);
-      await this.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
+      const sums = await this.sums.of(filter, id, deadline);
+      await this.ends.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
     }
     const now = (await this.read(filter, deadline)).entry;
     if (now.sync?.id === id) throw syncEnded(filter.name, { id, state: stateOf(now.sync) });
@@ -315,7 +317,7 @@ export class RedisSyncs implements Syncs {
     const list = filter.sync?.list;
     if (!list) return this.refuse(filter, id, deadline);
     if (Date.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
-      await this.sums(filter, id, deadline);
+      await this.sums.of(filter, id, deadline);
       list.itemsSeenAt = Date.now();
     }
     if (positions.count <= list.room) return;
@@ -341,140 +343,14 @@ export class RedisSyncs implements Syncs {
     return absent.size;
   }
 
-  private async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
-    const { catalogue, changes } = this.parts;
-    for (;;) {
-      const read = await catalogue.read(name, deadline);
-      const found = syncing(read);
-      if (found?.entry.sync.id !== id || found.entry.sync.stage === 'committing') return;
-      if (found.entry.sync.stage !== 'abandoning') {
-        const filter = new RedisFilter(found.entry);
-        const sums = await this.sums(filter, id, deadline).catch(() => undefined);
-        const ended = {
-          ...this.partsOf(found.entry.sync, sums ?? NONE),
-          state: 'abandoned' as const,
-          bytes: 0,
-          reason,
-        };
-        if (!(await changes.end(found, 'abandoning', ended, deadline))) continue;
-      }
-      await changes.goOn(name, deadline);
-      return;
-    }
-  }
-
-  /** Waits until a commit is over, or time is up: then it goes on. */
-  private async finished(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
-    const work = this.parts.changes.goOn(filter.name, Date.now() + STEP_MS);
-    // Whoever comes next goes on with it.
-    work.catch(() => undefined);
-    try {
-      await within(deadline - Date.now(), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
-    } catch (error) {
-      ignoreTime(error);
-    }
-    const { entry } = await this.parts.catalogue.read(
-      filter.name,
-      Math.max(deadline, Date.now() + STEP_MS / 60),
-    );
-    if (entry?.generation !== filter.generation) throw await this.parts.catalogue.explainLoss(filter);
-    if (entry.sync?.id === id && entry.sync.ended) return { ...entry.sync.ended, state: 'committing' };
-    return endedOf(entry, id, 'committed');
-  }
-
-  /** Resolves once all that was in the queue when the sync was opened is kept. STORE_UNAVAILABLE when time is up; it goes on. */
-  private async copied(filter: RedisFilter, id: string, deadline: number): Promise<void> {
-    if (!filter.queued) return;
-    let copy = this.copies.get(id);
-    if (!copy) {
-      copy = this.copy(filter, id).finally(() => this.copies.delete(id));
-      this.copies.set(id, copy);
-      // Whoever waits for it hears of it.
-      copy.catch(() => undefined);
-    }
-    const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
-    await within(deadline - Date.now(), copy, late);
-  }
-
-  private async copy(filter: RedisFilter, id: string): Promise<void> {
-    const { connection, catalogue, views, timeoutMs } = this.parts;
-    filter.learn((await this.read(filter, Date.now() + STEP_MS)).entry.sync);
-    filter.takePart();
-    const sums = await this.sums(filter, id, Date.now() + STEP_MS);
-    for (const segment of sums?.uncopied ?? []) {
-      const source = new RedisSource(connection, catalogue, views, filter, timeoutMs);
-      for await (const { entries } of source.queueOf(segment)) {
-        if (entries.length > 0) await this.keepEntries(filter, id, entries);
-      }
-      const { cells, meta } = segmentKeysOf(filter, segment);
-      const args = [filter.tokenOf(segment), filter.pieceBytes];
-      await connection.mutate(copiedScript, [cells, meta], args, Date.now() + STEP_MS);
-    }
-  }
-
-  private async keepEntries(filter: RedisFilter, id: string, entries: readonly QueuedItem[]): Promise<void> {
-    const positions = positionsOfHashes(hashesOf(entries), filter.geometry);
-    const deadline = Date.now() + STEP_MS;
-    const operation: Operation = {
-      ...{ id: `${id}:${randomBytes(ID_BYTES).toString('hex')}`, origin: 'made', fingerprint: id },
-      ...{ repeat: false, madeAt: Date.now(), deadline },
-    };
-    await perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
-      const call = { filter, positions, chunk, operation, field: keepField(operation, chunk.number) };
-      return (await this.parts.layered.keep(call, id, false)) ?? this.refuse(filter, id, deadline);
-    });
-  }
-
   /** Undefined if it can go on no longer, since more was removed than can be noted. */
   private async viewOf(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<Sync | undefined> {
     if (sync.ended) return { ...sync.ended, state: stateOf(sync) };
     if (sync.stage === 'open') filter.takePart();
-    const sums = await this.sums(filter, sync.id, deadline);
+    const sums = await this.sums.of(filter, sync.id, deadline);
     if (sums?.full) return undefined;
     const bytes = filter.sync?.list.bytes ?? 0;
-    return { ...this.partsOf(sync, sums ?? NONE), state: 'open', bytes };
-  }
-
-  private partsOf(sync: EntrySync, { items, kept, listed, new: fresh }: Omit<Sums, 'full' | 'uncopied'>) {
-    const { id, openedAt, plan } = sync;
-    const { capacity, errorRate } = plan;
-    return { id, openedAt, capacity, errorRate, listed, new: fresh, items, kept };
-  }
-
-  /** Undefined if some segment takes no part in the sync. */
-  private async sums(filter: RedisFilter, id: string, deadline: number): Promise<Sums | undefined> {
-    const sync = filter.sync;
-    if (sync?.id !== id) return undefined;
-    const rows = await joinAll(
-      filter.segments.map((_, segment) => this.describe(filter, segment, id, deadline)),
-    );
-    const sums = { items: 0, kept: 0, listed: 0, new: 0, full: false, uncopied: [] as number[] };
-    for (const [segment, row] of rows.entries()) {
-      if (!row) return undefined;
-      const [items = 0, kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...stored] = row;
-      sums.items += items;
-      sums.kept += kept;
-      sums.listed += listed;
-      sums.new += fresh;
-      sums.full ||= isFull === 1;
-      if (copied === 0) sums.uncopied.push(segment);
-      sync.list.saw(segment, open, stored);
-    }
-    return sums;
-  }
-
-  private async describe(
-    filter: RedisFilter,
-    segment: number,
-    id: string,
-    deadline: number,
-  ): Promise<number[] | undefined> {
-    const { connection } = this.parts;
-    const { cells, meta } = segmentKeysOf(filter, segment);
-    const layers = [filter.list.plan.length, filter.sync?.list.plan.length ?? 1];
-    const args = [filter.syncedToken(id), filter.pieceBytes, ...layers];
-    const reply = await connection.run(describeSyncScript, [cells, meta], args, deadline);
-    return Array.isArray(reply) ? reply.map(Number) : undefined;
+    return { ...figuresOf(sync, sums ?? NOTHING), state: 'open', bytes };
   }
 
   private async noteCall({ name }: RedisFilter, id: string, deadline: number): Promise<void> {
@@ -487,36 +363,6 @@ export class RedisSyncs implements Syncs {
   }
 }
 
-const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
-
-const NONE = { items: 0, kept: 0, listed: 0, new: 0 };
-
-const STATES = { opening: 'open', open: 'open', committing: 'committing', abandoning: 'abandoned' } as const;
-
-const stateOf = ({ stage }: EntrySync) => STATES[stage];
-
-/** The sync, if it is over; SYNC_ENDED if not as `expected`. */
-function endedOf({ name, endedSync }: CatalogueEntry, id: string, expected?: Sync['state']): Sync {
-  if (endedSync?.id !== id) throw syncNotFound(name, id);
-  const { operation: _operation, left: _left, ...sync } = endedSync;
-  if (expected !== undefined && sync.state !== expected) throw syncEnded(name, sync);
-  return sync;
-}
-
 function opening({ name }: RedisFilter, id: string): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `sync ${id} of filter ${name} is still being opened`);
-}
-
-function hashesOf(entries: readonly QueuedItem[]): Uint32Array {
-  const hashes = new Uint32Array(4 * entries.length);
-  for (const [n, { hash }] of entries.entries()) {
-    const view = new DataView(hash.buffer, hash.byteOffset, hash.byteLength);
-    for (let word = 0; word < 4; word++) hashes[4 * n + word] = view.getUint32(4 * word);
-  }
-  return hashes;
-}
-
-/** What cannot be waited for goes on. */
-function ignoreTime(error: unknown): void {
-  if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }

@@ -12,6 +12,7 @@ import {
   syncUnsupported,
   syncWouldForget,
 } from '../../refusals.js';
+import { hashesOf } from '../../queued-hashes.js';
 import type { Filter, Operation, QueuedItem, Quota } from '../../store.js';
 import { Kept, type Sync, type SyncPlan, type Syncs } from '../../syncs.js';
 import { keepBatch, layersNeededBy } from '../batches.js';
@@ -277,15 +278,6 @@ function endedOf({ endedSync, filter }: FilterState, id: string, expected?: Sync
 
 function withoutOperation({ operation: _operation, ...sync }: EndedSync): Sync {
   return sync;
-}
-
-function hashesOf(entries: readonly QueuedItem[]): Uint32Array {
-  const hashes = new Uint32Array(4 * entries.length);
-  for (const [n, { hash }] of entries.entries()) {
-    const view = new DataView(hash.buffer, hash.byteOffset, hash.byteLength);
-    for (let word = 0; word < 4; word++) hashes[4 * n + word] = view.getUint32(4 * word);
-  }
-  return hashes;
 }
 
 /** The time of the call that opens a sync may be up before the queue is copied: that goes on. */

@@ -1,0 +1,77 @@
+import { StoreError } from '../errors.js';
+import { syncEnded, syncNotFound } from '../refusals.js';
+import type { Sync, SyncState } from '../syncs.js';
+import { within } from '../within.js';
+import type { Catalogue } from './catalogue.js';
+import type { CatalogueEntry, EntrySync } from './entry.js';
+import { RedisFilter } from './filter.js';
+import { type SyncChanges, syncing } from './sync-changes.js';
+import { figuresOf, NOTHING, type SyncSums } from './sync-sums.js';
+
+/** Longest that what goes on in the background may take for one step. */
+export const STEP_MS = 60_000;
+/** Time for a last look when the caller's is up. */
+const LOOK_MS = 1_000;
+
+const STATES = {
+  ...{ opening: 'open', open: 'open', committing: 'committing', abandoning: 'abandoned' },
+} as const satisfies Record<EntrySync['stage'], SyncState>;
+
+/** The state of a sync that is under way, as callers see it. */
+export const stateOf = ({ stage }: EntrySync): SyncState => STATES[stage];
+
+/** The last sync of a filter, if it is this one; SYNC_NOT_FOUND if not, and SYNC_ENDED if it has not ended as `expected`. */
+export function endedOf({ name, endedSync }: CatalogueEntry, id: string, expected?: SyncState): Sync {
+  if (endedSync?.id !== id) throw syncNotFound(name, id);
+  const { operation: _operation, left: _left, ...sync } = endedSync;
+  if (expected !== undefined && sync.state !== expected) throw syncEnded(name, sync);
+  return sync;
+}
+
+/** How syncs end: given up, or when a commit is through. */
+export class SyncEnds {
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly changes: SyncChanges,
+    private readonly sums: SyncSums,
+  ) {}
+
+  /** Gives a sync up, unless it is over or committing. */
+  async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
+    for (;;) {
+      const found = syncing(await this.catalogue.read(name, deadline));
+      if (found?.entry.sync.id !== id || found.entry.sync.stage === 'committing') return;
+      const { sync } = found.entry;
+      if (sync.stage !== 'abandoning') {
+        const sums = await this.sums.of(new RedisFilter(found.entry), id, deadline).catch(() => undefined);
+        const figures = figuresOf(sync, sums ?? NOTHING);
+        const ended = { ...figures, state: 'abandoned' as const, bytes: 0, reason };
+        if (!(await this.changes.end(found, 'abandoning', ended, deadline))) continue;
+      }
+      await this.changes.goOn(name, deadline);
+      return;
+    }
+  }
+
+  /** Waits until a commit is over, or time is up: then it goes on, and the answer says so. */
+  async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
+    const { name, generation } = filter;
+    const work = this.changes.goOn(name, Date.now() + STEP_MS);
+    // Whoever comes next goes on with it.
+    work.catch(() => undefined);
+    try {
+      await within(deadline - Date.now(), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
+    } catch (error) {
+      ignoreTime(error);
+    }
+    const { entry } = await this.catalogue.read(name, Math.max(deadline, Date.now() + LOOK_MS));
+    if (entry?.generation !== generation) throw await this.catalogue.explainLoss(filter);
+    if (entry.sync?.id === id && entry.sync.ended) return { ...entry.sync.ended, state: 'committing' };
+    return endedOf(entry, id, 'committed');
+  }
+}
+
+/** What cannot be waited for goes on. */
+export function ignoreTime(error: unknown): void {
+  if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
+}
