@@ -64,7 +64,8 @@ export class SlotMover {
   /** The slots in use that this master serves. */
   private async busySlots(master: RedisServer): Promise<number[]> {
     const catalogue = calculateSlot(CATALOGUE.filters);
-    const slots = [catalogue, ...(await this.newestSlots())];
+    // Two of them may be one.
+    const slots = [...new Set([catalogue, ...(await this.newestSlots())])];
     const ranges = await withClient(master, async (client) => {
       const id = String(await client.call('CLUSTER', 'MYID'));
       const line = String(await client.call('CLUSTER', 'NODES'))
