@@ -191,7 +191,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
       await other.syncs.abandon(await current(other, filter), sync.id, deadline());
       break;
     }
-    expect(await opening).not.toMatchObject({ code: 'DATA_LOST' });
+    expect(await opening).not.toMatchObject({ code: 'STORE_DATA_LOST' });
     expect((await entryOf(filter)).sync).toBeUndefined();
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
     expect(await keysOf(filter)).toEqual(before);
