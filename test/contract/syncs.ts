@@ -96,6 +96,21 @@ export function syncsContract(subject: Subject): void {
       }
     });
 
+    it('take a batch without items, also when something was removed', async () => {
+      for (const options of [{}, { kind: 'visited-set', segmentation: SEGMENTED }] as FilterOptions[]) {
+        const filter = await make(options);
+        const sync = await calls.open(filter);
+        for (let round = 0; round < 2; round++) {
+          expect(await calls.add(filter, [])).toEqual([]);
+          expect(await calls.check(filter, [])).toEqual([]);
+          expect(await calls.keep(filter, sync, [])).toEqual([]);
+          expect(await calls.remove(filter, [])).toEqual([]);
+          expect(await calls.remove(filter, ['absent'])).toEqual([0]);
+        }
+        await calls.commit(filter, sync);
+      }
+    });
+
     it('what only the list has is present, and is not new when it comes', async () => {
       const filter = await make();
       const sync = await calls.open(filter);

@@ -234,7 +234,7 @@ local keeping = {${addToSync(lists, frame)}
 }
 ${passThrough('keeping', String(own.length), String(own.length + sync.length - 1), 1, 'unmarked')}
 ${queued ? QUEUE_NEW : ''}
-if call('HLEN', removedKey) > 1 then
+if count > 0 and call('HLEN', removedKey) > 1 then
 ${HASHES(18)}
   call('HDEL', removedKey, unpack(hashes))
 end
@@ -332,7 +332,7 @@ local removedKey, opened, syncOpened = KEYS[${frame.removedAt}], open, syncOpen
 if call('HEXISTS', meta, '${SYNC}full') == 1 then return redis.status_reply('ENDED') end
 ${sharesOf(lists, frame.argsAt, frame.packed)}
 local gone, there = {}, count
-if call('HLEN', removedKey) > 1 then
+if count > 0 and call('HLEN', removedKey) > 1 then
 ${HASHES(12)}
   local found = call('HMGET', removedKey, unpack(hashes))
   for n = 1, count do
