@@ -24,7 +24,7 @@ export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry' | 'la
 export function filterSpec(options: FilterOptions = {}): FilterSpec {
   const { segmentation = WHOLE, growsTo, ...given } = options;
   const sizing = { capacity: given.capacity ?? 1_000, errorRate: given.errorRate ?? 1e-3 };
-  const cellBits = given.type === 'standard' ? 1 : 4;
+  const cellBits = given.type === 'standard' ? 1 : given.maxAgeSeconds === undefined ? 4 : 8;
   const layers = growsTo !== undefined && planLayers({ ...sizing, cellBits }, segmentation, growsTo);
   return {
     name: `f-${randomUUID()}`,
@@ -88,8 +88,9 @@ export async function add(
   filter: Filter,
   keys: readonly string[],
   operation = made(),
+  ttlMs?: number,
 ): Promise<number[]> {
-  return [...(await store.counters.add(filter, positions(filter, keys), operation))];
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, undefined, ttlMs))];
 }
 
 /** Adds to a visited set, with the keys themselves as payloads. */

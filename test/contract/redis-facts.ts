@@ -151,41 +151,47 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(found.filter((_, i) => times[i] !== -1).map(({ key }) => key)).toEqual([]);
   });
 
-  it('G6 any key of a segment missing, replaced or of another generation is STORE_DATA_LOST', async () => {
-    const filter = await makeFilter(subject.store, { kind: 'visited-set' });
-    const { store } = subject;
-    await discover(store, filter, items(100));
-    const calls = [
-      () => discover(store, filter, items(1)),
-      () => discover(store, filter, items(1), keyed()),
-      () => store.queue.lease(filter, 1, 60_000, keyed()),
-      () => store.describe(filter),
-    ];
-    const outcomes = () =>
-      Promise.all(
-        calls.map((call) =>
-          call().then(
-            () => 'done',
-            (error: unknown) => (error instanceof StoreError ? error.code : error),
+  it.each([
+    { of: 'a set', options: {} },
+    { of: 'one that ages', options: { maxAgeSeconds: 86_400 } },
+  ])(
+    'G6 any key of a segment of $of missing, replaced or of another generation is STORE_DATA_LOST',
+    async ({ options }) => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', ...options });
+      const { store } = subject;
+      await discover(store, filter, items(100));
+      const calls = [
+        () => discover(store, filter, items(1)),
+        () => discover(store, filter, items(1), keyed()),
+        () => store.queue.lease(filter, 1, 60_000, keyed()),
+        () => store.describe(filter),
+      ];
+      const outcomes = () =>
+        Promise.all(
+          calls.map((call) =>
+            call().then(
+              () => 'done',
+              (error: unknown) => (error instanceof StoreError ? error.code : error),
+            ),
           ),
-        ),
-      );
-    const found = await subject.harness.find(`unseen:{${filter.generation}.0.*}*`);
-    expect(found.length).toBeGreaterThanOrEqual(8);
-    for (const { key, client } of found) {
-      const kept = await client.dumpBuffer(key);
-      await client.del(key);
-      expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
-      await (key.endsWith(':cells') ? client.hset(key, 'a', 'b') : client.set(key, 'x'));
-      expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
-      await client.restore(key, 0, kept, 'REPLACE');
-      expect([key, await outcomes()]).toEqual([key, calls.map(() => 'done')]);
-    }
-    const meta = found.find(({ key }) => key.endsWith(':meta'))!;
-    await meta.client.hset(meta.key, 'generation', '0123456789abcdef');
-    expect(await outcomes()).toEqual(calls.map(() => 'STORE_DATA_LOST'));
-    await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
-  });
+        );
+      const found = await subject.harness.find(`unseen:{${filter.generation}.0.*}*`);
+      expect(found.length).toBeGreaterThanOrEqual(8);
+      for (const { key, client } of found) {
+        const kept = await client.dumpBuffer(key);
+        await client.del(key);
+        expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
+        await (key.endsWith(':cells') ? client.hset(key, 'a', 'b') : client.set(key, 'x'));
+        expect([key, await outcomes()]).toEqual([key, expect.arrayContaining(['STORE_DATA_LOST'])]);
+        await client.restore(key, 0, kept, 'REPLACE');
+        expect([key, await outcomes()]).toEqual([key, calls.map(() => 'done')]);
+      }
+      const meta = found.find(({ key }) => key.endsWith(':meta'))!;
+      await meta.client.hset(meta.key, 'generation', '0123456789abcdef');
+      expect(await outcomes()).toEqual(calls.map(() => 'STORE_DATA_LOST'));
+      await expectRefusal(check(store, filter, items(1)), 'STORE_DATA_LOST');
+    },
+  );
 
   it('tells who waits of what comes into line, on a channel of the set, and nobody else', async () => {
     const { store, harness } = subject;

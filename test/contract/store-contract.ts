@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { StoreFixture, StoreHarness } from '../support/stores.js';
+import { ageingContract } from './ageing.js';
 import { atomicAddContract } from './atomic-add.js';
 import { cellsContract } from './cells.js';
 import { credentialsContract } from './credentials.js';
@@ -71,6 +72,7 @@ export function storeContract<H extends StoreHarness>(
     syncsContract(subject);
     syncLifeCycleContract(subject);
     syncQueueContract(subject);
+    ageingContract(subject);
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));

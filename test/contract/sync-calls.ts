@@ -26,7 +26,7 @@ export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
 
 /** The calls of a sync, on the filter as it is now, each with an operation of its own. */
 export class SyncCalls {
-  constructor(private readonly subject: Subject) {}
+  constructor(private readonly subject: Pick<Subject, 'store'>) {}
 
   /** The filter as it is now. */
   current({ name, kind }: Filter): Promise<Filter> {

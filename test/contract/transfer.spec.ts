@@ -25,6 +25,7 @@ const KINDS: readonly FilterOptions[] = [
   { type: 'counting', semantics: 'multiset' },
   { type: 'standard' },
   { kind: 'visited-set', urlProfile: { base: 'safe', version: 1 } },
+  { kind: 'visited-set', maxAgeSeconds: 86_400 },
 ];
 const PAIRS = [embedded, redis, redisCluster].flatMap((from) =>
   [embedded, redis, redisCluster].map((to) => ({ from: from.name, to: to.name })),

@@ -1,7 +1,19 @@
 import { join } from 'node:path';
 import { open } from 'lmdb';
 
-const TABLES = ['states', 'blocks', 'block-counts', 'records', 'log', 'leases', 'due', 'dead', 'marks'];
+const TABLES = [
+  'states',
+  'blocks',
+  'block-counts',
+  'records',
+  'log',
+  'leases',
+  'due',
+  'dead',
+  'marks',
+  'removed',
+  'hidden',
+];
 const GENERATION_BYTES = 8;
 
 /** Every generation with data in a directory, in hexadecimal, sorted, whether it is in the catalogue or not. */

@@ -47,13 +47,14 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
 
 export function specOf(header: ExportHeader, name = header.name): FilterSpec {
   const { kind, type, semantics, capacity, errorRate, geometry, layers, seed } = header;
-  const { urlProfile, maxAttempts } = header;
+  const { urlProfile, maxAttempts, maxAgeSeconds } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
     ...spec,
     ...(layers !== undefined && { layers }),
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
   };
 }
 

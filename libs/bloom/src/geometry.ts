@@ -2,8 +2,8 @@
  * Everything that turns a key into positions, except the seed.
  *
  * A filter is `segments` equal byte strings; a segment is `pagesPerSegment` pages; a page is `pageCells` adjacent
- * cells. A cell is a 4-bit counter (counting filter) or one bit (standard filter). An item lives in one page of one
- * segment, in `hashes` distinct cells of it.
+ * cells. A cell is a 4-bit counter (counting filter), one bit (standard filter), or a counter and an expiry of 4 bits each
+ * (a counting filter that ages). An item lives in one page of one segment, in `hashes` distinct cells of it.
  */
 export interface Geometry {
   /** Number of the hash scheme (see `hash-scheme.ts`). A scheme is never edited, only added. */
@@ -17,8 +17,11 @@ export interface Geometry {
   readonly segments: number;
 }
 
-/** 4: counting filter. 1: standard filter. */
-export type CellBits = 1 | 4;
+/** 4: counting filter. 1: standard filter. 8: counting filter that ages. */
+export type CellBits = 1 | 4 | 8;
+
+/** Each page of a filter that ages begins with so many bytes, in front of its cells: see libs/store/src/age.ts. */
+export const STAMP_BYTES = 4;
 
 /** m: cells of the whole filter. */
 export function cellCount(geometry: Geometry): number {
@@ -26,8 +29,9 @@ export function cellCount(geometry: Geometry): number {
 }
 
 /** Bytes of one page. */
-export function pageBytes(geometry: Geometry): number {
-  return (geometry.pageCells * geometry.cellBits) / 8;
+export function pageBytes(geometry: Pick<Geometry, 'pageCells' | 'cellBits'>): number {
+  const { pageCells, cellBits } = geometry;
+  return (pageCells * cellBits) / 8 + (cellBits === 8 ? STAMP_BYTES : 0);
 }
 
 /** Bytes of one segment. */

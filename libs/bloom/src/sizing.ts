@@ -1,5 +1,5 @@
 import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
-import type { CellBits, Geometry } from './geometry.js';
+import { type CellBits, type Geometry, pageBytes } from './geometry.js';
 import { DEFAULT_HASH_SCHEME } from './hash-scheme.js';
 
 /** What a caller asks of a filter. */
@@ -96,6 +96,12 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
   }
 }
 
+/**
+ * Cells of a filter that ages, by those of one that does not: what is forgotten may leave its counts in cells that others keep
+ * alive, until they expire.
+ */
+const AGED_ALLOWANCE = 1.02;
+
 /** As planGeometry, for pages of a given shape, and also for error rates below MIN_ERROR_RATE. */
 export function geometryOf(
   sizing: Sizing,
@@ -104,8 +110,9 @@ export function geometryOf(
 ): Geometry {
   const { capacity, errorRate, cellBits } = sizing;
   const itemsPerPage = PagedErrorRate.of(pageCells, hashes).loadFor(errorRate);
-  const pages = Math.ceil(capacity / itemsPerPage);
-  const segments = segmentsFor(pages, (pageCells * cellBits) / 8, segmentation);
+  const held = cellBits === 8 ? capacity * AGED_ALLOWANCE : capacity;
+  const pages = Math.ceil(held / itemsPerPage);
+  const segments = segmentsFor(pages, pageBytes({ pageCells, cellBits }), segmentation);
   return {
     hashScheme: DEFAULT_HASH_SCHEME,
     cellBits,

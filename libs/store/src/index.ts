@@ -1,3 +1,4 @@
+export { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from './age.js';
 export * from './errors.js';
 export * from './export-file/decode.js';
 export * from './export-file/encode.js';

@@ -140,3 +140,19 @@ export const ABANDONED = {
   memory: 'there was no memory for it',
   lost: 'the store has lost a part of it',
 } as const;
+
+/** `hidden` items that were forgotten are live by the cells of others, and `most` may be. */
+export function hidingFull(name: string, hidden: number, most: number): StoreError {
+  return new StoreError(
+    'STORE_FULL',
+    `filter ${name} notes ${hidden} forgotten items whose counters others keep alive, and at most ${most}: nothing was forgotten. Try again when some have expired`,
+  );
+}
+
+/** A call that no caller may make: a time to live in a filter that does not age, or one beyond its age. */
+export function assertTtl({ name, maxAgeSeconds }: FilterSpec, ttlMs: number | undefined): void {
+  if (ttlMs === undefined) return;
+  if (maxAgeSeconds === undefined) throw new TypeError(`filter ${name} does not age`);
+  if (!(ttlMs > 0 && ttlMs <= maxAgeSeconds * 1_000))
+    throw new TypeError(`the items of filter ${name} live for up to ${maxAgeSeconds} s, not ${ttlMs} ms`);
+}

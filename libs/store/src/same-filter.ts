@@ -4,7 +4,15 @@ import type { Filter, FilterSpec } from './store.js';
 /** What a caller chooses of a filter. Geometry and seed follow, or are random. */
 type Chosen = Pick<
   FilterSpec,
-  'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate' | 'layers' | 'urlProfile' | 'maxAttempts'
+  | 'kind'
+  | 'type'
+  | 'semantics'
+  | 'capacity'
+  | 'errorRate'
+  | 'layers'
+  | 'urlProfile'
+  | 'maxAttempts'
+  | 'maxAgeSeconds'
 >;
 
 /** Whether an existing filter is what a creation under its name asks for. What a sync has changed since does not matter. */
@@ -19,6 +27,7 @@ export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Ch
     // Whether it grows. By how many layers is for the store and its settings to say.
     (filter.layers === undefined) === (spec.layers === undefined) &&
     filter.maxAttempts === spec.maxAttempts &&
+    filter.maxAgeSeconds === spec.maxAgeSeconds &&
     isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
   );
 }

@@ -28,6 +28,11 @@ export interface FilterSpec {
   readonly urlProfile?: unknown;
   /** Visited sets: an entry that has been leased so often becomes a dead letter when it comes back. Absent: never. */
   readonly maxAttempts?: number;
+  /**
+   * An item that was not added again for so long is absent: counting filters of the semantics "set", whose geometries have
+   * cells of 8 bits. Absent: items are there until they are removed.
+   */
+  readonly maxAgeSeconds?: number;
 }
 
 /** An open filter: an immutable handle on one generation of it, as it is until a sync is committed. */
@@ -49,7 +54,7 @@ export interface Filter extends FilterSpec {
 
 /** Counts that are kept beside the cells, never found by scanning. */
 export interface FilterStats {
-  /** Adds answered new, less removals that left the item absent. */
+  /** Adds answered new, less removals that left the item absent. If the filter ages, estimated from the cells that are live. */
   readonly items: number;
   readonly nonZeroCells: number;
   /** Counters at 15 (0 for a standard filter). */
@@ -65,11 +70,24 @@ export interface FilterStats {
   readonly queue?: QueueStats;
   /** The one that is open or committing. */
   readonly sync?: Sync;
+  /** If the filter ages. */
+  readonly age?: AgeStats;
   /**
    * How far back records of operations surely reach, in whole seconds. That is 86,400 and 60, even for a new filter,
    * unless the limit on their memory made the store forget some sooner.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
+}
+
+/** The time of a filter that ages: see age.ts. */
+export interface AgeStats {
+  /** Number of the present epoch, and the length of each. */
+  readonly epoch: number;
+  readonly epochMs: number;
+  /** Items by the last epoch in which they are live: the present one first, estimated as `items` is. */
+  readonly items: readonly number[];
+  /** Items that were removed while others keep all their cells live. */
+  readonly hidden: number;
 }
 
 export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
@@ -162,12 +180,16 @@ export interface Counters {
    * the operation's quota. Then nothing more is added to the segment, and a repeat of the operation goes on where it stopped.
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
+   *
+   * In a filter that ages the items are live for `ttlMs` from now, or if that is absent for its whole age, and for up to a
+   * thirteenth of that age more. An item that is present is live for the longer of what it had left and that.
    */
   add(
     filter: Filter,
     positions: Positions,
     operation: Operation,
     payloads?: readonly string[],
+    ttlMs?: number,
   ): Promise<Uint8Array>;
 
   /** 1: probably present (all k cells non-zero). 0: surely absent. */
@@ -178,6 +200,9 @@ export interface Counters {
    * Removed.Absent. Counters at 15 stay; if all are at 15, nothing changes and the answer is Removed.Saturated. An item
    * that is removed from a visited set leaves the queue in the same step, wherever its entry is: it is never handed out or
    * settled again. Counting filters only.
+   *
+   * In a filter that ages it answers Removed.Removed for every item that is there. One whose cells others keep live is noted until
+   * its own time is over: so it is absent as well, whatever its cells say. The notes are bounded: STORE_FULL, before any change.
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
@@ -357,6 +382,14 @@ export interface QueuedItem {
   readonly reason?: string;
 }
 
+/** An item of a filter that ages which was removed while others keep its cells live. */
+export interface HiddenItem {
+  /** As of a QueuedItem. */
+  readonly hash: Uint8Array;
+  /** The last epoch in which that has to be known. */
+  readonly until: number;
+}
+
 /** Leases that an entry may come with: stores and files count on from there in 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31;
 
@@ -365,11 +398,12 @@ export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 're
 
 /**
  * A piece of a filter's contents, small enough to be held in memory. The pieces come segment by segment: first the
- * queue of a segment, then its cells from first to last without a gap, those of the oldest layer first. The counts come
+ * queue of a segment, then what is hidden in it, then its cells from first to last without a gap, those of the oldest layer first. The counts come
  * last of all.
  */
 export type Part =
   | { readonly type: 'queue'; readonly segment: number; readonly entries: readonly QueuedItem[] }
+  | { readonly type: 'hidden'; readonly segment: number; readonly items: readonly HiddenItem[] }
   | {
       readonly type: 'cells';
       /** Number of the layer, from 0. */

@@ -57,7 +57,7 @@ describe('a filter that grows', () => {
         const keys = Array.from({ length: BATCH }, () => random.below(KEYS));
         const chance = random.below(100);
         if (chance < 50) {
-          const { answers } = addBatch(state, places(keys), { own: grow });
+          const { answers } = addBatch(state, places(keys), { grow: { own: grow } });
           keys.forEach((key, i) => {
             if (answers[i] === Added.New || semantics === 'multiset') stored[key]!++;
           });

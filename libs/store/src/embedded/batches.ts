@@ -5,11 +5,16 @@ import { Kept } from '../syncs.js';
 import type { FilterState, SyncState } from './filter-state.js';
 import type { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
+import { GONE } from './aged-cells.js';
+import type { Ageing } from './ageing.js';
 import {
+  addToAgedList,
   addToList,
   checkInList,
   countInList,
+  epochsLeftInList,
   freshIn,
+  type LayerChange,
   layersToHold,
   removeFromList,
   type Outcome,
@@ -69,19 +74,67 @@ export interface Growers {
   readonly sync?: (() => LayerState) | undefined;
 }
 
-/** Adds the batch in memory. Answers one Added per item. What the list of a sync claims is not new, and changes nothing. */
-export function addBatch(state: FilterState, positions: Positions, grow: Growers = {}): Outcome {
+/** How a batch is added. */
+export interface AddOptions {
+  readonly grow?: Growers;
+  /** Of a filter that ages: for how long the items are live; absent: for its whole age. */
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * Adds the batch in memory. Answers one Added per item. What the list of a sync claims is not new, and changes nothing, but that it is
+ * live for longer.
+ */
+export function addBatch(state: FilterState, positions: Positions, options: AddOptions = {}): Outcome {
   const { filter, list, sync, tally } = state;
+  const { grow = {}, ttlMs } = options;
   const chosen = sync && unclaimedBy(sync.list, list, positions);
   const here = chosen ? select(positions, chosen) : positions;
-  const own = addToList(list, here, filter.semantics === 'multiset', grow.own);
+  const own = addTo(list, here, { multiset: filter.semantics === 'multiset', grow: grow.own, ttlMs });
   tally.added += own.added;
   tally.duplicate += positions.count - own.added;
   if (!sync) return own;
-  const second = addToList(sync.list, positionsOn(sync.list, list, here), false, grow.sync);
+  const second = addTo(sync.list, positionsOn(sync.list, list, here), { grow: grow.sync, ttlMs });
   sync.kept += second.added;
   const answers = chosen ? spread(own.answers, chosen, positions.count) : own.answers;
-  return { answers, changes: [...own.changes, ...second.changes] };
+  const refreshed = chosen && list.age ? refreshListed(list, sync, positions, chosen, ttlMs) : [];
+  return { answers, changes: [...own.changes, ...second.changes, ...refreshed] };
+}
+
+/** Adds a batch to one list. */
+function addTo(
+  list: LayerList,
+  positions: Positions,
+  {
+    multiset = false,
+    grow,
+    ttlMs,
+  }: { multiset?: boolean; grow?: (() => LayerState) | undefined; ttlMs?: number | undefined },
+): Outcome & { readonly added: number } {
+  const { age } = list;
+  return age
+    ? addToAgedList(list, age, positions, age.lasts(ttlMs), { grow })
+    : addToList(list, positions, multiset, grow);
+}
+
+/** What the list of a sync claims, all but the items that are `chosen`, is live for longer wherever it is claimed. */
+function refreshListed(
+  list: LayerList,
+  sync: SyncState,
+  positions: Positions,
+  chosen: Uint32Array,
+  ttlMs: number | undefined,
+): readonly LayerChange[] {
+  const listed = indexesOf(spread(new Uint8Array(chosen.length).fill(1), chosen, positions.count), 0);
+  const here = select(positions, listed);
+  return [
+    [list, here],
+    [sync.list, positionsOn(sync.list, list, here)],
+  ].flatMap((pair) => {
+    const [{ age }, there] = pair as [LayerList, Positions];
+    if (!age) return [];
+    return addToAgedList(pair[0] as LayerList, age, there, age.lasts(ttlMs), { onlyClaimed: true }).changes;
+  });
 }
 
 /** Removes the batch in memory, from both lists; counting filters only. Answers one Removed per item. */
@@ -115,8 +168,10 @@ export function keepBatch(
 ): Outcome {
   const chosen = noted && indexesOf(noted, 0);
   const here = chosen ? select(positions, chosen) : positions;
-  const own = checkInList(list, here);
-  const { answers, changes } = addToList(sync.list, positionsOn(sync.list, list, here), false, grow);
+  const there = positionsOn(sync.list, list, here);
+  const { own, answers, changes } = list.age
+    ? keepAged(list, list.age, sync.list, here, there, grow)
+    : { own: checkInList(list, here), ...addToList(sync.list, there, false, grow) };
   for (let i = 0; i < answers.length; i++) {
     if (answers[i] === 0 || own[i] === 0) continue;
     sync.kept++;
@@ -124,6 +179,21 @@ export function keepBatch(
   }
   if (!chosen) return { answers, changes };
   return { answers: spread(answers, chosen, positions.count, Kept.Forgotten), changes };
+}
+
+/** Adds to the list of a sync what is listed: what is known keeps the time that it has left, and what is new has all of it. */
+function keepAged(
+  list: LayerList,
+  age: Ageing,
+  filled: LayerList,
+  here: Positions,
+  there: Positions,
+  grow?: () => LayerState,
+): Outcome & { readonly own: Uint8Array } {
+  const left = epochsLeftInList(list, age, here);
+  const lasts = Uint8Array.from(left, (epochs) => (epochs === GONE ? age.lasts() : epochs));
+  const own = Uint8Array.from(left, (epochs) => (epochs === GONE ? 0 : 1));
+  return { own, ...addToAgedList(filled, filled.age ?? age, there, lasts, { grow }) };
 }
 
 /** The items that a list does not claim. Undefined: all. `from` is the list of the positions. */

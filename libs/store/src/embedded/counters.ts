@@ -1,11 +1,12 @@
 import type { Positions } from '#bloom';
-import { ABANDONED, assertCounting, assertPayloads } from '../refusals.js';
+import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from '../refusals.js';
 import { StoreError } from '../errors.js';
 import type { Counters, Filter, Operation, Quota } from '../store.js';
 import { addBatch, checkBatch, countBatch, layersNeeded, layersNeededBy, removeBatch } from './batches.js';
 import type { Engine } from './engine.js';
 import type { FilterState } from './filter-state.js';
 import { layersFor, reserveNext } from './growth.js';
+import { writeHidden } from './hidden-rows.js';
 import type { LayerState } from './layer-state.js';
 import { JournalOperation } from './journal.js';
 import { TodoQueue } from './queue/todo-queue.js';
@@ -31,7 +32,9 @@ export class EmbeddedCounters implements Counters {
     positions: Positions,
     operation: Operation,
     payloads?: readonly string[],
+    ttlMs?: number,
   ): Promise<Uint8Array> {
+    assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
     const answers = await this.engine.mutate(
       (session) => {
@@ -41,7 +44,7 @@ export class EmbeddedCounters implements Counters {
           const needed = layersNeeded(scope, positions);
           const own = needed ? layersFor(scope, scope.list, session.memory, needed, quota) : undefined;
           const sync = roomBesideSync(session, scope, positions, quota);
-          const outcome = addBatch(scope, positions, { own, sync });
+          const outcome = addBatch(scope, positions, { grow: { own, sync }, ttlMs });
           dropRemovals(session, scope, positions);
           for (const list of scope.lists) if (list.next) void reserveNext(scope, list, session.memory, quota);
           if (payloads) {
@@ -69,6 +72,7 @@ export class EmbeddedCounters implements Counters {
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: REMOVE, operation }, () => {
+          assertRoomToHide(scope, positions, session.options.maxHidden);
           const outcome = removeBatch(scope, positions);
           const { sync } = scope;
           if (sync && !noteRemovals(session, scope, positions, session.options.maxSyncForgets))
@@ -89,6 +93,15 @@ export class EmbeddedCounters implements Counters {
 
 function costOf({ count }: Positions, queued: boolean): number {
   return queued ? count * QUEUED_ITEM_COST : count;
+}
+
+/** Throws STORE_FULL if more of a batch might have to be hidden than may be. An item that no list claims is never hidden. */
+function assertRoomToHide(state: FilterState, positions: Positions, most: number): void {
+  const hidden = Math.max(...state.lists.map(({ age }) => age?.hidden.size ?? 0));
+  if (hidden + positions.count <= most || !state.list.age) return;
+  let claimed = 0;
+  for (const present of checkBatch(state, positions)) claimed += present;
+  if (hidden + claimed > most) throw hidingFull(state.filter.name, hidden, most);
 }
 
 /** What opens layers of the list that a sync fills, for a batch that may need some. A sync that has no room for it is given up. */
@@ -117,5 +130,6 @@ function journaled(
   operation: JournalOperation,
   { answers, changes }: Outcome,
 ): Change<Uint8Array> {
+  if (state.list.age) writeHidden(session, state);
   return { answer: answers, records: session.journal.records(state.key, operation, changes) };
 }

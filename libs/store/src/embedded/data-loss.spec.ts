@@ -105,6 +105,32 @@ describe('a filter of which something is missing', () => {
   });
 });
 
+describe('a filter that ages', () => {
+  it('is lost with one of the rows of what is hidden in it, and whole with all of them', async () => {
+    const store = await bench.open();
+    const filter = await createFilter(store, {
+      ...{ kind: 'visited-set', maxAgeSeconds: 86_400, capacity: 400, errorRate: 0.1 },
+    });
+    const added = await store.counters.add(filter, positions(filter, keys(700)), operation());
+    const counted = keys(700).filter((_, n) => added[n] === 1);
+    await store.counters.remove(filter, positions(filter, counted), operation());
+    const { hidden } = (await store.describe(filter)).age!;
+    expect(hidden).toBeGreaterThan(1);
+    await store.close();
+    const whole = await bench.open();
+    expect((await whole.describe(filter)).age).toMatchObject({ hidden });
+    await whole.close();
+    const database = new Database(await bench.dataDir());
+    await database.transaction(() => {
+      const [key] = database.hidden.getKeys({ limit: 1 });
+      database.hidden.removeSync(Buffer.from(key!));
+    }, true);
+    await database.close();
+    const again = await bench.open();
+    await expect(again.describe(filter)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+  });
+});
+
 describe('a journal', () => {
   it('with a gap loses the filters that changed at or after it, and no others', async () => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });

@@ -18,9 +18,9 @@ const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as con
 /** The one row of `meta` that carries no checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
 /** Of the tables below; a store of another version refuses the directory. */
-export const FORMAT_VERSION = '6';
+export const FORMAT_VERSION = '7';
 /** LMDB wants to know: there is room for one or two more. */
-const MAX_TABLES = 16;
+const MAX_TABLES = 18;
 /** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
@@ -40,6 +40,7 @@ const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
  *   dead         g, number          dead letters (queue/dead-letters.ts)
  *   marks        g, row             what was forgotten (queue/marks.ts)
  *   removed      g, list, row       removals during a sync (sync/removals.ts)
+ *   hidden       g, list, epoch, hash    what was forgotten while its cells stay live (hidden-rows.ts)
  *   credentials  id                 what is kept of a credential
  *
  * Every value is followed by checksums (table.ts).
@@ -58,6 +59,7 @@ export class Database {
   readonly dead: Table;
   readonly marks: Table;
   readonly removed: Table;
+  readonly hidden: Table;
   readonly credentials: Table;
   private readonly root: RootDatabase<Buffer, Buffer>;
   private readonly unsealedMeta: Rows;
@@ -104,6 +106,7 @@ export class Database {
     this.dead = table('dead');
     this.marks = table('marks');
     this.removed = table('removed');
+    this.hidden = table('hidden');
     this.credentials = table('credentials');
   }
 
@@ -120,7 +123,7 @@ export class Database {
   /** The tables whose keys begin with a generation. */
   get tablesByGeneration(): Table[] {
     const queue = [this.log, this.leases, this.due, this.dead, this.marks, this.removed];
-    return [this.states, this.blocks, this.blockCounts, this.records, ...queue];
+    return [this.states, this.blocks, this.blockCounts, this.records, this.hidden, ...queue];
   }
 
   /**

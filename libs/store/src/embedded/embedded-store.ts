@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { SEED_BYTES, type Segmentation } from '#bloom';
+import { DEFAULT_MAX_HIDDEN, itemsByEpoch } from '../age.js';
 import { StoreError } from '../errors.js';
 import { cannotGrow, otherExists } from '../refusals.js';
 import { rateLimiterOn } from '../rate-limiter.js';
@@ -9,6 +10,7 @@ import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
+  AgeStats,
   Filter,
   FilterKind,
   FilterSpec,
@@ -28,6 +30,8 @@ import { Engine } from './engine.js';
 import { isNearlyFull } from './growth.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
+import type { Ageing } from './ageing.js';
+import type { LayerList } from './layer-list.js';
 import { windowSeconds } from './record-window.js';
 import { Room, usageOf } from './room.js';
 import { viewOf } from './sync/end-sync.js';
@@ -55,6 +59,11 @@ export interface EmbeddedOptions {
   readonly syncIdleMs?: number;
   /** Removals that are noted while a sync is open; one more ends it. */
   readonly maxSyncForgets?: number;
+  /**
+   * Items of a filter that ages which are forgotten while others keep all their cells live: so many are noted until they have
+   * expired. One more is refused.
+   */
+  readonly maxHidden?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -103,6 +112,7 @@ export class EmbeddedStore implements Store {
       checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
       maxMarks: options.maxMarks ?? DEFAULT_MAX_MARKS,
       maxSyncForgets: options.maxSyncForgets ?? DEFAULT_MAX_SYNC_FORGETS,
+      maxHidden: options.maxHidden ?? DEFAULT_MAX_HIDDEN,
       now: options.now ?? Date.now,
     });
     return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
@@ -161,6 +171,7 @@ export class EmbeddedStore implements Store {
         layers: state.list.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
+        ...(state.list.age ? { age: ageOf(state.list, state.list.age) } : {}),
         recordWindowSeconds: {
           caller: windowSeconds(caller, 'caller', now),
           made: windowSeconds(made, 'made', now),
@@ -256,4 +267,12 @@ export class EmbeddedStore implements Store {
     this.watches.close();
     await this.engine.close();
   }
+}
+
+function ageOf({ layers }: LayerList, { epoch, epochMs, hidden }: Ageing): AgeStats {
+  const expiring = layers.map(({ tally: { items }, expiring }) => ({
+    items,
+    cells: expiring?.toArray() ?? [],
+  }));
+  return { epoch, epochMs, hidden: hidden.size, items: itemsByEpoch(expiring) };
 }

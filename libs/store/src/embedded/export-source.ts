@@ -1,7 +1,9 @@
-import { piecesOf } from '#bloom';
-import type { Filter } from '../store.js';
+import { piecesOf, segmentOf } from '#bloom';
+import type { Filter, HiddenItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
+import type { Ageing } from './ageing.js';
 import type { Engine } from './engine.js';
+import { HASH_BYTES, HASH_WORDS } from './queue/entry.js';
 import { queuePages } from './queue/queue-pages.js';
 
 const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
@@ -24,6 +26,7 @@ export class EmbeddedSource implements SegmentSource {
         counts: last ? { ...tally } : NO_COUNTS,
         layerItems: layers.map(({ tally: { items } }) => (last ? items : 0)),
         removals: tally.removed,
+        ...(list.age && { hidden: hiddenIn(list.age, segment, first.segments.length) }),
       };
     });
   }
@@ -40,4 +43,15 @@ export class EmbeddedSource implements SegmentSource {
   queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
     return queuePages(this.engine, this.filter, segment);
   }
+}
+
+function hiddenIn({ hidden }: Ageing, segment: number, segments: number): HiddenItem[] {
+  const found: HiddenItem[] = [];
+  hidden.forEach((words, at, until) => {
+    if (segmentOf(words[at] as number, segments) !== segment) return;
+    const hash = Buffer.allocUnsafe(HASH_BYTES);
+    for (let word = 0; word < HASH_WORDS; word++) hash.writeUInt32BE(words[at + word] as number, 4 * word);
+    found.push({ hash, until });
+  });
+  return found;
 }

@@ -1,4 +1,4 @@
-import type { Positions } from '#bloom';
+import { type Positions, STAMP_BYTES } from '#bloom';
 import type { LayerState } from './layer-state.js';
 
 /** The size on most processors. */
@@ -28,13 +28,19 @@ export function fetchPages(layer: LayerState, positions: Positions): void {
   layer.fetched = sum;
 }
 
-function spansOf({ plan }: LayerState, { count, hashes: k, page, cell }: Positions): Int32Array {
+function spansOf({ plan, pageBytes }: LayerState, { count, hashes: k, page, cell }: Positions): Int32Array {
   const { pageCells, cellBits } = plan.geometry;
   const shift = cellBits === 4 ? 1 : 3;
+  const ages = cellBits === 8;
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
   // A local name, because the compiler would read the module's variable again for every item.
   const found = spans;
-  for (let i = 0; i < count; i++) {
+  // From the stamp on.
+  for (let i = 0; ages && i < count; i++) {
+    found[2 * i] = (page[i] as number) * pageBytes;
+    found[2 * i + 1] = (found[2 * i] as number) + STAMP_BYTES + (cell[i * k + k - 1] as number);
+  }
+  for (let i = 0; !ages && i < count; i++) {
     const base = (page[i] as number) * pageCells;
     found[2 * i] = (base + (cell[i * k] as number)) >> shift;
     found[2 * i + 1] = (base + (cell[i * k + k - 1] as number)) >> shift;

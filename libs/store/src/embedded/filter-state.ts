@@ -58,8 +58,9 @@ export class SyncState {
   constructor(
     readonly opened: OpenSync,
     cells: readonly Uint8Array[],
+    maxAgeSeconds: number | undefined,
   ) {
-    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells);
+    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells, maxAgeSeconds);
     this.calledAt = opened.openedAt;
   }
 }
@@ -92,7 +93,7 @@ export class FilterState implements RecordScope {
   ) {
     this.key = generationKey(filter.generation);
     this.since = filter.createdAt;
-    this.list = new LayerList(filter.base, plannedLayers(filter), cells);
+    this.list = new LayerList(filter.base, plannedLayers(filter), cells, filter.maxAgeSeconds);
     this.nextLayer = this.list.end;
     this.windows = freshWindows(now);
   }
@@ -118,6 +119,11 @@ export class FilterState implements RecordScope {
   /** Whether a layer of this number has been given up, by a sync that is over. */
   isRetired(number: number): boolean {
     return number < this.nextLayer && this.lists.every(({ base, end }) => number < base || number >= end);
+  }
+
+  /** Has time go on, of a filter that ages. */
+  tick(now: number): void {
+    for (const list of this.lists) list.tick(now);
   }
 
   /** Bytes of all cells, also of those that are reserved. */

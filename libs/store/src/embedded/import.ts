@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import { filterBytes } from '#bloom';
+import { CYCLE } from '../age.js';
 import { StoreError } from '../errors.js';
-import { taken } from '../refusals.js';
+import { hidingFull, taken } from '../refusals.js';
+import { hashesOf } from '../queued-hashes.js';
 import { countCells } from '../transfer/cell-counts.js';
-import type { Filter, FilterSpec, Operation, Part, Quota } from '../store.js';
+import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../store.js';
 import { encodeBlock } from './block.js';
 import { allocateSegment, assertAvailable } from './cell-memory.js';
 import type { Engine } from './engine.js';
 import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
+import { writeHidden } from './hidden-rows.js';
 import { blockKey, numberKey } from './keys.js';
 import type { LayerState } from './layer-state.js';
 import { TodoQueue } from './queue/todo-queue.js';
@@ -90,6 +93,7 @@ class Making {
   ) {
     const filter = newGeneration(spec, spec.seed, session.now);
     this.state = new FilterState(filter, this.cells[0] as Uint8Array[], session.now);
+    this.state.tick(session.now);
   }
 
   async take(part: Part): Promise<void> {
@@ -104,6 +108,9 @@ class Making {
           });
         }
         break;
+      case 'hidden':
+        await this.write((session) => this.hide(session, part.items));
+        break;
       case 'cells': {
         const layer = this.state.list.layers[part.layer] ?? (await this.openLayer(part.layer));
         layer.tally.nonZeroCells += part.nonZero;
@@ -114,7 +121,9 @@ class Making {
       case 'counts': {
         const { added, duplicate, removed, refused } = part.counts;
         Object.assign(this.state.tally, { added, duplicate, removed, refused });
-        for (const { number, tally } of this.state.list.layers) tally.items = part.layerItems[number] ?? 0;
+        if (this.state.list.age) this.bringTogether();
+        else
+          for (const { number, tally } of this.state.list.layers) tally.items = part.layerItems[number] ?? 0;
       }
     }
   }
@@ -139,6 +148,28 @@ class Making {
       this.published = filter === state.filter;
       return filter;
     });
+  }
+
+  /** Items that are hidden until an epoch which is over here are not. */
+  private hide(session: Session, items: readonly HiddenItem[]): void {
+    const { age } = this.state.list;
+    if (!age) throw new RangeError(`filter ${this.state.filter.name} does not age`);
+    this.state.tick(session.now);
+    const hashes = hashesOf(items);
+    for (const [n, { until }] of items.entries()) {
+      // Nothing is hidden for longer than a cell can tell.
+      const left = Math.min(until - age.epoch, CYCLE - 1);
+      if (left >= 0) age.hidden.hide(hashes, 4 * n, left);
+    }
+    if (age.hidden.size > session.options.maxHidden)
+      throw hidingFull(this.state.filter.name, age.hidden.size, session.options.maxHidden);
+    writeHidden(session, this.state);
+  }
+
+  /** Has the layers of a filter that ages, whose pages may have been written by a clock that is ahead, agree on the time. */
+  private bringTogether(): void {
+    const { list } = this.state;
+    list.advance(Math.max(...list.layers.map(({ expiring }) => expiring?.epoch ?? 0)));
   }
 
   /** Makes the cells of layers in segments that had not grown so far. */
@@ -176,6 +207,7 @@ class Making {
       layer.plan.geometry,
     ));
     bytes.set(cells, this.filled);
+    layer.expiring?.countPages(cells, layer.plan.geometry);
     this.filled += cells.length;
     if (this.filled < bytes.length) return;
     this.filled = 0;
@@ -192,7 +224,7 @@ class Making {
   private writeBlocks({ database, memory }: Session, layer: LayerState, from: number, end: number): void {
     for (let index = from; index < end; index++) {
       const cells = layer.block(index);
-      if (countCells(cells, layer.plan.geometry.cellBits).nonZero === 0) continue;
+      if (countCells(cells, layer.plan.geometry).nonZero === 0) continue;
       const key = blockKey(this.state.key, layer.number, index);
       database.blocks.putSync(key, encodeBlock(memory.sequence, cells));
       layer.written[index] = 1;

@@ -6,6 +6,7 @@ import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
  * checkpointed at different moments, so that a replay could not tell which layer an item went to.
  *
  *   0  operation   1  k   2  bytes a cell index   4  n   8  generation   16  number of the record before it   24  layer
+ *   3  1 if the layer ages: then behind the cells for how many epochs each item lasts (1 byte)   28  and here the epoch
  *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *
  * The record before it is the one before it of the same generation. So the records of a generation form a chain, which
@@ -14,6 +15,17 @@ import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
+
+/** What was done to items in a layer that ages. */
+export const AgedOperation = { Add: 3, Refresh: 4, Remove: 5 } as const;
+export type AgedOperation = (typeof AgedOperation)[keyof typeof AgedOperation];
+
+/** Of items in a layer that ages: what was done to them, when, and for how many epochs after that each lasts. */
+export interface AgedChange {
+  readonly operation: AgedOperation;
+  readonly epoch: number;
+  readonly lasts: Uint8Array;
+}
 
 /** A change of cells as the journal has it. */
 export interface JournalRecord {
@@ -28,6 +40,8 @@ export interface JournalRecord {
   readonly page: Uint32Array;
   readonly segment: Uint16Array;
   readonly cell: Uint16Array;
+  /** If the layer ages. */
+  readonly aged?: Pick<AgedChange, 'epoch' | 'lasts'>;
 }
 
 /** Row of the table `meta`: the sequence number of the first record kept. */
@@ -36,7 +50,9 @@ export const JOURNAL_FIRST = Buffer.from('journal-first');
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
 const HEADER = 32;
+const AGED_AT = 3;
 const LAYER_AT = 24;
+const EPOCH_AT = 28;
 const PREVIOUS_AT = 16;
 
 /** Number of segments that a record can name. */
@@ -50,13 +66,14 @@ export class JournalEncoder {
   encode(
     generation: Buffer,
     operation: JournalOperation,
-    { layer, positions, changed }: LayerChange,
+    { layer, positions, changed, aged }: LayerChange,
   ): Buffer {
     const { pageCells } = layer.plan.geometry;
     const k = positions.hashes;
     const n = changed.length;
     const width = pageCells <= 256 ? 1 : 2;
-    const record = this.start(generation, operation, HEADER + n * (6 + k * width));
+    const itemBytes = 6 + k * width + (aged ? 1 : 0);
+    const record = this.start(generation, aged ? aged.operation : operation, HEADER + n * itemBytes);
     record[1] = k;
     record[2] = width;
     record.writeUInt32LE(layer.number, LAYER_AT);
@@ -72,6 +89,11 @@ export class JournalEncoder {
       page[i] = positions.page[item] as number;
       segment[i] = positions.segment[item] as number;
       for (let from = item * k; from < item * k + k; from++) cell[to++] = positions.cell[from] as number;
+    }
+    if (aged) {
+      record[AGED_AT] = 1;
+      record.writeUInt32LE(aged.epoch, EPOCH_AT);
+      record.set(aged.lasts, HEADER + n * (itemBytes - 1));
     }
     return record;
   }
@@ -90,7 +112,7 @@ export class JournalEncoder {
     return this.start(generation, JournalOperation.None, HEADER);
   }
 
-  private start(generation: Buffer, operation: JournalOperation, length: number): Buffer {
+  private start(generation: Buffer, operation: JournalOperation | AgedOperation, length: number): Buffer {
     if (this.buffer.length < length) this.buffer = Buffer.alloc(length * 2);
     const record = this.buffer.subarray(0, length);
     record.fill(0, 0, HEADER);
@@ -119,7 +141,13 @@ export class JournalDecoder {
     const hashes = bytes[1] as number;
     const width = bytes[2] as number;
     const count = bytes.readUInt32LE(4);
-    if (bytes.length !== HEADER + count * (6 + hashes * width)) return undefined;
+    const ages = bytes[AGED_AT] === 1;
+    const lastsAt = HEADER + count * (6 + hashes * width);
+    if (bytes.length !== lastsAt + (ages ? count : 0)) return undefined;
+    const aged = {
+      epoch: bytes.readUInt32LE(EPOCH_AT),
+      lasts: new Uint8Array(this.aligned, lastsAt, ages ? count : 0),
+    };
     return {
       operation: bytes[0] as number,
       layer: bytes.readUInt32LE(LAYER_AT),
@@ -130,6 +158,7 @@ export class JournalDecoder {
       page: new Uint32Array(this.aligned, HEADER, count),
       segment: new Uint16Array(this.aligned, HEADER + 4 * count, count),
       cell: this.cells(HEADER + 6 * count, count * hashes, width),
+      ...(ages && { aged }),
     };
   }
 

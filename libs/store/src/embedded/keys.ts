@@ -64,6 +64,17 @@ export function listPrefix(generation: Buffer, base: number): Buffer {
   return prefix;
 }
 
+/** Bytes of an epoch in a key. */
+export const UNTIL_BYTES = 4;
+
+/** The first key of what is hidden until an epoch or later. */
+export function hiddenBefore(generation: Buffer, base: number, until: number): Buffer {
+  const key = Buffer.allocUnsafe(PREFIX_BYTES + UNTIL_BYTES);
+  key.set(listPrefix(generation, base));
+  key.writeUInt32BE(until, PREFIX_BYTES);
+  return key;
+}
+
 /** The key of a row that has a number in a generation. */
 export function numberedKey(generation: Buffer, number: number): Buffer {
   const key = Buffer.allocUnsafe(GENERATION_BYTES + SEQUENCE_BYTES);

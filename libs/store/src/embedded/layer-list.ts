@@ -1,6 +1,7 @@
 import { filterBytes, type Layer } from '#bloom';
 import type { StoreErrorCode } from '../errors.js';
 import type { LayerStats } from '../store.js';
+import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
 
 /** The layers of a filter, or those that a sync of it fills. */
@@ -11,6 +12,8 @@ export class LayerList {
   reserving = false;
   /** Memory that is reserved for the next layer. */
   reserved: readonly Uint8Array[] | undefined;
+  /** If it ages. */
+  readonly age: Ageing | undefined;
   /** There was none for it: when, by performance.now(), and why. */
   unreserved: { readonly at: number; readonly code: StoreErrorCode } | undefined;
 
@@ -21,7 +24,9 @@ export class LayerList {
     /** All that there may be. */
     readonly plan: readonly [Layer, ...Layer[]],
     cells: readonly Uint8Array[],
+    maxAgeSeconds?: number,
   ) {
+    if (maxAgeSeconds !== undefined) this.age = new Ageing(maxAgeSeconds * 1_000);
     this.layers = [new LayerState(base, plan[0], cells)];
   }
 
@@ -55,10 +60,22 @@ export class LayerList {
   /** Closes the newest layer and opens the next, with these cells. */
   grow(cells: readonly Uint8Array[]): LayerState {
     const layer = new LayerState(this.base + this.layers.length, this.next as Layer, cells);
+    if (this.age) layer.advance(this.age.epoch);
     this.layers.push(layer);
     this.reserved = undefined;
     this.unreserved = undefined;
     return layer;
+  }
+
+  /** Has time go on, of a list that ages. */
+  tick(now: number): void {
+    if (this.age?.tick(now)) this.advance(this.age.epoch);
+  }
+
+  /** Goes on to an epoch, of a list that ages. */
+  advance(epoch: number): void {
+    this.age?.goOn(epoch);
+    for (const layer of this.layers) layer.advance(epoch);
   }
 
   /** The counts of the layers together. */

@@ -1,11 +1,12 @@
-import { pageBytes, segmentBytes, type Layer } from '#bloom';
+import { cellCount, pageBytes, segmentBytes, type Layer } from '#bloom';
+import { Expiring, itemsFromCells } from '../age.js';
 import type { LayerStats } from '../store.js';
 
 /**
- * Cells are checkpointed in blocks of this size. The last block of a segment may be shorter. No page straddles two
- * blocks.
+ * Cells are checkpointed in blocks of this size, or of as many whole pages as fit. The last block of a segment may be shorter.
+ * No page straddles two blocks.
  */
-export const BLOCK_BYTES = 65_536;
+const MAX_BLOCK_BYTES = 65_536;
 
 /** The counts of a layer, while they change. */
 export type LayerTally = { -readonly [K in keyof LayerStats]: LayerStats[K] };
@@ -15,6 +16,7 @@ export class LayerState {
   readonly segmentBytes: number;
   readonly blocksPerSegment: number;
   readonly pageBytes: number;
+  readonly blockBytes: number;
   /** Per block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
   /** Per block: 1 if it has ever been checkpointed. The others are zero on load. */
@@ -22,6 +24,8 @@ export class LayerState {
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
   /** See fetchPages in fetch-pages.ts. */
   fetched = 0;
+  /** Of a filter that ages; the counts of the tally follow from it. */
+  readonly expiring: Expiring | undefined;
 
   constructor(
     /** From 0, the oldest, on. */
@@ -33,7 +37,9 @@ export class LayerState {
     const { geometry } = plan;
     this.segmentBytes = segmentBytes(geometry);
     this.pageBytes = pageBytes(geometry);
-    this.blocksPerSegment = Math.ceil(this.segmentBytes / BLOCK_BYTES);
+    this.blockBytes = Math.floor(MAX_BLOCK_BYTES / this.pageBytes) * this.pageBytes;
+    this.blocksPerSegment = Math.ceil(this.segmentBytes / this.blockBytes);
+    this.expiring = geometry.cellBits === 8 ? new Expiring() : undefined;
     this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);
     this.written = new Uint8Array(this.dirty.length);
   }
@@ -50,13 +56,27 @@ export class LayerState {
 
   /** The block that a page lies in. */
   blockOf(segment: number, page: number): number {
-    return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / BLOCK_BYTES);
+    return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / this.blockBytes);
   }
 
   /** The cells of a block: a view, not a copy. */
   block(index: number): Uint8Array {
     const segment = this.segments[Math.floor(index / this.blocksPerSegment)] as Uint8Array;
-    const from = (index % this.blocksPerSegment) * BLOCK_BYTES;
-    return segment.subarray(from, Math.min(from + BLOCK_BYTES, this.segmentBytes));
+    const from = (index % this.blocksPerSegment) * this.blockBytes;
+    return segment.subarray(from, Math.min(from + this.blockBytes, this.segmentBytes));
+  }
+
+  /** Goes on to an epoch, of a filter that ages. */
+  advance(epoch: number): void {
+    this.expiring?.advance(epoch);
+    this.recount();
+  }
+
+  /** Brings the tally up to date with the cells that are live, of a filter that ages. */
+  recount(): void {
+    const { expiring, tally, plan } = this;
+    if (!expiring) return;
+    tally.nonZeroCells = expiring.live;
+    tally.items = itemsFromCells(expiring.live, cellCount(plan.geometry), plan.geometry);
   }
 }

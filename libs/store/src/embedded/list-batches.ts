@@ -1,5 +1,17 @@
 import { foldDuplicates, relocate, select, type Positions } from '#bloom';
 import { Added } from '../store.js';
+import {
+  addInAged,
+  agedLayer,
+  checkInAged,
+  countInAged,
+  epochsLeftIn,
+  type Lasts,
+  removeInAged,
+} from './aged-batches.js';
+import { GONE } from './aged-cells.js';
+import type { Ageing } from './ageing.js';
+import type { AgedChange } from './journal.js';
 import { addIn, checkIn, countIn, removeIn } from './layer-batches.js';
 import type { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
@@ -13,6 +25,8 @@ export interface LayerChange {
   readonly layer: LayerState;
   readonly positions: Positions;
   readonly changed: Uint32Array;
+  /** If the layer ages: what was done to these items. */
+  readonly aged?: AgedChange;
 }
 
 /** What a batch did: one answer per item, and the layers whose cells changed. */
@@ -26,14 +40,25 @@ type Some = Uint32Array | undefined;
 
 /** One answer per item: 1 if all its cells are non-zero in some layer, else 0. */
 export function checkInList(list: LayerList, positions: Positions): Uint8Array {
-  const { layers } = list;
-  if (layers.length === 1) return checkIn(layers[0], positions);
+  const { age } = list;
+  const present = claimedByList(list, positions);
+  if (!age || age.hidden.size === 0) return present;
+  for (let i = 0; i < present.length; i++)
+    if (present[i] === 1 && age.hidden.has(positions.hash, 4 * i)) present[i] = 0;
+  return present;
+}
+
+function claimedByList(list: LayerList, positions: Positions): Uint8Array {
+  const { layers, age } = list;
+  const claimedIn = (layer: LayerState, here: Positions): Uint8Array =>
+    age ? checkInAged(agedLayer(layer, age), here) : checkIn(layer, here);
+  if (layers.length === 1) return claimedIn(layers[0], positions);
   const present = new Uint8Array(positions.count);
   let some: Some;
   // The newest layer is the largest, so most items are found there.
   for (let n = layers.length - 1; n >= 0; n--) {
     const layer = layers[n] as LayerState;
-    const claimed = checkIn(layer, positionsIn(list, layer, positions, some));
+    const claimed = claimedIn(layer, positionsIn(list, layer, positions, some));
     const rest = new Uint32Array(claimed.length);
     let left = 0;
     for (let i = 0; i < claimed.length; i++) {
@@ -47,14 +72,36 @@ export function checkInList(list: LayerList, positions: Positions): Uint8Array {
   return present;
 }
 
+/** Per item, for how many more epochs the oldest layer that claims it does so; GONE if none does, or the item is hidden. */
+export function epochsLeftInList(list: LayerList, age: Ageing, positions: Positions): Int8Array {
+  const all = new Int8Array(positions.count).fill(GONE);
+  const anyHidden = age.hidden.size > 0;
+  let some: Some;
+  for (const layer of list.layers) {
+    const found = epochsLeftIn(agedLayer(layer, age), positionsIn(list, layer, positions, some));
+    const rest = new Uint32Array(found.length);
+    let left = 0;
+    for (let i = 0; i < found.length; i++) {
+      const item = some ? (some[i] as number) : i;
+      if (found[i] === GONE) rest[left++] = item;
+      else if (!anyHidden || !age.hidden.has(positions.hash, 4 * item)) all[item] = found[i] as number;
+    }
+    if (left === 0) break;
+    some = rest.subarray(0, left);
+  }
+  return all;
+}
+
 /** The smallest counter of each item, in the oldest layer where none is zero. */
 export function countInList(list: LayerList, positions: Positions): Uint8Array {
-  const { layers } = list;
-  if (layers.length === 1) return countIn(layers[0], positions);
+  const { layers, age } = list;
+  const countHere = (layer: LayerState, here: Positions): Uint8Array =>
+    age ? countInAged(agedLayer(layer, age), here) : countIn(layer, here);
+  if (layers.length === 1) return countHere(layers[0], positions);
   const smallest = new Uint8Array(positions.count);
   let some: Some;
   for (const layer of layers) {
-    const counts = countIn(layer, positionsIn(list, layer, positions, some));
+    const counts = countHere(layer, positionsIn(list, layer, positions, some));
     const rest: number[] = [];
     for (let i = 0; i < counts.length; i++) {
       const item = some ? (some[i] as number) : i;
@@ -117,6 +164,45 @@ export function addToList(
   return { answers, changes, added };
 }
 
+/**
+ * As addToList, of a list that ages: what a layer claims is live from then on for as long as `lasts` says at least. With
+ * `onlyClaimed` nothing is stored that no layer claims.
+ */
+export function addToAgedList(
+  list: LayerList,
+  age: Ageing,
+  positions: Positions,
+  lasts: Lasts,
+  { grow, onlyClaimed = false }: { grow?: (() => LayerState) | undefined; onlyClaimed?: boolean } = {},
+): Outcome & { readonly added: number } {
+  const { layers } = list;
+  const answers = new Uint8Array(positions.count);
+  const changes: LayerChange[] = [];
+  let added = 0;
+  let some: Some;
+  for (let n = 0; n < layers.length || !onlyClaimed; n++) {
+    const layer = layers[n] ?? (grow as () => LayerState)();
+    const last = n === layers.length - 1;
+    const room = !last || onlyClaimed ? 0 : list.next ? layer.room : Infinity;
+    const here = positionsIn(list, layer, positions, some);
+    const wanted = typeof lasts === 'number' || !some ? lasts : pick(lasts, some);
+    const outcome = addInAged(agedLayer(layer, age), here, wanted, room);
+    for (let i = 0; i < outcome.answers.length; i++) {
+      if (outcome.answers[i] !== Added.New) continue;
+      answers[some ? (some[i] as number) : i] = Added.New;
+      added++;
+    }
+    changes.push(...outcome.changes);
+    const { rest } = outcome;
+    if (rest.length === 0) break;
+    some = some ? rest.map((i) => (some as Uint32Array)[i] as number) : rest;
+  }
+  return { answers, changes, added };
+}
+
+const pick = (values: Uint8Array, indexes: Uint32Array): Uint8Array =>
+  Uint8Array.from(indexes, (index) => values[index] as number);
+
 /** Removes the batch in memory, each item from the oldest layer that claims it. Answers one Removed per item. */
 export function removeFromList(list: LayerList, positions: Positions): Outcome {
   const answers = new Uint8Array(positions.count);
@@ -124,13 +210,20 @@ export function removeFromList(list: LayerList, positions: Positions): Outcome {
   let some: Some;
   for (const layer of list.layers) {
     const here = positionsIn(list, layer, positions, some);
-    const { found, changed, rest } = removeIn(layer, here);
+    const { found, rest, ...outcome } = list.age
+      ? removeInAged(agedLayer(layer, list.age), here)
+      : removeFrom(layer, here);
     for (let i = 0; i < found.length; i++) answers[some ? (some[i] as number) : i] = found[i] as number;
-    if (changed.length > 0) changes.push({ layer, positions: here, changed });
+    changes.push(...outcome.changes);
     if (rest.length === 0) break;
     some = some ? rest.map((i) => (some as Uint32Array)[i] as number) : rest;
   }
   return { answers, changes };
+}
+
+function removeFrom(layer: LayerState, positions: Positions) {
+  const { found, changed, rest } = removeIn(layer, positions);
+  return { found, rest, changes: changed.length > 0 ? [{ layer, positions, changed }] : [] };
 }
 
 /** The positions of some of a batch's items in a layer. Those of the batch are in the first. */

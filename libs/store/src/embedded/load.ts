@@ -1,11 +1,17 @@
+import { Expiring } from '../age.js';
+import { cleanPage, lowerAged, raiseAged } from './aged-cells.js';
 import { cellsOf } from './layer-batches.js';
+import type { LayerState } from './layer-state.js';
 import { decodeBlock } from './block.js';
 import { decodeEntry } from './catalogue.js';
 import { removeCounters } from './cells.js';
 import type { Database } from './database.js';
 import { allocateCells } from './cell-memory.js';
 import { FilterState, SyncState } from './filter-state.js';
+import { readHidden } from './hidden-rows.js';
 import {
+  type AgedChange,
+  AgedOperation,
   JOURNAL_FIRST,
   JOURNAL_LAST,
   JournalDecoder,
@@ -32,14 +38,15 @@ interface Loading {
  * A filter is marked lost if anything of it is missing or damaged; the others are not affected. Throws DataFileError or
  * DamagedRow if it is unknown which filters there are.
  */
-export function loadMemory(database: Database, now: number): Memory {
+export function loadMemory(database: Database, clock: () => number): Memory {
   database.damage.assertBearable();
-  const memory = new Memory(now);
+  const memory = new Memory(clock);
+  const now = clock();
   const loading = new Map<string, Loading>();
   for (const { key, value } of database.catalogue.getRange({})) {
     const { filter, sync, ...entry } = decodeEntry(value);
     const state = new FilterState(filter, allocateCells(filter.geometry), now);
-    if (sync) state.sync = new SyncState(sync, allocateCells(sync.plan.geometry));
+    if (sync) state.sync = new SyncState(sync, allocateCells(sync.plan.geometry), filter.maxAgeSeconds);
     Object.assign(state, entry);
     const damaged = database.damage.concerns(filter.generation);
     state.lost = damaged || !decodeState(database.states.get(state.key), state, allocateCells) || state.lost;
@@ -49,7 +56,7 @@ export function loadMemory(database: Database, now: number): Memory {
     );
     loading.set(filter.generation, { state, includes, lastRecord: 0 });
     if (!state.lost && filter.kind === 'visited-set') state.lost = !readMarks(database, state);
-    if (!state.lost) state.lost = !readRemovals(database, state);
+    if (!state.lost) state.lost = !readRemovals(database, state) || !readHidden(database, state);
   }
   database.damage.assertKnown(new Set(loading.keys()));
   for (const { key, value } of database.credentials.getRange({})) {
@@ -123,7 +130,7 @@ function replay(record: JournalRecord, sequence: number, { state, includes }: Lo
   if (record.operation === JournalOperation.None || state.isRetired(record.layer)) return true;
   const layer = state.layerOf(record.layer);
   const included = includes.get(record.layer);
-  if (!layer || !included) return false;
+  if (!layer || !included || (layer.expiring === undefined) !== (record.aged === undefined)) return false;
   const { pageCells } = layer.plan.geometry;
   const { add } = cellsOf(layer);
   const { page, segment, cell, hashes: k, operation } = record;
@@ -132,10 +139,32 @@ function replay(record: JournalRecord, sequence: number, { state, includes }: Lo
     const block = layer.blockOf(s, page[i] as number);
     if (sequence <= (included[block] as number)) continue;
     const bytes = layer.segments[s] as Uint8Array;
+    layer.dirty[block] = 1;
+    if (record.aged) {
+      replayAged(record, record.aged, i, bytes, layer);
+      continue;
+    }
     const base = (page[i] as number) * pageCells;
     if (operation === JournalOperation.Add) add(bytes, base, cell, i * k, k);
     else removeCounters(bytes, base, cell, i * k, k);
-    layer.dirty[block] = 1;
   }
   return true;
+}
+
+/** The counts are not replayed: the state has them. */
+function replayAged(
+  { operation, page, cell, hashes: k }: JournalRecord,
+  { epoch, lasts }: Pick<AgedChange, 'epoch' | 'lasts'>,
+  i: number,
+  bytes: Uint8Array,
+  { pageBytes, plan }: LayerState,
+): void {
+  const at = (page[i] as number) * pageBytes;
+  const uncounted = Expiring.of(epoch);
+  cleanPage(bytes, at, plan.geometry.pageCells, epoch);
+  if (operation === AgedOperation.Remove) lowerAged(bytes, at, cell, i * k, k, uncounted);
+  else {
+    const counts = operation === AgedOperation.Add;
+    raiseAged(bytes, at, cell, i * k, k, lasts[i] as number, counts, uncounted);
+  }
 }

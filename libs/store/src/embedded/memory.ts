@@ -26,8 +26,12 @@ export class Memory {
   /** Damaged keys of the journal, which belong to no record. */
   readonly strayRecords: Buffer[] = [];
 
-  constructor(now: number) {
-    this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows: freshWindows(now) };
+  constructor(
+    /** Milliseconds since the epoch. */
+    readonly clock: () => number,
+  ) {
+    const windows = freshWindows(clock());
+    this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows };
   }
 
   /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */
@@ -44,6 +48,7 @@ export class Memory {
     const { generation, base } = state.filter;
     if (generation !== filter.generation || base !== filter.base) throw new StaleFilterError(filter.name);
     if (state.lost) throw dataLost(filter.name);
+    if (filter.maxAgeSeconds !== undefined) state.tick(this.clock());
     return state;
   }
 }

@@ -2,7 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { Commits } from './commits.js';
 import type { Database } from './database.js';
 import type { Table } from './table.js';
-import { blockKey, GENERATION_BYTES, listPrefix, numberedKey, prefixRange, type KeyRange } from './keys.js';
+import {
+  blockKey,
+  GENERATION_BYTES,
+  hiddenBefore,
+  listPrefix,
+  numberedKey,
+  prefixRange,
+  type KeyRange,
+} from './keys.js';
 import type { FilterState } from './filter-state.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';
@@ -44,6 +52,16 @@ export class Purger {
     this.range(this.database.removed, prefixRange(listPrefix(key, base)));
   }
 
+  /** What is hidden in a list of layers until before an epoch. */
+  hidden({ key }: FilterState, base: number, epoch: number): void {
+    this.range(this.database.hidden, { start: listPrefix(key, base), end: hiddenBefore(key, base, epoch) });
+  }
+
+  /** All that is hidden in the lists with first layers from number `from` to before `end`. */
+  hiddenOf({ key }: FilterState, from: number, end: number): void {
+    this.range(this.database.hidden, { start: listPrefix(key, from), end: listPrefix(key, end) });
+  }
+
   /** What a crash left: generations not in the catalogue, records before the windows, marks that are needed no more. */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
@@ -57,6 +75,8 @@ export class Purger {
       for (const [from, end] of retiredLayers(state)) {
         const range = { start: blockKey(state.key, from, 0), end: blockKey(state.key, end, 0) };
         if (firstKey(this.database.blocks, range)) this.layers(state, from, end);
+        const hidden = { start: listPrefix(state.key, from), end: listPrefix(state.key, end) };
+        if (firstKey(this.database.hidden, hidden)) this.hiddenOf(state, from, end);
       }
       const before = {
         start: state.key,

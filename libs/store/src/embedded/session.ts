@@ -24,6 +24,8 @@ export interface SessionOptions {
   readonly maxMarks: number;
   /** See EmbeddedOptions. */
   readonly maxSyncForgets: number;
+  /** See EmbeddedOptions. */
+  readonly maxHidden: number;
   readonly now: () => number;
 }
 
@@ -50,7 +52,7 @@ export class Session {
     readonly database: Database,
     readonly options: SessionOptions,
   ) {
-    this.memory = loadMemory(database, options.now());
+    this.memory = loadMemory(database, options.now);
     this.commits = new Commits(database, this.memory, options.fsync);
     this.purger = new Purger(database, this.commits);
     this.sweeper = new Sweeper(this, options.maxMarks);

@@ -1,4 +1,5 @@
 import type { Geometry } from '#bloom';
+import { CYCLE } from '../age.js';
 import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
 import type { LayerList } from './layer-list.js';
 import { QUEUE_NUMBERS } from './queue/queue-state.js';
@@ -9,7 +10,8 @@ import type { RecordScope, RecordWindow } from './record-window.js';
  *
  *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-13 tally  14 number of layers
  *   15 number of layers that a sync fills
- *   16- numbers of the queue, those of the sync, then the tally of each layer, those of the sync last
+ *   16- numbers of the queue, those of the sync, then those of each list that ages, the sync's last, then the tally of each
+ *       layer, those of the sync last
  *
  * The names have windows only; filters that are no visited sets have no queue, and those without a sync have none of its.
  */
@@ -18,6 +20,8 @@ const TALLY = 10;
 const TALLY_FIELDS = ['added', 'duplicate', 'removed', 'refused'] as const;
 const LAYERS = TALLY + TALLY_FIELDS.length;
 const LAYER_FIELDS = ['items', 'nonZeroCells', 'saturatedCells'] as const;
+/** Of a list that ages: its epoch, and how many items are hidden. */
+const AGE_FIELDS = 2;
 const SYNC_LAYERS = LAYERS + 1;
 const QUEUE = SYNC_LAYERS + 1;
 
@@ -33,7 +37,11 @@ export function encodeState(state: FilterState): Buffer {
     sync?.list.layers.length ?? 0,
     ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
     ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
-    ...layers.flatMap((layer) => LAYER_FIELDS.map((name) => layer.tally[name])),
+    ...state.lists.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
+    ...layers.flatMap(({ tally, expiring }) => [
+      ...LAYER_FIELDS.map((name) => tally[name]),
+      ...(expiring?.toArray() ?? []),
+    ]),
   ]);
 }
 
@@ -57,8 +65,11 @@ export function decodeState(
   const { sync } = state;
   const [layers, syncLayers] = [fields[LAYERS] ?? 0, fields[SYNC_LAYERS] ?? 0];
   const queued = queueNumbers(state);
-  const tallies = QUEUE + queued.length + (sync ? SYNC_NUMBERS.length : 0);
-  if (fields.length !== tallies + (layers + syncLayers) * LAYER_FIELDS.length) return false;
+  const ages = QUEUE + queued.length + (sync ? SYNC_NUMBERS.length : 0);
+  const ageing = state.lists.flatMap(({ age }) => age ?? []);
+  const tallies = ages + ageing.length * AGE_FIELDS;
+  const width = layerFields(state.list);
+  if (fields.length !== tallies + (layers + syncLayers) * width) return false;
   if (!isWithin(layers, state.list) || (sync ? !isWithin(syncLayers, sync.list) : syncLayers !== 0))
     return false;
   state.windows = windowsOf(fields);
@@ -66,8 +77,12 @@ export function decodeState(
   state.lastChange = at(LOST + 1);
   decodeCalls(fields, state);
   if (sync) for (const [i, name] of SYNC_NUMBERS.entries()) sync[name] = at(QUEUE + queued.length + i);
+  for (const [n, age] of ageing.entries()) {
+    age.goOn(at(ages + n * AGE_FIELDS));
+    age.stored = at(ages + n * AGE_FIELDS + 1);
+  }
   decodeLayers(fields, tallies, state.list, layers, allocate);
-  if (sync) decodeLayers(fields, tallies + layers * LAYER_FIELDS.length, sync.list, syncLayers, allocate);
+  if (sync) decodeLayers(fields, tallies + layers * width, sync.list, syncLayers, allocate);
   return true;
 }
 
@@ -78,6 +93,8 @@ export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void
 }
 
 const queueNumbers = ({ filter }: FilterState) => (filter.kind === 'visited-set' ? QUEUE_NUMBERS : []);
+
+const layerFields = ({ age }: LayerList) => LAYER_FIELDS.length + (age ? CYCLE : 0);
 
 const isWithin = (layers: number, { plan }: LayerList) => layers >= 1 && layers <= plan.length;
 
@@ -94,9 +111,11 @@ function decodeLayers(
   allocate: (geometry: Geometry) => Uint8Array[],
 ): void {
   while (list.layers.length < layers && list.next) list.grow(allocate(list.next.geometry));
-  for (const [n, { tally }] of list.layers.entries()) {
-    const at = from + n * LAYER_FIELDS.length;
+  const width = layerFields(list);
+  for (const [n, { tally, expiring }] of list.layers.entries()) {
+    const at = from + n * width;
     for (const [i, name] of LAYER_FIELDS.entries()) tally[name] = fields[at + i] as number;
+    expiring?.restore(list.age?.epoch ?? 0, fields.subarray(at + LAYER_FIELDS.length, at + width));
   }
 }
 

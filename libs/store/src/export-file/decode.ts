@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { type Geometry, pageBytes } from '#bloom';
+import { epochMs, stampOf } from '../age.js';
 import { countCells } from '../transfer/cell-counts.js';
 import { ItemsHeld } from '../transfer/items-held.js';
 import type { CallCounts, Part } from '../store.js';
 import { ByteReader } from './byte-reader.js';
 import { decodeEntries } from './entries.js';
+import { decodeHidden } from './hidden.js';
 import { ExportFileError } from './export-file-error.js';
 import {
   CELLS,
@@ -13,6 +16,7 @@ import {
   END,
   FRAME_HEAD_BYTES,
   HEADER,
+  HIDDEN,
   MAGIC,
   MAX_JSON_BYTES,
   MAX_PAYLOAD_BYTES,
@@ -61,10 +65,10 @@ export class ExportFileReader {
 
   /** To be iterated once, after `header`. */
   async *parts(header: ExportHeader): AsyncGenerator<Part, void, undefined> {
-    const { cellBits } = header.geometry;
     const order = new SegmentOrder(header);
     const held: ItemsHeld[] = [];
     const totals = { nonZero: 0, saturated: 0, queued: 0 };
+    let hidden = 0;
     for (;;) {
       const { type, payload } = await this.frame();
       switch (type) {
@@ -76,12 +80,20 @@ export class ExportFileReader {
           }
           break;
         }
+        case HIDDEN: {
+          const segment = order.hidden(segmentOf(payload));
+          const items = decodeHidden(payload.subarray(SEGMENT_BYTES), header, segment);
+          hidden += items.length;
+          yield { type: 'hidden', segment, items };
+          break;
+        }
         case CELLS: {
           const cells = payload.subarray(CELLS_HEAD_BYTES);
           const segment = segmentOf(payload, CELLS_HEAD_BYTES);
           const layer = payload[SEGMENT_BYTES] as number;
           const geometry = order.cells(layer, segment, cells.length);
-          const counts = countCells(cells, cellBits);
+          const counts = countCells(cells, geometry);
+          refuseFuture(cells, geometry, header);
           (held[layer] ??= new ItemsHeld({ geometry, semantics: header.semantics })).take(counts);
           totals.nonZero += counts.nonZero;
           totals.saturated += counts.saturated;
@@ -90,7 +102,8 @@ export class ExportFileReader {
         }
         case END: {
           order.end();
-          yield { type: 'counts', ...this.end(payload, totals, held) };
+          const aged = header.maxAgeSeconds === undefined ? {} : { hidden };
+          yield { type: 'counts', ...this.end(payload, { ...totals, ...aged }, held) };
           if (!(await this.bytes.atEnd()))
             throw new ExportFileError('something follows the end of the export');
           return;
@@ -117,7 +130,7 @@ export class ExportFileReader {
     const head = await this.bytes.take(FRAME_HEAD_BYTES);
     const type = head.toString('latin1', 0, 1);
     const length = head.readUInt32BE(1);
-    const limit = type === QUEUE || type === CELLS ? MAX_PAYLOAD_BYTES : MAX_JSON_BYTES;
+    const limit = type === QUEUE || type === HIDDEN || type === CELLS ? MAX_PAYLOAD_BYTES : MAX_JSON_BYTES;
     if (length > limit) throw altered(at);
     const payload = await this.bytes.take(length);
     const crc = await this.bytes.take(CRC_BYTES);
@@ -129,7 +142,7 @@ export class ExportFileReader {
   /** The counts of the last frame, which must agree with all frames before it. */
   private end(
     payload: Buffer,
-    totals: Readonly<Record<'nonZero' | 'saturated' | 'queued', number>>,
+    totals: Readonly<Record<string, number>>,
     held: readonly ItemsHeld[],
   ): { counts: CallCounts; layerItems: number[] } {
     const json = parseJson(payload);
@@ -152,6 +165,23 @@ export class ExportFileReader {
       },
       layerItems,
     };
+  }
+}
+
+/** How far the clock may have been ahead by which the pages of a filter that ages were written. */
+const MOST_AHEAD_MS = 86_400_000;
+
+/** Time never goes back in a filter: pages of a far future would make it stand still for ever. */
+function refuseFuture(cells: Uint8Array, geometry: Geometry, { maxAgeSeconds }: ExportHeader): void {
+  if (maxAgeSeconds === undefined) return;
+  const lengthMs = epochMs(maxAgeSeconds);
+  const latest = Math.floor((Date.now() + MOST_AHEAD_MS) / lengthMs);
+  for (let page = 0; page < cells.length; page += pageBytes(geometry)) {
+    const stamp = stampOf(cells, page);
+    if (stamp <= latest) continue;
+    throw new ExportFileError(
+      `a page is of epoch ${stamp}, more than a day ahead of the clock: at most ${latest}`,
+    );
   }
 }
 

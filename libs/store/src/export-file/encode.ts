@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Part, QueuedItem } from '../store.js';
+import type { HiddenItem, Part, QueuedItem } from '../store.js';
 import {
   CELLS,
   END,
   ENTRY_HEAD_BYTES,
   HEADER,
+  HIDDEN,
   MAGIC,
   MAX_PAYLOAD_BYTES,
   QUEUE,
@@ -28,6 +29,7 @@ export async function* encodeExportFile(
   }
   yield* hashed([MAGIC, Buffer.of(VERSION), ...frame(HEADER, [encodeHeader(header)])]);
   const totals = { nonZero: 0, saturated: 0, queued: 0 };
+  let hidden = 0;
   for await (const part of parts) {
     switch (part.type) {
       case 'queue':
@@ -36,6 +38,10 @@ export async function* encodeExportFile(
           yield* hashed(frame(QUEUE, [uint32(part.segment), entries]));
         }
         break;
+      case 'hidden':
+        hidden += part.items.length;
+        yield* hashed(frame(HIDDEN, [uint32(part.segment), ...part.items.map(packHidden)]));
+        break;
       case 'cells':
         totals.nonZero += part.nonZero;
         totals.saturated += part.saturated;
@@ -43,7 +49,8 @@ export async function* encodeExportFile(
         break;
       case 'counts': {
         const { layerItems } = part;
-        const end = { ...part.counts, layerItems, ...totals, sha256: sha256.digest('hex') };
+        const aged = header.maxAgeSeconds === undefined ? {} : { hidden };
+        const end = { ...part.counts, layerItems, ...totals, ...aged, sha256: sha256.digest('hex') };
         yield* frame(END, [Buffer.from(JSON.stringify(end))]);
       }
     }
@@ -84,6 +91,10 @@ function packEntry({ hash, discoveredAt, attempt, payload, reason = '' }: Queued
   head.writeUInt16BE(why.length, 24);
   head.writeUInt32BE(payload.length, 26);
   return Buffer.concat([head, why, payload]);
+}
+
+function packHidden({ hash, until }: HiddenItem): Buffer {
+  return Buffer.concat([hash, uint32(until)]);
 }
 
 function uint32(value: number): Buffer {

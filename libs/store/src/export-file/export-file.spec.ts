@@ -39,7 +39,7 @@ const HEADER: ExportHeader = {
 const COUNTS = { items: 2, added: 3, duplicate: 4, removed: 1, refused: 5 };
 
 function cellsPart(segment: number, cells: Uint8Array): Part {
-  return { type: 'cells', layer: 0, segment, cells, ...countCells(cells, GEOMETRY.cellBits) };
+  return { type: 'cells', layer: 0, segment, cells, ...countCells(cells, GEOMETRY) };
 }
 
 function parts(): Part[] {
@@ -401,7 +401,7 @@ describe('forged frames', () => {
 function plain(given: readonly Part[]): unknown {
   return given.map((part) => {
     if (part.type === 'cells') return { ...part, cells: [...part.cells] };
-    if (part.type === 'counts') return part;
+    if (part.type === 'counts' || part.type === 'hidden') return part;
     const entries = part.entries.map(({ hash, payload, ...rest }) => ({
       ...rest,
       hash: [...hash],

@@ -9,10 +9,12 @@
  *   H  once, first   the filter: JSON (header.ts)
  *   Q  any number    segment (4), then entries: hash (16), discovered at (4, seconds since 1970), attempts (4), length of the
  *                    reason (2), length of the payload (4), reason and payload in UTF-8. Only a dead letter has a reason.
+ *   X  any number    of a filter that ages: segment (4), then items that are hidden: hash (16), last epoch of that (4)
  *   C  any number    segment (4), layer (1), then cells as they lie in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order. The queue of each segment comes before its cells. In a filter that grows a segment has those of
+ * Segments come in order. The queue of each segment comes before what is hidden in it, and that before its cells. Cells of a filter
+ * that ages come in whole pages. In a filter that grows a segment has those of
  * each layer there is, oldest first; a layer may have several segments of its own for each of the filter's, which then follow
  * one another, and `segment` is the layer's.
  */
@@ -21,6 +23,7 @@ export const VERSION = 1;
 
 export const HEADER = 'H';
 export const QUEUE = 'Q';
+export const HIDDEN = 'X';
 export const CELLS = 'C';
 export const END = 'E';
 
@@ -30,6 +33,8 @@ export const CRC_BYTES = 4;
 export const SEGMENT_BYTES = 4;
 /** Bytes before the contents of C. */
 export const CELLS_HEAD_BYTES = 5;
+/** Bytes of an item of X. */
+export const HIDDEN_BYTES = 20;
 /** Bytes before an entry's reason and payload. */
 export const ENTRY_HEAD_BYTES = 30;
 /** Longest payload of a frame. For H and E it is MAX_JSON_BYTES. */

@@ -12,6 +12,7 @@ import {
   type Geometry,
   type Layer,
 } from '#bloom';
+import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from '../age.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../store.js';
 import { ExportFileError } from './export-file-error.js';
@@ -31,7 +32,7 @@ export interface ExportHeader extends FilterSpec {
 /** The header of an export that begins now. */
 export function exportHeader(filter: Filter): ExportHeader {
   const { name, kind, type, semantics, capacity, errorRate, geometry, layers, seed } = filter;
-  const { urlProfile, maxAttempts } = filter;
+  const { urlProfile, maxAttempts, maxAgeSeconds } = filter;
   const { generation, createdAt } = filter;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
@@ -40,6 +41,7 @@ export function exportHeader(filter: Filter): ExportHeader {
     ...(layers !== undefined && { layers }),
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
     ...{ generation, createdAt, exportedAt: Date.now() },
   };
 }
@@ -65,6 +67,7 @@ const MAX_NAME_LENGTH = 64;
 export function decodeHeader(json: unknown): ExportHeader {
   if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
   const type = oneOf(json, 'type', ['counting', 'standard'] as const);
+  const cellBits = 'maxAgeSeconds' in json ? 8 : type === 'counting' ? 4 : 1;
   const header: ExportHeader = {
     id: text(json, 'id', /^[0-9a-f-]{36}$/),
     name: text(json, 'name', new RegExp(`^[^\\0]{1,${MAX_NAME_LENGTH}}$`)),
@@ -73,11 +76,14 @@ export function decodeHeader(json: unknown): ExportHeader {
     semantics: oneOf(json, 'semantics', ['set', 'multiset'] as const),
     capacity: whole(json, 'capacity', 1, MAX_CAPACITY),
     errorRate: errorRateOf(json),
-    geometry: geometryOf(json['geometry'], type === 'counting' ? 4 : 1),
-    ...('layers' in json && { layers: layersOf(json['layers'], type === 'counting' ? 4 : 1) }),
+    geometry: geometryOf(json['geometry'], cellBits),
+    ...('layers' in json && { layers: layersOf(json['layers'], cellBits) }),
     seed: Buffer.from(text(json, 'seed', new RegExp(`^[0-9a-f]{${SEED_BYTES * 2}}$`)), 'hex'),
     ...('urlProfile' in json && { urlProfile: json['urlProfile'] }),
     ...('maxAttempts' in json && { maxAttempts: whole(json, 'maxAttempts', 1, MAX_ATTEMPT) }),
+    ...('maxAgeSeconds' in json && {
+      maxAgeSeconds: whole(json, 'maxAgeSeconds', MIN_MAX_AGE_SECONDS, MAX_MAX_AGE_SECONDS),
+    }),
     generation: text(json, 'generation', /^[0-9a-f]{16}$/),
     createdAt: whole(json, 'createdAt', 0, Number.MAX_SAFE_INTEGER),
     exportedAt: whole(json, 'exportedAt', 0, Number.MAX_SAFE_INTEGER),
@@ -183,7 +189,8 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
 }
 
 function refuseImpossible(header: ExportHeader): void {
-  const { kind, type, semantics, urlProfile, maxAttempts, capacity, errorRate, geometry } = header;
+  const { kind, type, semantics, urlProfile, maxAttempts, maxAgeSeconds, capacity, errorRate, geometry } =
+    header;
   for (const layer of header.layers ?? [{ capacity, errorRate, geometry }]) refuseTooSmall(layer);
   refuseOtherLayers(header);
   if (type === 'standard' && semantics !== 'set') {
@@ -198,5 +205,8 @@ function refuseImpossible(header: ExportHeader): void {
   }
   if (!visitedSet && maxAttempts !== undefined) {
     throw new ExportFileError('only a visited set has maxAttempts');
+  }
+  if (!visitedSet && maxAgeSeconds !== undefined) {
+    throw new ExportFileError('only a visited set has maxAgeSeconds');
   }
 }

@@ -1,4 +1,4 @@
-import { segmentBytes, type Geometry, type Layer } from '#bloom';
+import { pageBytes, segmentBytes, type Geometry, type Layer } from '#bloom';
 import { ExportFileError } from './export-file-error.js';
 import type { ExportHeader } from './header.js';
 
@@ -30,6 +30,13 @@ export class SegmentOrder {
     return segment;
   }
 
+  /** Accepts a frame with what is hidden, and answers its segment. */
+  hidden(segment: number): number {
+    if (this.header.maxAgeSeconds === undefined)
+      throw new ExportFileError('only a visited set that ages has hidden items');
+    return this.queue(segment);
+  }
+
   /** Accepts a frame with `length` bytes of cells of a layer's segment, and answers the layer's geometry. */
   cells(layer: number, segment: number, length: number): Geometry {
     if (layer === 0 && segment === this.current + 1 && this.layersWhole()) this.nextSegment();
@@ -38,6 +45,10 @@ export class SegmentOrder {
     const each = geometry.segments / this.header.geometry.segments;
     if (layer !== this.layer || segment !== this.current * each + this.pieces) throw outOfOrder(segment);
     const bytes = segmentBytes(geometry);
+    if (geometry.cellBits === 8 && length % pageBytes(geometry) !== 0)
+      throw new ExportFileError(
+        `segment ${segment} has a frame of ${length} bytes, which are no whole pages`,
+      );
     this.filled += length;
     if (this.filled > bytes) {
       throw new ExportFileError(`segment ${segment} has more than ${bytes} bytes of cells`);

@@ -2,7 +2,15 @@ import { type Geometry, segmentBytes } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
 import type { CatalogueEntry } from './entry.js';
-import { allKeys, layerKeys, type LayerPieces, type QueueKeys, removedKey, segmentKeys } from './keys.js';
+import {
+  allKeys,
+  hiddenKey,
+  layerKeys,
+  type LayerPieces,
+  type QueueKeys,
+  removedKey,
+  segmentKeys,
+} from './keys.js';
 import { createCellsScript, createLogScript, createMetaScript } from './scripts/segment.js';
 
 /** Makes the keys of segments, and deletes them. Repeating either is harmless. */
@@ -28,6 +36,7 @@ export class Allocation {
       this.connection.mutate(createMetaScript, [keys.meta], [entry.generation], deadline),
       ...hashes.map((key) => this.connection.write('hset', key, ['', ''], deadline)),
       ...(entry.kind === 'visited-set' ? this.allocateQueue(keys.queue, deadline) : []),
+      ...(entry.maxAgeSeconds === undefined ? [] : [this.makeHidden(tag, 0, deadline)]),
     ]);
   }
 
@@ -60,6 +69,11 @@ export class Allocation {
     await this.connection.write('hset', removedKey(segmentKeys(tag), base), ['', ''], deadline);
   }
 
+  /** Makes the key of what is hidden in a segment, in the list whose first layer is `base`. */
+  async makeHidden(tag: string, base: number, deadline: number): Promise<void> {
+    await this.connection.write('zadd', hiddenKey(segmentKeys(tag), base), ['-inf', ''], deadline);
+  }
+
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
     const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
     const { connection } = this;
@@ -81,8 +95,9 @@ export class Allocation {
   /** Deletes the keys of layers in segments. */
   async freeLayers(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
     for (const tag of tags) {
+      const keys = segmentKeys(tag);
       await this.unlink(
-        layers.flatMap((layer) => layerKeys(segmentKeys(tag), layer)),
+        layers.flatMap((layer) => [...layerKeys(keys, layer), hiddenKey(keys, layer.number)]),
         deadline,
       );
     }

@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import { joinAll } from '../join-all.js';
-import { assertCounting, assertPayloads, full } from '../refusals.js';
+import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter, type RedisList } from './filter.js';
 import type { LayeredCalls } from './layered-calls.js';
@@ -31,14 +31,16 @@ export class RedisCounters implements Counters {
     positions: Positions,
     operation: Operation,
     payloads?: readonly string[],
+    ttlMs?: number,
   ): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
+    assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
-      return this.layered.add(call, payloads);
+      return this.layered.add(call, payloads, ttlMs);
     });
   }
 

@@ -1,11 +1,13 @@
-import { segmentBytes } from '#bloom';
+import { cellCount, type Layer, segmentBytes } from '#bloom';
+import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../age.js';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
-import type { FilterStats, LayerStats, QueueStats } from '../store.js';
+import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../store.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
-import { layerKeys, queueKeys, type SegmentKeys } from './keys.js';
+import { hiddenKey, layerKeys, queueKeys, type SegmentKeys } from './keys.js';
 import {
+  describeAgedScript,
   describeLayersScript,
   describeQueueLayersScript,
   describeQueueScript,
@@ -27,6 +29,7 @@ export async function describeFilter(
   const layers = Array.from({ length: filter.list.made }, (_, layer) =>
     layerStats(
       filter,
+      filter.list.plan[layer] as Layer,
       rows.map((row) => row.layers[layer]),
     ),
   );
@@ -41,6 +44,7 @@ export async function describeFilter(
     removed: sum('removed'),
     refused: sum('refused'),
     ...(filter.queued ? { queue: queueStats(rows) } : {}),
+    ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
 }
@@ -64,26 +68,35 @@ async function readRows(
   queued: boolean,
 ): Promise<Row[]> {
   const deadline = Date.now() + timeoutMs;
+  const ages = filter.maxAgeSeconds !== undefined;
   // The scripts without layers look at one key of cells only.
   const grows = filter.layers !== undefined || filter.list.piecesOf(0) > 1;
-  const script = queued
-    ? grows
-      ? describeQueueLayersScript
-      : describeQueueScript
-    : grows
-      ? describeLayersScript
-      : describeScript;
+  const script = ages
+    ? describeAgedScript
+    : queued
+      ? grows
+        ? describeQueueLayersScript
+        : describeQueueScript
+      : grows
+        ? describeLayersScript
+        : describeScript;
   const later = filter.list.plan.length - 1;
   const rows = await joinAll(
     filter.segments.map(async (keysOf, segment) => {
       for (;;) {
         const pieces = piecesToCheck(filter, keysOf);
-        const keys = [keysOf.cells, keysOf.meta, ...(queued ? queueKeys(keysOf) : []), ...pieces.keys];
+        const queue = queued || ages ? queueKeys(keysOf) : [];
+        const hidden = ages ? [hiddenKey(keysOf, filter.base)] : [];
+        const keys = [keysOf.cells, keysOf.meta, ...queue, ...hidden, ...pieces.keys];
         const sent = filter.tokenOf(segment);
         const head = [sent, filter.pieceBytes];
-        const args = grows ? [later, ...pieces.args] : [];
+        const args = ages
+          ? [later, epochMs(filter.maxAgeSeconds), ...pieces.args]
+          : grows
+            ? [later, ...pieces.args]
+            : [];
         const reply = await connection.run(script, keys, [...head, ...args], deadline);
-        if (reply !== 'LOST') return readRow(reply, queued);
+        if (reply !== 'LOST') return ages ? readAgedRow(reply, filter) : readRow(reply, queued);
         await views.look(filter, segment, sent, deadline);
       }
     }),
@@ -114,13 +127,34 @@ function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: str
   return { keys, args };
 }
 
-function layerStats(filter: RedisFilter, rows: readonly (LayerRow | undefined)[]): LayerStats {
+function layerStats(
+  filter: RedisFilter,
+  { geometry }: Layer,
+  rows: readonly (LayerRow | undefined)[],
+): LayerStats {
   const sum = (key: keyof LayerRow) => rows.reduce((total, row) => total + (row?.[key] ?? 0), 0);
+  const ages = filter.maxAgeSeconds !== undefined;
   return {
-    items: sum('items'),
+    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    items: ages ? itemsFromCells(sum('nonZero'), cellCount(geometry), geometry) : sum('items'),
     nonZeroCells: sum('nonZero'),
     saturatedCells: filter.type === 'counting' ? sum('saturated') : 0,
   };
+}
+
+/** The time of a filter that ages. Segments in which nothing was changed of late follow the latest. */
+function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
+  const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
+  const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
+  const expiring = list.plan.map(({ geometry }, layer) => {
+    const all = Expiring.of(epoch);
+    for (const { age } of rows) {
+      const later = Expiring.of(age?.epoch ?? 0, age?.cells[layer]).at(epoch);
+      for (const [left, cells] of later.toArray().entries()) all.count(left, cells);
+    }
+    return { items: itemsFromCells(all.live, cellCount(geometry), geometry), cells: all.toArray() };
+  });
+  return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
 }
 
 /** The numbers that the script answers, in its order, and those beside them for visited sets. */
@@ -138,6 +172,12 @@ interface Row extends Numbers {
   readonly open: number | undefined;
   /** Of all layers that there may be. */
   readonly layers: readonly LayerRow[];
+  /** Of a filter that ages; the cells of each layer by their last epoch. */
+  readonly age?: {
+    readonly epoch: number;
+    readonly hidden: number;
+    readonly cells: readonly (readonly number[])[];
+  };
 }
 
 function queueStats(rows: readonly Row[]): QueueStats {
@@ -156,6 +196,24 @@ function queueStats(rows: readonly Row[]): QueueStats {
 function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
   const since = row[`${origin}Since`];
   return since === 0 ? undefined : row.now - since;
+}
+
+function readAgedRow(reply: unknown, { list }: RedisFilter): Row {
+  const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
+  const columns = [...COLUMNS, ...QUEUE_COLUMNS];
+  const [open = 0, epoch = 0, hidden = 0, ...counts] = numbers.splice(columns.length);
+  if (numbers.length !== columns.length || counts.length !== list.plan.length * (CYCLE + 1)) {
+    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  }
+  const cells: number[][] = [];
+  const layers = list.plan.map(({ geometry }, layer): LayerRow => {
+    const [saturated = 0, ...ring] = counts.slice(layer * (CYCLE + 1), (layer + 1) * (CYCLE + 1));
+    cells.push(ring);
+    const nonZero = ring.reduce((sum, one) => sum + one, 0);
+    return { items: itemsFromCells(nonZero, list.cellsOf(layer), geometry), nonZero, saturated };
+  });
+  const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers;
+  return { ...row, open, layers, age: { epoch, hidden, cells } };
 }
 
 function readRow(reply: unknown, queued: boolean): Row {

@@ -72,6 +72,7 @@ export interface CatalogueEntry extends EntryList {
   readonly left?: readonly LayerPieces[];
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
+  readonly maxAgeSeconds?: number;
   readonly seed: string;
   readonly generation: string;
   readonly createdAt: number;

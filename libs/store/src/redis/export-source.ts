@@ -1,11 +1,11 @@
 import type { ChainableCommander } from 'ioredis';
 import { segmentBytes, segmentOf } from '#bloom';
-import type { QueuedItem } from '../store.js';
+import type { HiddenItem, QueuedItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
-import { pieceKey, queueKeys } from './keys.js';
+import { hiddenKey, pieceKey, queueKeys } from './keys.js';
 import { QueueReader, type RawPage } from './queue-reader.js';
 import { countOf } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
@@ -47,7 +47,8 @@ export class RedisSource implements SegmentSource {
     let open = 0;
     for (;;) {
       const first = (piece % each) * (list.piecesOf(open) / each);
-      const [kept, bytes] = await this.cellsOf(segment, open, first, [...COUNTS, 'open', ...later]);
+      const names = [...COUNTS, 'open', ...later];
+      const [kept, bytes, hidden] = await this.cellsOf(segment, open, first, names);
       const [items = 0, added = 0, duplicate = 0, removed = 0, refused = 0, found = 0, ...others] = kept;
       if (found === open) {
         const layerItems = [items, ...others.slice(0, open)];
@@ -56,6 +57,7 @@ export class RedisSource implements SegmentSource {
           counts: isLast ? { added, duplicate, removed, refused } : NO_COUNTS,
           layerItems: isLast ? layerItems : layerItems.map(() => 0),
           removals: removed,
+          ...(this.filter.maxAgeSeconds !== undefined && { hidden: this.hiddenIn(piece, hidden) }),
         };
       }
       if (Date.now() > deadline || found >= list.plan.length) {
@@ -72,30 +74,42 @@ export class RedisSource implements SegmentSource {
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
-  /** Counts in a segment's meta, and cells of it, at one moment. */
+  /** Of what is hidden in a segment, as Redis answers it, that in one of its pieces. */
+  private hiddenIn(piece: number, members: readonly Buffer[]): HiddenItem[] {
+    const { segments } = this.filter.geometry;
+    const found: HiddenItem[] = [];
+    for (let at = 0; at < members.length; at += 2) {
+      const [hash, until] = members.slice(at, at + 2) as [Buffer, Buffer];
+      // The first stands for none.
+      if (hash.length === 0 || segmentOf(hash.readUInt32BE(), segments) !== piece) continue;
+      found.push({ hash, until: Number(until.toString()) });
+    }
+    return found;
+  }
+
+  /** Counts in a segment's meta, cells of it, and what is hidden in it, at one moment. */
   private async cellsOf(
     segment: number,
     layer: number,
     piece: number,
     counts: readonly string[],
-  ): Promise<[counts: number[], cells: Uint8Array]> {
+  ): Promise<[counts: number[], cells: Uint8Array, hidden: readonly Buffer[]]> {
     const { list } = this.filter;
     const { geometry } = list.plan[layer] as (typeof list.plan)[0];
     const keys = segmentKeysOf(this.filter, segment);
     const cells = pieceKey(keys, list.base + layer, piece);
+    const ages = this.filter.maxAgeSeconds !== undefined && counts.length > 0;
     for (;;) {
       const deadline = Date.now() + this.timeoutMs;
       const sent = this.filter.tokenOf(segment);
-      const [kept, bytes] = await this.connection.repeat(
-        () =>
-          together(
-            this.connection.client
-              .multi()
-              .hmget(keys.meta, 'generation', ...counts)
-              .getBuffer(cells),
-          ),
-        deadline,
-      );
+      const [kept, bytes, hidden = []] = await this.connection.repeat(() => {
+        const transaction = this.connection.client
+          .multi()
+          .hmget(keys.meta, 'generation', ...counts)
+          .getBuffer(cells);
+        if (ages) transaction.zrangeBuffer(hiddenKey(keys, list.base), '0', '-1', 'WITHSCORES');
+        return together(transaction);
+      }, deadline);
       const [found, ...numbers] = kept as (string | null)[];
       if (found !== sent) {
         await this.views.look(this.filter, segment, sent, deadline);
@@ -103,7 +117,7 @@ export class RedisSource implements SegmentSource {
       }
       const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
       if (!whole) throw await this.catalogue.explainLoss(this.filter);
-      return [numbers.map(Number), bytes];
+      return [numbers.map(Number), bytes, hidden as Buffer[]];
     }
   }
 

@@ -1,4 +1,4 @@
-import { filterBytes, type Geometry, type Layer, segmentBytes } from '#bloom';
+import { cellCount, filterBytes, type Geometry, type Layer, segmentBytes } from '#bloom';
 import { plannedLayers } from '../planned-layers.js';
 import type { Filter, FilterKind, FilterType, Semantics } from '../store.js';
 import type { SyncPlan } from '../syncs.js';
@@ -82,6 +82,11 @@ export class RedisList {
     return room;
   }
 
+  /** Cells of a layer in each segment of the filter. */
+  cellsOf(layer: number): number {
+    return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
+  }
+
   /** Items after which a layer is closed in a segment. */
   shareOf(layer: number): number {
     return Math.ceil((this.plan[layer] as Layer).capacity / this.segments);
@@ -118,6 +123,7 @@ export class RedisFilter implements Filter {
   readonly seed: Uint8Array;
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
+  readonly maxAgeSeconds?: number;
   readonly generation: string;
   readonly createdAt: number;
   readonly base: number;
@@ -145,6 +151,7 @@ export class RedisFilter implements Filter {
     this.seed = Buffer.from(entry.seed, 'hex');
     if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
     if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
+    if (entry.maxAgeSeconds !== undefined) this.maxAgeSeconds = entry.maxAgeSeconds;
     this.generation = entry.generation;
     this.createdAt = entry.createdAt;
     this.base = entry.base ?? 0;

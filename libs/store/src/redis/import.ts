@@ -1,9 +1,10 @@
-import { piecesOf, segmentBytes, type Geometry } from '#bloom';
-import { busy } from '../refusals.js';
+import { cellCount, type Geometry, type Layer, piecesOf, segmentBytes } from '#bloom';
+import { CYCLE, epochMs, Expiring, itemsFromCells } from '../age.js';
+import { busy, hidingFull } from '../refusals.js';
 import type { CallCounts, Part, QueuedItem, Quota } from '../store.js';
 import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
-import { pieceKey, queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
+import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
 import { writeEntry } from './queue-entry.js';
 import { importCellsScript, importCountsScript, importQueueScript } from './scripts/transfer.js';
 import { countOf } from './scripts/layers.js';
@@ -20,6 +21,8 @@ const BYTES_PER_SCRIPT = 2 ** 20;
 interface Filled {
   /** Bytes of each piece. */
   readonly pieces: number[];
+  /** Of a filter that ages, the cells by their last epoch. */
+  readonly expiring: Expiring;
   nonZero: number;
   saturated: number;
 }
@@ -33,6 +36,7 @@ export class RedisImport {
     /** Oldest first. */
     readonly layers: Filled[];
   }[] = [];
+  private hidden = 0;
   private counts: CallCounts = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
   private layerItems: readonly number[] = [];
 
@@ -41,6 +45,7 @@ export class RedisImport {
     private readonly claim: Claim,
     private readonly timeoutMs: number,
     private readonly quota: Quota | undefined,
+    private readonly maxHidden: number,
   ) {}
 
   async take(part: Part): Promise<void> {
@@ -60,7 +65,27 @@ export class RedisImport {
       }
       return;
     }
-    await this.takeCells(part);
+    if (part.type === 'hidden') await this.hide(part);
+    else await this.takeCells(part);
+  }
+
+  /** Items that are hidden until an epoch which is over here are not. */
+  private async hide({ segment: piece, items }: Extract<Part, { type: 'hidden' }>): Promise<void> {
+    const { entry } = this.claim;
+    const { name, maxAgeSeconds } = entry;
+    if (maxAgeSeconds === undefined) throw new RangeError(`filter ${name} does not age`);
+    const present = Math.floor(Date.now() / epochMs(maxAgeSeconds));
+    this.hidden += items.length;
+    if (this.hidden > this.maxHidden) throw hidingFull(name, this.hidden, this.maxHidden);
+    const { keys } = await this.segment(piece);
+    // Nothing is hidden for longer than a cell can tell.
+    const members = items
+      .filter(({ until }) => until >= present)
+      .flatMap(({ hash, until }) => [Math.min(until, present + CYCLE - 1), Buffer.from(hash)]);
+    for (let at = 0; at < members.length; at += 2 * ENTRIES_PER_SCRIPT) {
+      const some = members.slice(at, at + 2 * ENTRIES_PER_SCRIPT);
+      await this.connection.write('zadd', hiddenKey(keys, 0), some, this.deadline);
+    }
   }
 
   /**
@@ -71,7 +96,7 @@ export class RedisImport {
   async finish(): Promise<void> {
     const { items: _, ...calls } = this.counts;
     const { made = 1 } = this.claim.entry;
-    const counts = this.segments.map((): [string, number][] => []);
+    const counts = this.segments.map((): [string, number | Buffer][] => []);
     for (let layer = 0; layer < made; layer++) {
       const nonZeroIn = ({ layers }: (typeof this.segments)[0]): number => layers[layer]?.nonZero ?? 0;
       let cellsLeft = this.segments.reduce((sum, segment) => sum + nonZeroIn(segment), 0);
@@ -93,6 +118,7 @@ export class RedisImport {
         }
       }
     }
+    for (const [index, { layers }] of this.segments.entries()) counts[index]?.push(...this.ages(layers));
     for (const [index, { keys, layers }] of this.segments.entries()) {
       const open = layers.length > 1 ? [['open', layers.length - 1]] : [];
       const named = [...(counts[index] ?? []), ...open, ...(index === 0 ? Object.entries(calls) : [])];
@@ -113,8 +139,12 @@ export class RedisImport {
     let filled = segment.layers[part.layer];
     if (!filled) {
       if (part.layer > 0) await this.claim.allocateLayer(index, part.layer, this.deadline);
-      filled = segment.layers[part.layer] = { pieces: [], nonZero: 0, saturated: 0 };
+      filled = segment.layers[part.layer] = {
+        ...{ pieces: [], nonZero: 0, saturated: 0 },
+        expiring: new Expiring(),
+      };
     }
+    if (entry.maxAgeSeconds !== undefined) filled.expiring.countPages(part.cells, layer.geometry);
     const key = part.layer === 0 ? keys.cells : pieceKey(keys, part.layer, piece);
     for (let at = 0; at < part.cells.length; at += BYTES_PER_SCRIPT) {
       const cells = Buffer.from(part.cells.subarray(at, at + BYTES_PER_SCRIPT));
@@ -124,6 +154,23 @@ export class RedisImport {
     }
     filled.nonZero += part.nonZero;
     filled.saturated += part.saturated;
+  }
+
+  /** What meta has of a segment of a filter that ages, of which a clock that is ahead may have written some pages. */
+  private ages(layers: readonly Filled[]): [string, number | Buffer][] {
+    const { entry } = this.claim;
+    if (entry.maxAgeSeconds === undefined) return [];
+    const now = Math.floor(Date.now() / epochMs(entry.maxAgeSeconds));
+    const epoch = Math.max(now, ...layers.map(({ expiring }) => expiring.epoch));
+    const fields: [string, number | Buffer][] = [['epoch', epoch]];
+    for (const [layer, { expiring }] of layers.entries()) {
+      const { geometry } = (entry.layers ?? [entry])[layer] as Pick<Layer, 'geometry'>;
+      const later = expiring.at(epoch);
+      const cells = cellCount(geometry) / entry.tags.length;
+      fields.push([countOf('ring', layer), packRing(later)]);
+      fields.push([countOf('items', layer), itemsFromCells(later.live, cells, geometry)]);
+    }
+    return fields;
   }
 
   private async segment(index: number) {
@@ -163,4 +210,12 @@ function packEntries(entries: readonly QueuedItem[]): Buffer {
       return [length, reason, writeEntry(entry)];
     }),
   );
+}
+
+/** As meta has it: see scripts/aged.ts. */
+function packRing(expiring: Expiring): Buffer {
+  const ring = Buffer.alloc(4 * CYCLE);
+  for (const [left, cells] of expiring.toArray().entries())
+    ring.writeUInt32BE(cells, 4 * ((expiring.epoch + left) % CYCLE));
+  return ring;
 }

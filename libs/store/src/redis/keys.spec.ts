@@ -26,12 +26,14 @@ describe('key layout', () => {
       { number: 1, pieces: 1 },
       { number: 2, pieces: 2 },
     ];
-    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, layers).slice(1, 6)).toEqual([
+    expect(allKeys(segmentKeys('0123456789abcdef.0.0'), false, layers).slice(1, 8)).toEqual([
       'unseen:{0123456789abcdef.0.0}:cells:1:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:0',
       'unseen:{0123456789abcdef.0.0}:cells:2:1',
       'unseen:{0123456789abcdef.0.0}:removed:1',
       'unseen:{0123456789abcdef.0.0}:removed:2',
+      'unseen:{0123456789abcdef.0.0}:hidden:1',
+      'unseen:{0123456789abcdef.0.0}:hidden:2',
     ]);
     expect(CATALOGUE.filters).toBe('unseen:{catalogue}:filters');
     expect(CATALOGUE.names('visited-set')).toBe('unseen:{catalogue}:names:visited-set');

@@ -12,6 +12,9 @@ import calculateSlot from 'cluster-key-slot';
  *                                                           layers, which are the only ones once it is committed
  *                                         :removed:<layer>  hashes of items removed during the sync whose first layer it is
  *                                                           (hash)
+ *                                         :hidden:<layer>   of a filter that ages: hashes of items that were forgotten while their
+ *                                                           cells stay live, by the last epoch of that (sorted set); with the
+ *                                                           list of layers whose first it is
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
@@ -47,6 +50,8 @@ export interface SegmentKeys {
   readonly pieces: string;
   /** What the keys of noted removals begin with. */
   readonly removed: string;
+  /** What the keys of hidden items begin with. */
+  readonly hidden: string;
   readonly meta: string;
   readonly queue: QueueKeys;
   readonly operations: OperationKeys;
@@ -142,6 +147,7 @@ export function segmentKeys(tag: string, base = 0): SegmentKeys {
     cells: pieceKey({ pieces }, base, 0),
     pieces,
     removed: `${prefix}:removed`,
+    hidden: `${prefix}:hidden`,
     meta: `${prefix}:meta`,
     queue: {
       logs: [`${prefix}:queue:log:0`, `${prefix}:queue:log:1`],
@@ -168,7 +174,8 @@ export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly Lay
   const always = [keys.meta, caller.current, caller.previous, made.current, made.previous];
   const cells = new Set([pieceKey(keys, 0, 0), ...layers.flatMap((layer) => layerKeys(keys, layer))]);
   const removed = layers.map(({ number }) => removedKey(keys, number));
-  return [...cells, ...removed, ...always, ...(queued ? queueKeys(keys) : [])];
+  const hidden = layers.map(({ number }) => hiddenKey(keys, number));
+  return [...cells, ...removed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
 /** The key of a piece of a layer. */
@@ -182,6 +189,11 @@ export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number,
  */
 export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
   return `${removed}:${base}`;
+}
+
+/** The key of what is hidden in a list, by the number of its first layer. */
+export function hiddenKey({ hidden }: Pick<SegmentKeys, 'hidden'>, base: number): string {
+  return `${hidden}:${base}`;
 }
 
 /** The keys of a layer. */

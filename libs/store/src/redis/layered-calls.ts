@@ -1,10 +1,12 @@
-import { positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
+import type { Positions } from '#bloom';
 import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { KnownSync, RedisFilter, RedisList } from './filter.js';
+import { AgedCalls, type AgedLimits, LEAST_NOTED } from './aged-calls.js';
 import type { Growth } from './growth.js';
-import { pieceKey, removedKey } from './keys.js';
-import { type Chunk, isWide, packHashes, packItems, packPayloads } from './packing.js';
+import { removedKey } from './keys.js';
+import { locate, type Located } from './locate.js';
+import { type Chunk, packHashes, packPayloads } from './packing.js';
 import { type Answer, type Lack, segmentKeysOf, type Segments } from './segments.js';
 import { addScript, checkScript, countScript, removeScript } from './scripts/items.js';
 import {
@@ -25,8 +27,6 @@ import {
   removeSyncedScript,
 } from './scripts/synced.js';
 
-type Value = string | number | Buffer;
-
 const READS = {
   check: { plain: checkScript, layers: checkLayersScript, synced: checkSyncedScript },
   count: { plain: countScript, layers: countLayersScript, synced: countSyncedScript },
@@ -41,16 +41,6 @@ export interface ChunkCall {
   readonly field: string;
 }
 
-/** A chunk's items in all layers that a list is known to have. */
-interface Located {
-  readonly shapes: readonly LayerShape[];
-  /** Those of the first layer, if that has no ARGV of its own; else empty. */
-  readonly packed: Buffer | '';
-  /** Of the others: the keys of pieces that the items touch, and ARGV. */
-  readonly keys: readonly string[];
-  readonly args: readonly Value[];
-}
-
 /**
  * The calls on a chunk of items, by the script that its segment needs: of a filter of one layer (scripts/items.ts), of one that
  * grows (scripts/layers.ts), or while the segment takes part in a sync (scripts/synced.ts).
@@ -58,20 +48,24 @@ interface Located {
 export class LayeredCalls {
   private readonly scripts = new Map<string, Script>();
 
+  private readonly aged: AgedCalls;
+
   constructor(
     private readonly segments: Segments,
     private readonly growth: Growth,
-    /** How many removals may be noted during a sync, of a filter. */
-    private readonly maxSyncForgets: number,
-  ) {}
+    private readonly limits: AgedLimits,
+  ) {
+    this.aged = new AgedCalls(segments, limits);
+  }
 
-  async add(call: ChunkCall, payloads?: readonly string[]): Promise<Answer> {
+  async add(call: ChunkCall, payloads?: readonly string[], ttlMs?: number): Promise<Answer> {
     const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
     const queued = payloads !== undefined;
     const multiset = filter.semantics === 'multiset' ? '1' : '0';
     const answer = await this.grown(filter, segment, operation.deadline, quota, () => {
+      if (ages(filter)) return this.aged.add(call, payloads, ttlMs);
       const own = locate(filter, filter.list, positions, chunk, true);
       const queue = payloads ? [packPayloads(positions, indexes, payloads), filter.maxAttempts ?? 0] : [];
       const head = [indexes.length, valuesOf(filter), multiset, own.packed];
@@ -112,6 +106,7 @@ export class LayeredCalls {
     const { segment, indexes } = chunk;
     const { queued, spread } = filter;
     return this.grown(filter, segment, operation.deadline, undefined, () => {
+      if (ages(filter)) return this.aged.remove(call);
       const own = locate(filter, filter.list, positions, chunk, true);
       const { maxMarks } = this.segments.limits;
       const head = [indexes.length, valuesOf(filter), own.packed];
@@ -131,7 +126,7 @@ export class LayeredCalls {
       const second = locate(filter, sync.list, positions, chunk, false);
       const lists = { own: own.shapes, sync: second.shapes };
       const script = this.synced(`remove${queued}`, lists, () => removeSyncedScript(lists, queued));
-      const most = Math.max(LEAST_NOTED, Math.ceil(this.maxSyncForgets / spread));
+      const most = Math.max(LEAST_NOTED, Math.ceil(this.limits.maxSyncForgets / spread));
       const args = [...head, packHashes(positions, indexes), maxMarks, most, ...own.args, ...second.args];
       return this.segments.changeItems(
         { ...call, segment, script, args },
@@ -142,8 +137,8 @@ export class LayeredCalls {
 
   /** Undefined if the segment takes no part in the sync, or can do so no longer. `counted`: the items are listed, and not of the queue. */
   async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
-    const { filter, positions, chunk, operation } = call;
-    const { segment, indexes } = chunk;
+    const { filter, chunk, operation } = call;
+    const { segment } = chunk;
     const { quota } = operation;
     const end = { over: false };
     const answer = await this.grown(filter, segment, operation.deadline, quota, async () => {
@@ -152,16 +147,9 @@ export class LayeredCalls {
         end.over = true;
         return NOTHING;
       }
-      const own = locate(filter, filter.list, positions, chunk, true);
-      const second = locate(filter, sync.list, positions, chunk, false);
-      const lists = { own: own.shapes, sync: second.shapes };
-      const script = this.synced('keep', lists, () => keepScript(lists));
-      const head = [indexes.length, valuesOf(filter), own.packed, packHashes(positions, indexes)];
-      const args = [...head, mayGrow(sync.list), counted ? '1' : '0', ...own.args, ...second.args];
-      const answer = await this.segments.changeItems(
-        { ...call, segment, script, args },
-        this.keysOf(filter, segment, sync.list, own, second),
-      );
+      const answer = await (ages(filter)
+        ? this.aged.keep(call, counted)
+        : this.keepHere(call, sync, counted));
       if ('lack' in answer && answer.lack === 'ended') {
         end.over = true;
         return NOTHING;
@@ -170,6 +158,21 @@ export class LayeredCalls {
     });
     this.growSync(filter, segment, quota);
     return end.over ? undefined : answer;
+  }
+
+  private keepHere(call: ChunkCall, sync: KnownSync, counted: boolean): Promise<Answer | Lack> {
+    const { filter, positions, chunk } = call;
+    const { segment, indexes } = chunk;
+    const own = locate(filter, filter.list, positions, chunk, true);
+    const second = locate(filter, sync.list, positions, chunk, false);
+    const lists = { own: own.shapes, sync: second.shapes };
+    const script = this.synced('keep', lists, () => keepScript(lists));
+    const head = [indexes.length, valuesOf(filter), own.packed, packHashes(positions, indexes)];
+    const args = [...head, mayGrow(sync.list), counted ? '1' : '0', ...own.args, ...second.args];
+    return this.segments.changeItems(
+      { ...call, segment, script, args },
+      this.keysOf(filter, segment, sync.list, own, second),
+    );
   }
 
   read(
@@ -182,6 +185,7 @@ export class LayeredCalls {
     const { segment, indexes } = chunk;
     const { plain, layers, synced } = READS[verb];
     return this.grown(filter, segment, deadline, undefined, () => {
+      if (ages(filter)) return this.aged.read(verb, filter, positions, chunk, deadline);
       const own = locate(filter, filter.list, positions, chunk, true);
       const head = [indexes.length, valuesOf(filter), own.packed];
       const sync = filter.syncIn(segment);
@@ -207,6 +211,7 @@ export class LayeredCalls {
     return this.grown(filter, segment, deadline, undefined, async () => {
       const sync = filter.syncIn(segment);
       if (!sync) return { ...NOTHING, answers: '0'.repeat(indexes.length) };
+      if (ages(filter)) return this.aged.read('listed', filter, positions, chunk, deadline);
       const own = locate(filter, filter.list, positions, chunk, true);
       const second = locate(filter, sync.list, positions, chunk, false);
       const lists = { own: own.shapes, sync: second.shapes };
@@ -277,9 +282,6 @@ export class LayeredCalls {
   }
 }
 
-/** Removals that a segment notes at least. */
-const LEAST_NOTED = 1_000;
-
 /** For a segment that takes no part in a sync. */
 const NOTHING: Answer = { answers: '', items: 0, sweep: false };
 
@@ -288,6 +290,8 @@ const textOf = ({ hashes, wide, split }: LayerShape) => `${hashes}${wide ? 'w' :
 const shapeOf = ({ shapes }: Located) => shapes[0] as LayerShape;
 
 const valuesOf = ({ geometry }: RedisFilter) => 2 ** geometry.cellBits;
+
+const ages = ({ maxAgeSeconds }: RedisFilter) => maxAgeSeconds !== undefined;
 
 /** Whether all that a segment has of a filter is in one key. */
 const isPlain = ({ list }: RedisFilter) => !list.grows && list.piecesOf(0) === 1;
@@ -298,70 +302,4 @@ const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
 function at(filter: RedisFilter, sync: KnownSync | undefined, own: number, place: number) {
   if (place < own || !sync) return { list: filter.list, layer: place };
   return { list: sync.list, layer: place - own };
-}
-
-/**
- * `own`: of the filter's own list, whose first layer's key every script has, so that it needs no ARGV of its own if that has but
- * one piece.
- */
-function locate(
-  filter: RedisFilter,
-  list: RedisList,
-  positions: Positions,
-  { segment, indexes }: Chunk,
-  own: boolean,
-): Located {
-  const [{ geometry: first }] = list.plan;
-  const shapes: LayerShape[] = [];
-  const keys: string[] = [];
-  const args: Value[] = [];
-  const here = own ? undefined : inList(filter, list, positions, indexes);
-  let packed: Buffer | '' = '';
-  let all: Uint32Array | undefined;
-  for (const [number, { geometry }] of list.known.entries()) {
-    const pieces = list.piecesOf(number);
-    shapes.push({ hashes: geometry.hashes, wide: isWide(geometry), split: pieces > 1 });
-    if (own && number === 0 && pieces === 1) {
-      packed = packItems(positions, indexes, first);
-      continue;
-    }
-    const relocated = here ? relocate(here, geometry) : relocate(positions, geometry, indexes);
-    const touched = pieces > 1 ? touchedPieces(relocated, segment * pieces) : { pieces: [0], places: '' };
-    const segmentKeys = segmentKeysOf(filter, segment);
-    keys.push(...touched.pieces.map((piece) => pieceKey(segmentKeys, list.base + number, piece)));
-    args.push(segmentBytes(geometry), touched.pieces.length, list.shareOf(number));
-    all ??= Uint32Array.from(indexes.keys());
-    args.push(packItems(relocated, all, geometry), touched.places);
-  }
-  return { shapes, packed, keys, args };
-}
-
-/** The positions of some items in the first layer of the list of a sync. */
-function inList(
-  { geometry: own }: RedisFilter,
-  { plan }: RedisList,
-  positions: Positions,
-  indexes: Uint32Array,
-): Positions {
-  const [{ geometry }] = plan;
-  const same = own.hashes === geometry.hashes && own.pageCells === geometry.pageCells;
-  return same ? relocate(positions, geometry, indexes) : positionsOfHashes(positions.hash, geometry, indexes);
-}
-
-/** Pieces of a layer that have items, and of each item which of these it is in (2 bytes). `first` is the segment's first. */
-function touchedPieces(
-  { count, segment }: Positions,
-  first: number,
-): { readonly pieces: number[]; readonly places: Buffer } {
-  const found = new Map<number, number>();
-  const places = Buffer.allocUnsafe(2 * count);
-  for (let n = 0; n < count; n++) {
-    const piece = (segment[n] as number) - first;
-    const place = found.get(piece) ?? found.size;
-    found.set(piece, place);
-    places.writeUInt16BE(place, 2 * n);
-  }
-  // A batch without items still asks for a piece.
-  if (count === 0) found.set(0, 0);
-  return { pieces: [...found.keys()], places };
 }

@@ -151,13 +151,14 @@ export class LifeCycle {
     before: CatalogueEntry | undefined,
   ): CatalogueEntry {
     const generation = randomBytes(8).toString('hex');
-    const { name, kind, type, semantics, capacity, errorRate, geometry, layers, urlProfile, maxAttempts } =
-      spec;
+    const { name, kind, type, semantics, capacity, errorRate, geometry, layers } = spec;
+    const { urlProfile, maxAttempts, maxAgeSeconds } = spec;
     return {
       ...{ name, kind, type, semantics, capacity, errorRate, geometry },
       ...(layers === undefined ? {} : { layers, made: 1 }),
       ...(urlProfile === undefined ? {} : { urlProfile }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
+      ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
       seed: Buffer.from(spec.seed).toString('hex'),
       generation,
       createdAt: now,

@@ -1,4 +1,4 @@
-import { type Geometry, pageBytes, type Positions } from '#bloom';
+import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
 
 /** The items of one script call: some of a batch's items, all in one segment. */
 export interface Chunk {
@@ -85,13 +85,14 @@ export function dealChunks(segment: Uint32Array, segments: number, size: number)
  *   1 byte       digits of the first byte's offset in the segment
  *   1 byte       digits of the last byte's offset
  *   [k bytes]    high bytes of the cells' offsets, in pages of more than 256 bytes
- *   k bytes      the cells' byte offsets, counted from the first byte
- *   k bytes      the cells' weights in their bytes
+ *   k bytes      the cells' byte offsets, counted from the first byte: of a filter that ages, from the page's stamp
+ *   k bytes      the cells' weights in their bytes; none where a cell is a byte
  *   digits       both offsets, decimal (formatting a number in Redis' Lua costs more than sending it)
  */
 export function packItems(positions: Positions, indexes: Uint32Array, geometry: Geometry): Buffer {
   const { cell, page, hashes: k } = positions;
   const { cellBits } = geometry;
+  if (cellBits === 8) return packAged(positions, indexes, geometry);
   const bytesPerPage = pageBytes(geometry);
   const wide = isWide(geometry);
   const perByte = 8 / cellBits;
@@ -110,6 +111,29 @@ export function packItems(positions: Positions, indexes: Uint32Array, geometry: 
     for (let j = 0; j < k; j++)
       packed[at++] = 1 << (8 - cellBits - ((cell[c + j] as number) % perByte) * cellBits);
     const middle = writeDecimal(packed, at, base + first);
+    const end = writeDecimal(packed, middle, base + last);
+    packed[header] = middle - at;
+    packed[header + 1] = end - middle;
+    at = end;
+  }
+  return packed.subarray(0, at);
+}
+
+function packAged(positions: Positions, indexes: Uint32Array, geometry: Geometry): Buffer {
+  const { cell, page, hashes: k } = positions;
+  const bytesPerPage = pageBytes(geometry);
+  const wide = isWide(geometry);
+  const packed = Buffer.allocUnsafe(indexes.length * (2 + (wide ? 2 : 1) * k + 20));
+  let at = 0;
+  for (const index of indexes) {
+    const c = index * k;
+    const base = (page[index] as number) * bytesPerPage;
+    const last = STAMP_BYTES + (cell[c + k - 1] as number);
+    const header = at;
+    at += 2;
+    if (wide) for (let j = 0; j < k; j++) packed[at++] = (STAMP_BYTES + (cell[c + j] as number)) >> 8;
+    for (let j = 0; j < k; j++) packed[at++] = STAMP_BYTES + (cell[c + j] as number);
+    const middle = writeDecimal(packed, at, base);
     const end = writeDecimal(packed, middle, base + last);
     packed[header] = middle - at;
     packed[header + 1] = end - middle;

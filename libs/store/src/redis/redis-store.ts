@@ -1,4 +1,5 @@
 import { segmentBytes, type Segmentation } from '#bloom';
+import { DEFAULT_MAX_HIDDEN } from '../age.js';
 import { cannotGrow } from '../refusals.js';
 import { DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
@@ -51,6 +52,11 @@ export interface RedisStoreOptions extends ConnectionOptions {
   readonly syncIdleMs?: number;
   /** Removals of a filter that are noted while a sync is open; with some more it is given up. */
   readonly maxSyncForgets?: number;
+  /**
+   * Items of a filter that ages which are forgotten while others keep all their cells live: so many are noted until they have
+   * expired, a part of them in each segment. One more is refused.
+   */
+  readonly maxHidden?: number;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
@@ -83,7 +89,8 @@ export class RedisStore implements Store {
     this.views = new Views(connection, this.catalogue, stragglers);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
-    const layered = new LayeredCalls(segments, this.growth, maxSyncForgets);
+    const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
+    const layered = new LayeredCalls(segments, this.growth, { maxSyncForgets, maxHidden });
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, layered },
@@ -97,7 +104,14 @@ export class RedisStore implements Store {
     );
     this.watches = new QueueWatches(connection, segments, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
-    this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs);
+    this.transfer = new RedisTransfer(
+      connection,
+      this.catalogue,
+      this.views,
+      this.lifeCycle,
+      timeoutMs,
+      maxHidden,
+    );
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 

@@ -24,13 +24,15 @@ export interface Answer<T = string> {
 /**
  * Why a script on items has changed nothing. `grow`: it needs a layer that the filter's own list, or that of its sync, is not known
  * to have. `unmade`: it needs the keys in this segment of a layer, by its place among those that the script was given.
- * `view`: the segment is not as it was known to be, by a sync; now it is known. `ended`: its sync can go on no longer.
+ * `view`: the segment is not as it was known to be, by a sync; now it is known. `ended`: its sync can go on no longer. `full`: so many
+ * items are hidden in it, and more would have to be.
  */
 export type Lack =
   | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
   | { readonly lack: 'unmade'; readonly place: number }
   | { readonly lack: 'view' }
-  | { readonly lack: 'ended' };
+  | { readonly lack: 'ended' }
+  | { readonly lack: 'full'; readonly hidden: number };
 
 /** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
 export interface Change {
@@ -226,9 +228,10 @@ function decode<T>(
 
 function lackIn(reply: unknown): Lack | undefined {
   const [, word, place] =
-    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED) ?(\d*)$/.exec(reply)) || [];
+    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED|FULL) ?(\d*)$/.exec(reply)) || [];
   if (word === undefined) return undefined;
   if (word === 'ENDED') return { lack: 'ended' };
+  if (word === 'FULL') return { lack: 'full', hidden: Number(place) };
   if (word === 'UNMADE') return { lack: 'unmade', place: Number(place) };
   return { lack: 'grow', of: word === 'GROW' ? 'own' : 'sync' };
 }

@@ -78,12 +78,13 @@ export class SyncChanges {
     return false;
   }
 
-  private async makeKeys({ sync, tags }: Syncing['entry'], deadline: number): Promise<void> {
+  private async makeKeys({ sync, tags, maxAgeSeconds }: Syncing['entry'], deadline: number): Promise<void> {
     const { geometry } = sync.plan;
     await joinAll(
       tags.map(async (tag) => {
         await this.allocation.makeLayer(tag, sync.base, geometry, tags.length, deadline);
         await this.allocation.makeRemoved(tag, sync.base, deadline);
+        if (maxAgeSeconds !== undefined) await this.allocation.makeHidden(tag, sync.base, deadline);
       }),
     );
   }

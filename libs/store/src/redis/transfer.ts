@@ -18,6 +18,7 @@ export class RedisTransfer implements Transfer {
     private readonly lifeCycle: LifeCycle,
     /** Time for one step, in ms. */
     private readonly timeoutMs: number,
+    private readonly maxHidden: number,
   ) {}
 
   export(handle: Filter): AsyncGenerator<Part, void, undefined> {
@@ -30,7 +31,7 @@ export class RedisTransfer implements Transfer {
 
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
     const fill = async (claim: Claim): Promise<void> => {
-      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota);
+      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota, this.maxHidden);
       for await (const part of parts) await filling.take(part);
       await filling.finish();
     };

@@ -1,11 +1,12 @@
-import { piecesOf, type Layer } from '#bloom';
+import { pageBytes, piecesOf, type Layer } from '#bloom';
 import { plannedLayers } from '../planned-layers.js';
-import type { CallCounts, Filter, Part, QueuedItem } from '../store.js';
+import type { CallCounts, Filter, HiddenItem, Part, QueuedItem } from '../store.js';
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 
-/** Cells go in pieces of this size. The last piece of a segment may be shorter. */
+/** Cells go in pieces of at most this size, of whole pages. The last piece of a segment may be shorter. */
 export const PIECE_BYTES = 2 ** 20;
+const HIDDEN_PER_PART = 10_000;
 
 /**
  * How often a segment is read at most, if items are removed from it all the while. Once is enough if none is removed.
@@ -24,6 +25,8 @@ export interface SegmentSnapshot {
   readonly layerItems: readonly number[];
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
+  /** Of a filter that ages: what is hidden in the segment. */
+  readonly hidden?: readonly HiddenItem[];
 }
 
 /** Some entries of a segment's queue. */
@@ -63,6 +66,9 @@ export interface SegmentSource {
  * and removed during the export of its segment can be lost, and only until it is removed once more, as all removals
  * made since an export began have to be after its import.
  *
+ * What is hidden in a filter that ages is read with the open layer, so that it is that of the same moment: what is hidden later is a
+ * removal since the export began, and what is added again later is found again.
+ *
  * Of a filter that grows, all that is true of the layer that is open, which is therefore read first and held while the queue is
  * read. Closed layers are read after it. They get no new items, and a cell of theirs at zero stays zero, so that also in the
  * export the oldest layer that claims an item is the one that holds it.
@@ -88,6 +94,7 @@ export async function* exportParts(
       if (removals === snapshot.removals || attempt === ATTEMPTS) break;
       ({ snapshot, open } = await reader.read());
     }
+    yield* hiddenParts(segment, snapshot.hidden ?? []);
     for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += snapshot.counts[name];
     const newest = snapshot.layerItems.length - 1;
     for (let layer = 0; layer < newest; layer++) {
@@ -108,6 +115,12 @@ export async function* exportParts(
     items += bounded;
   }
   yield { type: 'counts', counts: { items, ...total }, layerItems };
+}
+
+function* hiddenParts(segment: number, hidden: readonly HiddenItem[]): Generator<Part, void, undefined> {
+  for (let at = 0; at < hidden.length; at += HIDDEN_PER_PART) {
+    yield { type: 'hidden', segment, items: hidden.slice(at, at + HIDDEN_PER_PART) };
+  }
 }
 
 /** Reads a segment with the cells of its open layer. */
@@ -142,10 +155,12 @@ function* partsOf(
   bytes: Uint8Array,
   held: readonly ItemsHeld[],
 ): Generator<Part, void, undefined> {
-  const { cellBits } = (held[layer] as ItemsHeld).geometry;
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    const cells = bytes.subarray(at, at + PIECE_BYTES);
-    const counts = countCells(cells, cellBits);
+  const { geometry } = held[layer] as ItemsHeld;
+  const page = pageBytes(geometry);
+  const size = Math.floor(PIECE_BYTES / page) * page;
+  for (let at = 0; at < bytes.length; at += size) {
+    const cells = bytes.subarray(at, at + size);
+    const counts = countCells(cells, geometry);
     (held[layer] as ItemsHeld).take(counts);
     const { nonZero, saturated } = counts;
     yield { type: 'cells', layer, segment, cells, nonZero, saturated };

@@ -32,7 +32,8 @@ export class ItemsHeld {
     const { cellBits, hashes } = geometry;
     if (nonZero === 0) return { least: 0, most: 0 };
     if (cellBits === 1) return { least: Math.ceil(nonZero / hashes), most: nonZero };
-    if (saturated > 0) return { least: 0, most: Number.MAX_SAFE_INTEGER };
+    // Items of a filter that ages are counted by the cells that are live.
+    if (cellBits === 8 || saturated > 0) return { least: 0, most: Number.MAX_SAFE_INTEGER };
     const least = Math.ceil(sum / hashes);
     return { least: semantics === 'set' ? least : 0, most: least + removed };
   }

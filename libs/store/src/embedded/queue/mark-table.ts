@@ -25,6 +25,11 @@ export class MarkTable {
     const shard = (this.shards[shardOf(words, at)] ??= new Shard());
     if (shard.set(words, at, value)) this.entries++;
   }
+
+  /** Calls `visit` for each hash, with an array that has it from `at` on. */
+  forEach(visit: (words: Uint32Array, at: number, value: number) => void): void {
+    for (const shard of this.shards) shard?.forEach(visit);
+  }
 }
 
 function shardOf(words: Uint32Array, at: number): number {
@@ -59,6 +64,13 @@ class Shard {
     this.table[place + NUMBER_AT] = Math.floor(value / WORD);
     this.table[place + NUMBER_AT + 1] = value;
     return fresh;
+  }
+
+  forEach(visit: (words: Uint32Array, at: number, value: number) => void): void {
+    for (let place = 0; place < this.table.length; place += SLOT_WORDS) {
+      const value = this.numberAt(place);
+      if (value > 0) visit(this.table, place, value);
+    }
   }
 
   /** 0: the slot is free. */

@@ -46,12 +46,14 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   state.list = sync.list;
   close(session, state, base, ended);
   session.purger.layers(state, old.base, old.end);
+  session.purger.hiddenOf(state, old.base, old.end);
 }
 
 /** Inside a transaction: drops the list that the sync fills. */
 export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
   close(session, state, sync.list.base, { ...ending(state, sync, 'abandoned'), reason });
   session.purger.layers(state, sync.list.base, sync.list.end);
+  session.purger.hiddenOf(state, sync.list.base, sync.list.end);
 }
 
 function ending(state: FilterState, sync: SyncState, stage: Stage): EndedSync {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { filterBytes, positionsOfHashes, type Positions } from '#bloom';
+import { filterBytes, positionsOfHashes, select, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { assertWithin } from '../../quota.js';
 import {
@@ -22,8 +22,10 @@ import type { Engine } from '../engine.js';
 import { type EndedSync, FilterState, SyncState } from '../filter-state.js';
 import { describeAnew } from '../generation.js';
 import { layersFor, reserveNext } from '../growth.js';
+import { writeHidden } from '../hidden-rows.js';
 import { JournalOperation } from '../journal.js';
-import type { Outcome } from '../list-batches.js';
+import type { LayerList } from '../layer-list.js';
+import { checkInList, type Outcome } from '../list-batches.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { usageOf } from '../room.js';
 import type { Session } from '../session.js';
@@ -187,7 +189,10 @@ export class EmbeddedSyncs implements Syncs {
       (session) => {
         const state = session.memory.current(filter);
         if (!isSyncing(state) || state.sync.opened.id !== id) return false;
-        const positions = positionsOfHashes(hashesOf(entries), state.list.plan[0].geometry);
+        const positions = liveIn(
+          state.list,
+          positionsOfHashes(hashesOf(entries), state.list.plan[0].geometry),
+        );
         try {
           const { changes } = keepIn(session, state, positions, undefined);
           session.keep(state, session.journal.records(state.key, JournalOperation.Add, changes));
@@ -203,6 +208,13 @@ export class EmbeddedSyncs implements Syncs {
   }
 }
 
+/** Of a list that ages, those of its items that have not expired: they stay queued, but are visited no more. */
+function liveIn(list: LayerList, positions: Positions): Positions {
+  if (!list.age) return positions;
+  const live = Array.from(checkInList(list, positions).entries(), ([i, claimed]) => (claimed ? i : -1));
+  return select(positions, Uint32Array.from(live.filter((i) => i >= 0)));
+}
+
 /** Inside a transaction. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. */
 function keepIn(session: Session, state: Syncing, positions: Positions, quota: Quota | undefined): Outcome {
   const { sync, list, filter } = state;
@@ -215,6 +227,7 @@ function keepIn(session: Session, state: Syncing, positions: Positions, quota: Q
   const grow = needed ? layersFor(state, sync.list, memory, needed, quota) : undefined;
   const outcome = keepBatch(state, positions, notedOf(sync, positions), grow);
   if (sync.list.next) void reserveNext(state, sync.list, memory, quota);
+  if (list.age) writeHidden(session, state);
   return outcome;
 }
 
@@ -232,7 +245,8 @@ function openIn(
     openedAt: session.now,
     operation: { id, fingerprint },
   };
-  const sync = new SyncState(opened, cells);
+  const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds);
+  sync.list.tick(session.now);
   if (state.queue.held === 0) sync.copied = 1;
   state.sync = sync;
   state.endedSync = undefined;

@@ -42,7 +42,8 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
     errorRate: 0.001,
     ...changes,
   } as const;
-  const cellBits = chosen.type === 'counting' ? 4 : 1;
+  const { maxAgeSeconds } = changes;
+  const cellBits = maxAgeSeconds !== undefined ? 8 : chosen.type === 'counting' ? 4 : 1;
   const geometry = planGeometry({ ...chosen, cellBits }, store.segmentation);
   return { geometry, seed: randomBytes(SEED_BYTES), ...chosen };
 }

@@ -1,3 +1,4 @@
+import { STAMP_BYTES } from '#bloom';
 import { CAN_ROTATE, type Script } from './script.js';
 
 /*
@@ -44,7 +45,8 @@ local function bytesOf(entry)
   if entry == '' then return 0 end
   local found = cjson.decode(entry)
   local function bytes(geometry)
-    return geometry.segments * geometry.pagesPerSegment * geometry.pageCells * geometry.cellBits / 8
+    local stamp = geometry.cellBits == 8 and ${STAMP_BYTES} or 0
+    return geometry.segments * geometry.pagesPerSegment * (geometry.pageCells * geometry.cellBits / 8 + stamp)
   end
   local function ofList(plan, made, growing)
     local sum = bytes(plan.geometry)

@@ -16,19 +16,22 @@ export interface ItemShape {
   readonly hashes: number;
   /** Byte offsets inside a page need two bytes: pages of more than 256 bytes. */
   readonly wide: boolean;
+  /** Cells of a filter that ages: see scripts/aged-cells.ts. */
+  readonly aged?: boolean;
 }
 
 export const each = (k: number, text: (j: number) => string, separator: string) =>
   Array.from({ length: k }, (_, j) => text(j + 1)).join(separator);
 
 /** Bytes of a packed item in front of its digits. */
-export const headBytes = ({ hashes, wide }: ItemShape) => 2 + (wide ? 3 : 2) * hashes;
+export const headBytes = ({ hashes, wide, aged }: ItemShape) =>
+  2 + ((wide ? 1 : 0) + (aged ? 1 : 2)) * hashes;
 
 /** Reads item n: its cells' offsets and weights, `from` (decimal) and `page`. */
 export function readItem(shape: ItemShape): string {
-  const { hashes: k, wide } = shape;
+  const { hashes: k, wide, aged } = shape;
   const names = (letter: string) => each(k, (j) => letter + j, ', ');
-  const fields = wide ? `${names('h')}, ${names('o')}, ${names('m')}` : `${names('o')}, ${names('m')}`;
+  const fields = [...(wide ? ['h'] : []), 'o', ...(aged ? [] : ['m'])].map(names).join(', ');
   const width = headBytes(shape);
   return `
   local a, b, ${fields} = byte(packed, at, at + ${width - 1})
@@ -84,6 +87,6 @@ export const lowerCells = (k: number) =>
 export const leastCell = (k: number) =>
   `math.min(${each(k, (j) => `math.floor(v${j} % (m${j} * values) / m${j})`, ', ')})`;
 
-export function suffix({ hashes, wide }: ItemShape): string {
-  return `${hashes}${wide ? 'w' : 'n'}`;
+export function suffix({ hashes, wide, aged }: ItemShape): string {
+  return `${hashes}${wide ? 'w' : 'n'}${aged ? 'a' : ''}`;
 }

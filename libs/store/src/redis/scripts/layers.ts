@@ -48,7 +48,7 @@ export const nameOf = (verb: string, shapes: readonly LayerShape[]) =>
   `unseenLayers${verb}${shapes.map((shape) => suffix(shape) + (shape.split ? 's' : '')).join('.')}`;
 
 /** The name in meta of a count of a layer. */
-export const countOf = (count: 'items' | 'nonzero' | 'saturated', layer: number) =>
+export const countOf = (count: 'items' | 'nonzero' | 'saturated' | 'ring', layer: number) =>
   layer === 0 ? count : `${count}:${layer}`;
 
 /** What is read of meta: which layer is open, and the items of all layers but the first. */
@@ -107,6 +107,8 @@ export interface Places {
   readonly packed: number;
   /** The place of the first layer that has LAYER_ARGS. */
   readonly first: number;
+  /** How many ARGV a layer has, if not LAYER_ARGS. */
+  readonly args?: number;
 }
 
 /**
@@ -131,12 +133,12 @@ local out, left = {}, count`;
  * done with an item whose cells have been read, `before` and `after` what is done before and after all of them.
  */
 export function pass(
-  { argsAt, packed, first }: Pick<Places, 'argsAt' | 'packed' | 'first'>,
+  { argsAt, packed, first, args = LAYER_ARGS }: Pick<Places, 'argsAt' | 'packed' | 'first' | 'args'>,
   shape: LayerShape,
   layer: number,
   visit: { readonly before?: string; readonly item: string; readonly after?: string; readonly out?: string },
 ): string {
-  const at = argsAt + (layer - first) * LAYER_ARGS;
+  const at = argsAt + (layer - first) * args;
   const { before = '', item, after = '', out = 'out' } = visit;
   return `
 [${layer}] = function()

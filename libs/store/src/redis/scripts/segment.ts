@@ -1,3 +1,4 @@
+import { CYCLE } from '../../age.js';
 import { checkPieces } from './layers.js';
 import { CHECK_QUEUE, EMPTY_QUEUE, LEASED, LEASES, QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
@@ -137,6 +138,35 @@ export const describeQueueScript: Script = {
   name: 'unseenDescribeQueue',
   numberOfKeys: 10,
   lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}
+return stats`,
+};
+
+/**
+ * As describeQueueScript, of a filter that ages. KEYS: 11 what is hidden, 12 and on the pieces. ARGV: 3 how many layers there may be
+ * but the first, 4 ms of an epoch, 5 and on as 4 and on of the others. Behind the counts are the open layer, the present epoch and how
+ * many items are hidden; then of each layer its saturated cells, and the live ones by their last epoch, the present first.
+ */
+export const describeAgedScript: Script = {
+  name: 'unseenDescribeAged',
+  numberOfKeys: 11,
+  moreKeys: true,
+  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}${checkPieces({
+    ...{ open: `call('HGET', meta, 'open')`, keysAt: 12, argsAt: 5, args: 2, first: 1, unmade: '' },
+  })}
+local kept = tonumber(call('HGET', meta, 'epoch') or 0)
+local epoch = math.max(kept, math.floor(now / ARGV[4]))
+local hidden = call('ZCOUNT', KEYS[11], string.format('%.0f', epoch), '+inf')
+for _, count in ipairs({open, epoch, hidden}) do stats[#stats + 1] = count end
+for layer = 0, tonumber(ARGV[3]) do
+  local suffix = layer == 0 and '' or ':' .. layer
+  local found = call('HMGET', meta, 'saturated' .. suffix, 'ring' .. suffix)
+  local text = found[2] or ''
+  stats[#stats + 1] = tonumber(found[1] or 0)
+  for left = 0, ${CYCLE - 1} do
+    local isKept = text ~= '' and epoch + left < kept + ${CYCLE}
+    stats[#stats + 1] = isKept and struct.unpack('>I4', text, (epoch + left) % ${CYCLE} * 4 + 1) or 0
+  end
+end
 return stats`,
 };
 

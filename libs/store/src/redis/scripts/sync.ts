@@ -37,7 +37,7 @@ for n = 1, #all, 2 do
     gone[#gone + 1] = name
     name = sub(name, ${SYNC.length + 1})
     if not ofSync[name] then own[#own + 1], own[#own + 2] = name, all[n + 1] end
-  elseif name == 'open' or string.find(name, '^items:') or string.find(name, '^nonzero:') or string.find(name, '^saturated:') then
+  elseif name == 'open' or name == 'ring' or string.find(name, '^ring:') or string.find(name, '^items:') or string.find(name, '^nonzero:') or string.find(name, '^saturated:') then
     gone[#gone + 1] = name
   end
 end

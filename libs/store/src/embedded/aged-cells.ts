@@ -1,0 +1,161 @@
+import { STAMP_BYTES } from '#bloom';
+import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../age.js';
+import { SATURATED } from './cells.js';
+
+/*
+ * Cells of filters that age, as age.ts describes them. An item is k cells of the page that begins at byte `page`. The present is
+ * `epoch`, or that of `expiring`, which counts cells by their last epoch.
+ */
+
+const COUNTER_UNIT = CYCLE;
+const FULL = SATURATED * COUNTER_UNIT;
+
+/** What `epochsLeft` answers if some cell of the item is zero or has expired. */
+export const GONE = -1;
+
+/** Whether all cells of an item are live. */
+export function isLive(
+  bytes: Uint8Array,
+  page: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+  epoch: number,
+): boolean {
+  const stamp = stampOf(bytes, page);
+  const lag = epoch - stamp;
+  for (let j = at; j < at + k; j++) {
+    const c = bytes[page + STAMP_BYTES + (cell[j] as number)] as number;
+    if (c < COUNTER_UNIT || ((c - stamp) & 15) < lag) return false;
+  }
+  return true;
+}
+
+/** For how many more epochs all cells of an item are live; 0: in this one only. GONE if some cell is not. */
+export function epochsLeft(
+  bytes: Uint8Array,
+  page: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+  epoch: number,
+): number {
+  const stamp = stampOf(bytes, page);
+  const lag = epoch - stamp;
+  let least = CYCLE;
+  for (let j = at; j < at + k; j++) {
+    const c = bytes[page + STAMP_BYTES + (cell[j] as number)] as number;
+    const left = ((c - stamp) & 15) - lag;
+    if (c < COUNTER_UNIT || left < 0) return GONE;
+    if (left < least) least = left;
+  }
+  return least;
+}
+
+/**
+ * Empties the expired cells of a page that is too far behind, and stamps it. Answers how many of them were at 15. To be called
+ * before an item of the page is changed.
+ */
+export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, epoch: number): number {
+  const stamp = stampOf(bytes, page);
+  const lag = epoch - stamp;
+  if (lag <= MOST_BEHIND) return 0;
+  let saturated = 0;
+  for (let at = page + STAMP_BYTES; at < page + STAMP_BYTES + pageCells; at++) {
+    const c = bytes[at] as number;
+    if (c === 0 || ((c - stamp) & 15) >= lag) continue;
+    if (c >= FULL) saturated++;
+    bytes[at] = 0;
+  }
+  for (let i = 0, rest = epoch; i < STAMP_BYTES; i++, rest = Math.floor(rest / 256)) bytes[page + i] = rest;
+  return saturated;
+}
+
+/**
+ * Makes each cell live for `lasts` more epochs at least, with one more in its counter if `counts`; only then may cells of the item
+ * have expired, or be zero. Answers by how many the cells at 15 have become more.
+ */
+export function raiseAged(
+  bytes: Uint8Array,
+  page: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+  lasts: number,
+  counts: boolean,
+  expiring: Expiring,
+): number {
+  const { epoch } = expiring;
+  const stamp = stampOf(bytes, page);
+  const lag = epoch - stamp;
+  const expiry = (epoch + lasts) & 15;
+  const up = counts ? COUNTER_UNIT : 0;
+  let saturated = 0;
+  for (let j = at; j < at + k; j++) {
+    const place = page + STAMP_BYTES + (cell[j] as number);
+    let c = bytes[place] as number;
+    const left = ((c - stamp) & 15) - lag;
+    if (c < COUNTER_UNIT || left < 0) {
+      if (c >= FULL) saturated--;
+      expiring.count(lasts, 1);
+      bytes[place] = COUNTER_UNIT | expiry;
+      continue;
+    }
+    if (left < lasts) {
+      expiring.count(left, -1);
+      expiring.count(lasts, 1);
+      c = (c & ~15) | expiry;
+    }
+    if (c < FULL) {
+      c += up;
+      if (c >= FULL) saturated++;
+    }
+    bytes[place] = c;
+  }
+  return saturated;
+}
+
+/**
+ * Takes one from each cell of an item that is below 15, all of them being live. Answers whether that emptied one; if not, the cells
+ * claim the item as before.
+ */
+export function lowerAged(
+  bytes: Uint8Array,
+  page: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+  expiring: Expiring,
+): boolean {
+  const stamp = stampOf(bytes, page);
+  const lag = expiring.epoch - stamp;
+  let emptied = false;
+  for (let j = at; j < at + k; j++) {
+    const place = page + STAMP_BYTES + (cell[j] as number);
+    const c = bytes[place] as number;
+    if (c >= FULL) continue;
+    if (c >= 2 * COUNTER_UNIT) {
+      bytes[place] = c - COUNTER_UNIT;
+      continue;
+    }
+    expiring.count(((c - stamp) & 15) - lag, -1);
+    bytes[place] = 0;
+    emptied = true;
+  }
+  return emptied;
+}
+
+/** The smallest of an item's counters, all of them being live. */
+export function smallestAged(
+  bytes: Uint8Array,
+  page: number,
+  cell: Uint16Array,
+  at: number,
+  k: number,
+): number {
+  let smallest = SATURATED;
+  for (let j = at; j < at + k; j++) {
+    smallest = Math.min(smallest, (bytes[page + STAMP_BYTES + (cell[j] as number)] as number) >> 4);
+  }
+  return smallest;
+}

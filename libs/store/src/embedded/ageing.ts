@@ -1,0 +1,41 @@
+import { epochMs, lastsFor } from '../age.js';
+import { Hidden } from './hidden.js';
+
+/** The time of a list of layers that ages. It never goes back. */
+export class Ageing {
+  readonly epochMs: number;
+  readonly hidden = new Hidden();
+  /** While it is loaded: how many items were hidden when the state was written. */
+  stored = 0;
+  /** What was hidden until before this epoch has been deleted, or is being. */
+  purgedTo = 0;
+  private present = 0;
+  private now = 0;
+
+  constructor(readonly maxAgeMs: number) {
+    this.epochMs = epochMs(maxAgeMs / 1_000);
+  }
+
+  get epoch(): number {
+    return this.present;
+  }
+
+  /** Whether another epoch has begun. */
+  tick(now: number): boolean {
+    this.now = now;
+    return this.goOn(Math.floor(now / this.epochMs));
+  }
+
+  /** Whether that is later than the present. */
+  goOn(epoch: number): boolean {
+    if (epoch <= this.present) return false;
+    this.present = epoch;
+    this.hidden.advance(epoch);
+    return true;
+  }
+
+  /** For how many epochs after the present an item is live that is added now, for so long or the whole age. */
+  lasts(ttlMs = this.maxAgeMs): number {
+    return lastsFor(this.present, this.now, ttlMs, this.epochMs);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Database } from './database.js';
+import type { FilterState } from './filter-state.js';
+import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from './keys.js';
+import type { LayerList } from './layer-list.js';
+import { HASH_BYTES, HASH_WORDS } from './queue/entry.js';
+import type { Session } from './session.js';
+
+/*
+ * Items that are hidden (hidden.ts) as rows of the database: the key is the list's prefix, the last epoch in which the item is
+ * hidden (4 bytes) and its hash; the value is empty.
+ */
+
+const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;
+const NOTHING = new Uint8Array(0);
+
+/** Inside a transaction: writes what has changed in the lists of a filter, and deletes what has expired. */
+export function writeHidden({ database, purger }: Session, state: FilterState): void {
+  for (const { age, base } of state.lists) {
+    if (!age) continue;
+    for (const { hash, until, hidden } of age.hidden.takeChanges()) {
+      const key = rowKey(state.key, base, until, hash);
+      if (hidden) database.hidden.putSync(key, NOTHING);
+      else database.hidden.removeSync(key);
+    }
+    if (age.purgedTo < age.epoch) purger.hidden(state, base, age.epoch);
+    age.purgedTo = age.epoch;
+  }
+}
+
+/** Reads the rows after a start. False if some of them are not there. */
+export function readHidden(database: Database, state: FilterState): boolean {
+  return state.lists.every((list) => readList(database, state, list));
+}
+
+function readList(database: Database, state: FilterState, { age, base }: LayerList): boolean {
+  if (!age) return true;
+  const words = new Uint32Array(HASH_WORDS);
+  for (const { key } of database.hidden.getRange(prefixRange(listPrefix(state.key, base)))) {
+    if (key.length !== KEY_BYTES) return false;
+    const until = key.readUInt32BE(PREFIX_BYTES);
+    if (until < age.epoch) continue;
+    for (let word = 0; word < HASH_WORDS; word++)
+      words[word] = key.readUInt32BE(PREFIX_BYTES + UNTIL_BYTES + 4 * word);
+    age.hidden.restore(words, 0, until);
+  }
+  return age.hidden.size === age.stored;
+}
+
+function rowKey(generation: Buffer, base: number, until: number, hash: Uint32Array): Buffer {
+  const key = Buffer.allocUnsafe(KEY_BYTES);
+  key.set(hiddenBefore(generation, base, until));
+  for (let word = 0; word < HASH_WORDS; word++)
+    key.writeUInt32BE(hash[word] as number, PREFIX_BYTES + UNTIL_BYTES + 4 * word);
+  return key;
+}
