@@ -108,7 +108,7 @@ export class BatchRunner {
     const { body } = request;
     const { batch } = request.routeOptions.config;
     if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
-    const lastLineOnly = isLastLineOnly(request.query);
+    const lastLineOnly = isLastLineOnly(request.query, batch.ttl);
     if (body instanceof LineInput) {
       await task.admit();
       return this.answerStream(request, batch, body, lastLineOnly, task);
@@ -116,7 +116,7 @@ export class BatchRunner {
     const entries =
       body instanceof PackedItems
         ? await body.entries(this.limits)
-        : jsonBatch(body, batch.entries, this.limits);
+        : jsonBatch(body, batch.entries, this.limits, batch.ttl);
     // Packed items come to routes of items only: see BATCH_READERS.
     const result = await task.act(entries as Batch as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
@@ -173,13 +173,14 @@ export class BatchRunner {
 }
 
 const QUERY_MEMBERS = new Set(['results']);
+const WITH_TTL = new Set(['results', 'ttlSeconds']);
 
 /**
  * Whether a query asks for a stream's last line only (`?results=none`), as clients do that send everything before they read.
  * Throws VALIDATION_FAILED.
  */
-function isLastLineOnly(query: unknown): boolean {
-  const { results } = jsonObject(query, QUERY_MEMBERS);
+function isLastLineOnly(query: unknown, ttl = false): boolean {
+  const { results } = jsonObject(query, ttl ? WITH_TTL : QUERY_MEMBERS);
   if (results === undefined || results === 'none') return results === 'none';
   throw invalid('#/results', `results must be "none" or absent, not ${show(results)}`);
 }

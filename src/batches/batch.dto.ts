@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
 // Shapes of bodies for the API description; they are read by jsonBatch().
@@ -23,6 +23,21 @@ export class UrlsDto {
   readonly urls!: string[];
 }
 
+/** How long the URLs of a body live. */
+const TtlSeconds = (): PropertyDecorator =>
+  ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    description:
+      'Of a set that ages: how long these URLs are seen from now on, at most its maxAgeSeconds, which is the default; ' +
+      'one that is seen for longer stays so',
+  });
+
+export class VisitsDto extends UrlsDto {
+  @TtlSeconds()
+  readonly ttlSeconds?: number;
+}
+
 const URL_WITH_PAYLOAD = {
   type: 'object',
   required: ['url', 'payload'] as string[],
@@ -45,4 +60,7 @@ export class DiscoveriesDto {
     example: ['https://example.org/a?b=1', { url: 'https://example.org/', payload: '{"depth":1}' }],
   })
   readonly urls!: Discovery[];
+
+  @TtlSeconds()
+  readonly ttlSeconds?: number;
 }

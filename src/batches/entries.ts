@@ -81,17 +81,30 @@ const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> =
   urls: new Set(['urls']),
   ids: new Set(['ids']),
 };
+/** Those of a route whose URLs may live for a time: ttlOf reads it. */
+const WITH_TTL: ReadonlySet<string> = new Set(['urls', 'ttlSeconds']);
 
 /** The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the entry and the limit. */
 export function jsonBatch(
   body: unknown,
   entries: Exclude<Entries, 'discoveries'>,
   limits: BatchLimits,
+  ttl?: boolean,
 ): readonly string[];
-export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly Discovery[];
-export function jsonBatch(body: unknown, entries: Entries, limits: BatchLimits): readonly Discovery[] {
+export function jsonBatch(
+  body: unknown,
+  entries: Entries,
+  limits: BatchLimits,
+  ttl?: boolean,
+): readonly Discovery[];
+export function jsonBatch(
+  body: unknown,
+  entries: Entries,
+  limits: BatchLimits,
+  ttl = false,
+): readonly Discovery[] {
   const member = MEMBER[entries];
-  const { [member]: batch } = jsonObject(body, MEMBERS[member]);
+  const { [member]: batch } = jsonObject(body, ttl ? WITH_TTL : MEMBERS[member]);
   const { maxItems, maxItemBytes } = limits;
   const fault = (what: string, at = ''): Error =>
     refused([{ pointer: `#/${member}${at}`, detail: `${member}${what}` }]);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { filterBytes, planGeometry, planLayers, type Geometry, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec, SyncPlan } from '#store';
 import { Config } from '../config/config.js';
-import { ProblemError } from '../errors/problem.js';
+import { invalid, ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { PlanDto } from './filter.dto.js';
@@ -31,7 +31,9 @@ export class FilterPlanner {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;
     const growth = filter.layers === undefined ? 'none' : 'auto';
     const segmentation = { ...this.store.segmentation, minSegments: filter.spread, minSegmentBytes: 0 };
-    const planned = this.within({ type: filter.type, capacity, errorRate, growth }, segmentation);
+    const { type, maxAgeSeconds } = filter;
+    const aged = maxAgeSeconds === undefined ? {} : { maxAgeSeconds };
+    const planned = this.within({ type, capacity, errorRate, growth, ...aged }, segmentation);
     this.refuseTooLarge(planned.geometry);
     const { hashScheme } = filter.geometry;
     const layers = planned.layers?.map((layer) => ({
@@ -57,8 +59,17 @@ export class FilterPlanner {
     );
   }
 
-  private within({ type, capacity, errorRate, growth }: PlanDto, segmentation: Segmentation): Planned {
-    const sizing = { capacity, errorRate, cellBits: type === 'counting' ? 4 : 1 } as const;
+  private within(
+    { type, capacity, errorRate, growth, maxAgeSeconds }: PlanDto,
+    segmentation: Segmentation,
+  ): Planned {
+    if (maxAgeSeconds !== undefined && type !== 'counting')
+      throw invalid(
+        '#/maxAgeSeconds',
+        `maxAgeSeconds must be absent for a ${type} filter, which does not age`,
+      );
+    const cellBits = maxAgeSeconds !== undefined ? 8 : type === 'counting' ? 4 : 1;
+    const sizing = { capacity, errorRate, cellBits } as const;
     if (growth !== 'auto') return { geometry: planGeometry(sizing, segmentation) };
     const layers = planLayers(sizing, segmentation, this.config.maxFilterBytes);
     return { geometry: layers[0].geometry, layers };

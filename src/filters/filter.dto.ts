@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
-import type { FilterType, Semantics } from '#store';
+import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS, type FilterType, type Semantics } from '#store';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
@@ -29,8 +29,28 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
   );
 }
 
+const MAX_AGE = must(`be a whole number from ${MIN_MAX_AGE_SECONDS} to ${MAX_MAX_AGE_SECONDS}`);
+
+/** Decorates the member of a body that says how old the items of a visited set become. */
+export function MaxAgeOption(): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: MIN_MAX_AGE_SECONDS,
+      maximum: MAX_MAX_AGE_SECONDS,
+      description:
+        'Visited sets: a URL that was not visited or discovered again for so long is unseen, exact to a thirteenth of it; ' +
+        'takes twice the memory. Absent: URLs are seen until they are forgotten',
+    }),
+    Optional(),
+    IsInt(MAX_AGE),
+    Min(MIN_MAX_AGE_SECONDS, MAX_AGE),
+    Max(MAX_MAX_AGE_SECONDS, MAX_AGE),
+  );
+}
+
 /** The parameters that decide the size of a filter. */
-export class PlanDto {
+export class SizeDto {
   @ApiProperty({
     enum: ['counting', 'standard'],
     description: '4-bit counters, items can be removed; or bits',
@@ -54,7 +74,13 @@ export class PlanDto {
   readonly growth?: Growth;
 }
 
-export class CreateFilterDto extends PlanDto {
+/** What is planned: a filter, or with an age a visited set. */
+export class PlanDto extends SizeDto {
+  @MaxAgeOption()
+  readonly maxAgeSeconds?: number;
+}
+
+export class CreateFilterDto extends SizeDto {
   @ApiProperty({ pattern: NAME_PATTERN.source, example: 'pages' })
   @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
   readonly name!: string;

@@ -51,6 +51,8 @@ export class PlannedLayerView {
 }
 
 export class PlanView extends SizedView {
+  @ApiProperty({ required: false, type: 'integer', description: 'Of a visited set that ages' })
+  readonly maxAgeSeconds?: number;
   @ApiProperty({
     type: [PlannedLayerView],
     required: false,

@@ -26,13 +26,14 @@ export class FiltersService {
   ) {}
 
   plan(dto: PlanDto): PlanView {
-    const { type, capacity, errorRate } = dto;
+    const { type, capacity, errorRate, maxAgeSeconds } = dto;
     const { geometry, layers } = this.planner.plan(dto);
     return {
       type,
       capacity,
       errorRate,
       growth: growthOf(layers),
+      ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
       geometry: geometryView(geometry),
       memoryBytes: filterBytes(geometry),
       ...(layers !== undefined && { plannedLayers: layers.map(plannedLayerView) }),

@@ -5,6 +5,12 @@ import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
+/** How keys are added: see Counters.add. */
+export interface AddOptions {
+  readonly payloads?: readonly string[] | undefined;
+  readonly ttlMs?: number | undefined;
+}
+
 /** Joins positions and counters: it takes the keys of items and gives one byte per item, as the port defines it. */
 @Injectable()
 export class Membership {
@@ -12,18 +18,18 @@ export class Membership {
 
   /**
    * Added.New or Added.Present per key. In `set` semantics the first of equal keys is new and the others are not,
-   * whatever the store does in parallel. The port explains `payloads`.
+   * whatever the store does in parallel. The port explains the options.
    */
   async add(
     filter: Filter,
     keys: Keys,
     operation: OrderedOperation,
-    payloads?: readonly string[],
+    { payloads, ttlMs }: AddOptions = {},
   ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
     const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
     if (folded === undefined) {
-      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads);
+      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads, ttlMs);
     }
     const { original } = folded;
     const kept = payloads && Array.from(original, (index) => payloads[index] as string);
@@ -32,6 +38,7 @@ export class Membership {
       folded.positions,
       await whenInTurn(operation),
       kept,
+      ttlMs,
     );
     const bytes = new Uint8Array(keys.length).fill(Added.Present);
     for (let i = 0; i < original.length; i++) bytes[original[i] as number] = answers[i] as number;

@@ -16,6 +16,7 @@ function requestOf(type: string, key?: string, body?: Buffer): Request {
     method: 'POST',
     headers,
     params: { name: 'f' },
+    query: {},
     routeOptions: { url: '/v1/filters/:name/items/add' },
     raw: {},
     server: { requestTimeoutMs: 1_000 },

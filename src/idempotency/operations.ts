@@ -129,10 +129,12 @@ function unreadChecksumOf(route: string): number {
   return checksumOf(route, 'unread');
 }
 
-/** Method, pattern, name and id: one spelling for every escaping of the path, and without the query. */
+/** Method, pattern, name and id: one spelling for every escaping of the path, and of the query only what changes what is done. */
 function routeOf(request: Request): string {
   const { name = '', id } = request.params as { name?: string; id?: string };
-  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}\n`;
+  const { ttlSeconds } = request.query as { ttlSeconds?: unknown };
+  const ttl = typeof ttlSeconds === 'string' ? ` for ${ttlSeconds}` : '';
+  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}${ttl}\n`;
 }
 
 /** Another text for other items. Not JSON: that writes some characters in six, and blocks may hold megabytes of them. */

@@ -68,8 +68,9 @@ interface BatchDoc extends RouteDoc, BatchConfig {
 }
 
 /** A route that takes a batch as JSON or as a stream of lines. */
-export function BatchRoute({ verb, entries, mutates, body, answer, ...doc }: BatchDoc): MethodDecorator {
-  const batch = { verb, entries };
+export function BatchRoute(given: BatchDoc): MethodDecorator {
+  const { verb, entries, ttl = false, mutates, body, answer, ...doc } = given;
+  const batch = { verb, entries, ttl };
   const codes: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...(doc.codes ?? [])];
   return applyDecorators(
     ApiBody({ type: body }),
@@ -80,6 +81,9 @@ export function BatchRoute({ verb, entries, mutates, body, answer, ...doc }: Bat
       enum: ['none'],
       description: 'Streams: answer the last line only, for clients that send everything before they read',
     }),
+    ...(ttl
+      ? [ApiQuery({ name: 'ttlSeconds', required: false, type: Number, description: 'As in a JSON body' })]
+      : []),
     ApiExtension(X_STREAMS, true),
     mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
   );

@@ -10,6 +10,8 @@ export interface BatchConfig {
    * one member of its JSON body has this name, of discoveries "urls".
    */
   readonly entries: 'items' | 'urls' | 'discoveries';
+  /** Whether the request may say how long its URLs live: as ttlSeconds in the query, or in its JSON body. */
+  readonly ttl?: boolean;
 }
 
 declare module 'fastify' {

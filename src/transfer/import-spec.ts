@@ -17,11 +17,17 @@ export function importSpec(header: ExportHeader, kind: FilterKind, name = header
     throw invalid('#/kind', `the export is of ${is}: import it by POST ${path}`);
   }
   if (!NAME_PATTERN.test(name)) throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
-  const { type, semantics, capacity, errorRate, geometry, layers, seed, maxAttempts } = header;
+  const { type, semantics, capacity, errorRate, geometry, layers, seed } = header;
+  const { maxAttempts, maxAgeSeconds } = header;
   const growth = layers && { layers };
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, ...growth, seed };
   if (kind !== 'visited-set') return spec;
-  return { ...spec, urlProfile: profileOf(header), ...(maxAttempts !== undefined && { maxAttempts }) };
+  return {
+    ...spec,
+    urlProfile: profileOf(header),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+  };
 }
 
 function profileOf({ urlProfile }: ExportHeader): unknown {

@@ -1,12 +1,13 @@
 import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Operation } from '#store';
-import { DiscoveriesDto, UrlsDto } from '../batches/batch.dto.js';
+import { DiscoveriesDto, UrlsDto, VisitsDto } from '../batches/batch.dto.js';
 import type { Discovery } from '../batches/entries.js';
 import { BatchRunner } from '../batches/batch-runner.js';
 import { BatchRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
+import { ttlOf } from './ttl.js';
 import { UrlsService } from './urls.service.js';
 import { CheckedView, ForgottenView, MarkedView } from './visited-set.view.js';
 
@@ -23,6 +24,7 @@ export class UrlsController {
   @BatchRoute({
     verb: 'discover',
     entries: 'discoveries',
+    ttl: true,
     access: 'write',
     summary: 'Mark URLs visited and queue the new ones, in one atomic step',
     mutates: true,
@@ -31,10 +33,11 @@ export class UrlsController {
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    const ttlMs = ttlOf(request);
     return this.batches.mutate(
       request,
-      (urls: readonly Discovery[], operation: Operation) => this.urls.discover(name, urls, operation),
-      () => this.urls.open(name),
+      (urls: readonly Discovery[], operation: Operation) => this.urls.discover(name, urls, operation, ttlMs),
+      () => this.urls.open(name, ttlMs),
     );
   }
 
@@ -43,18 +46,20 @@ export class UrlsController {
   @BatchRoute({
     verb: 'visit',
     entries: 'urls',
+    ttl: true,
     access: 'write',
     summary: 'Mark URLs visited without queueing them',
     mutates: true,
-    body: UrlsDto,
+    body: VisitsDto,
     answer: MarkedView,
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   visit(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    const ttlMs = ttlOf(request);
     return this.batches.mutate(
       request,
-      (urls: readonly string[], operation: Operation) => this.urls.visit(name, urls, operation),
-      () => this.urls.open(name),
+      (urls: readonly string[], operation: Operation) => this.urls.visit(name, urls, operation, ttlMs),
+      () => this.urls.open(name, ttlMs),
     );
   }
 

@@ -6,6 +6,7 @@ import { named, tally, type Verdicts } from '../batches/tally.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { encodeQueued } from './queued-url.js';
+import { refuseTtl } from './ttl.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
 /** The verdict for an invalid URL. It follows the answer bytes of the port, which also index the verdicts below. */
@@ -34,20 +35,32 @@ export class UrlsService {
     private readonly identity: UrlIdentity,
   ) {}
 
-  open(name: string): Promise<Filter> {
-    return this.filters.open(name, 'visited-set');
+  /** Throws also VALIDATION_FAILED if URLs of the set cannot live for so long. */
+  async open(name: string, ttlMs?: number): Promise<Filter> {
+    const filter = await this.filters.open(name, 'visited-set');
+    refuseTtl(filter, ttlMs);
+    return filter;
   }
 
-  /** Marks URLs as visited and queues the new ones, in one atomic step. */
-  discover(name: string, batch: readonly Discovery[], operation: Operation): Promise<BatchResult> {
-    return this.judge(name, batch, MARK, (filter, { keys, urls }) =>
-      this.membership.add(filter, keys, operation, urls.map(encodeQueued)),
-    );
+  /** Marks URLs as visited, in a set that ages for `ttlMs`, and queues the new ones, in one atomic step. */
+  discover(
+    name: string,
+    batch: readonly Discovery[],
+    operation: Operation,
+    ttlMs?: number,
+  ): Promise<BatchResult> {
+    return this.judge(name, batch, MARK, (filter, { keys, urls }) => {
+      refuseTtl(filter, ttlMs);
+      return this.membership.add(filter, keys, operation, { payloads: urls.map(encodeQueued), ttlMs });
+    });
   }
 
-  /** Marks URLs as visited without queueing them. */
-  visit(name: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
-    return this.judge(name, batch, MARK, (filter, { keys }) => this.membership.add(filter, keys, operation));
+  /** Marks URLs as visited, in a set that ages for `ttlMs`, without queueing them. */
+  visit(name: string, batch: readonly string[], operation: Operation, ttlMs?: number): Promise<BatchResult> {
+    return this.judge(name, batch, MARK, (filter, { keys }) => {
+      refuseTtl(filter, ttlMs);
+      return this.membership.add(filter, keys, operation, { ttlMs });
+    });
   }
 
   check(name: string, batch: readonly string[], deadline: number): Promise<BatchResult> {

@@ -6,6 +6,7 @@ import { BASES } from '#url-key';
 import {
   DEFAULT_PAGE,
   GrowthOption,
+  MaxAgeOption,
   MAX_PAGE,
   PAGE,
   PAGE_PATTERN,
@@ -47,6 +48,9 @@ export class CreateVisitedSetDto {
 
   @GrowthOption('auto')
   readonly growth?: Growth;
+
+  @MaxAgeOption()
+  readonly maxAgeSeconds?: number;
 
   @ApiPropertyOptional({
     oneOf: [{ type: 'string', enum: [...BASES] }, { $ref: getSchemaPath(UrlProfileDto) }],

@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
-import type { Filter } from '#store';
+import type { AgeStats, Filter } from '#store';
 import type { Described } from '../filters/filter-lifecycle.js';
 import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
 import { UrlProfileDto } from './url-profile.dto.js';
@@ -22,6 +22,33 @@ export class QueueView {
   readonly oldestSeconds?: number;
 }
 
+export class ExpiringView {
+  @ApiProperty({
+    format: 'date-time',
+    description: 'When these URLs are unseen again, unless they are visited',
+  })
+  readonly at!: string;
+  @ApiProperty({ type: 'integer' }) readonly items!: number;
+}
+
+/** The time of a visited set that ages. */
+export class AgeView {
+  @ApiProperty({ type: 'integer', description: 'Number of the present epoch, since 1970' })
+  readonly epoch!: number;
+  @ApiProperty({ description: 'Length of an epoch, a thirteenth of the age' }) readonly epochSeconds!: number;
+  @ApiProperty({
+    type: [ExpiringView],
+    description: 'URLs by the end of the last epoch in which they are seen, estimated as items is',
+  })
+  readonly expiring!: ExpiringView[];
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'URLs that were forgotten while others keep all their counters alive: kept exactly until they expire',
+  })
+  readonly hidden!: number;
+}
+
 const URL_PROFILE = {
   type: UrlProfileDto,
   description: 'With `base` and `version`; of the rules those that are on',
@@ -35,6 +62,14 @@ export class VisitedSetView extends FilterView {
     description: 'See the creation; absent if there is no limit',
   })
   readonly maxAttempts?: number;
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    description: 'See the creation; absent if URLs do not age',
+  })
+  readonly maxAgeSeconds?: number;
+  @ApiProperty({ required: false, type: AgeView, description: 'Of a set that ages' })
+  readonly age?: AgeView;
   @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
 }
 
@@ -53,13 +88,23 @@ export class VisitedSetListView {
 const EMPTY_QUEUE: QueueView = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
 
 export function visitedSetView({ filter, stats }: Described): VisitedSetView {
-  const { urlProfile, maxAttempts } = filter;
+  const { urlProfile, maxAttempts, maxAgeSeconds } = filter;
   return {
     ...filterView(filter, stats),
     urlProfile,
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(stats.age && { age: ageView(stats.age) }),
     queue: stats.queue ?? EMPTY_QUEUE,
   };
+}
+
+function ageView({ epoch, epochMs, items, hidden }: AgeStats): AgeView {
+  const expiring = items.map((count, left) => ({
+    at: new Date((epoch + left + 1) * epochMs).toISOString(),
+    items: count,
+  }));
+  return { epoch, epochSeconds: epochMs / 1_000, expiring: expiring.filter((one) => one.items > 0), hidden };
 }
 
 /** A visited set whose data is lost, as lists show it. */

@@ -33,6 +33,7 @@ export class VisitedSetsService {
       growth = 'auto',
       urlProfile: profile = DEFAULT_URL_PROFILE,
       maxAttempts,
+      maxAgeSeconds,
     } = dto;
     const urlProfile = profileOf(profile);
     const described = await this.filterLifecycle.create(
@@ -46,6 +47,7 @@ export class VisitedSetsService {
         growth,
         urlProfile,
         ...(maxAttempts !== undefined && { maxAttempts }),
+        ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
       },
       operation,
       caller,
