@@ -1,9 +1,8 @@
+import { onBothStores } from './both-stores.js';
 import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
 import { FilterClient } from './filter-client.js';
 import { summary, type Workers } from './measured.js';
-import { RedisInstance, redisVersion } from './redis-instance.js';
 import { atMost, totalCpu, type BenchOptions, type Group, type Row, type Target } from './row.js';
-import { withService } from './service.js';
 import { BASE_SIZE, sizeName } from './sizes.js';
 import { warmUp } from './warm-up.js';
 import { jsonBodies } from './workload.js';
@@ -31,23 +30,7 @@ interface Measured {
 /** What growth costs: batches of 1,000 in a filter that cannot grow, one that may, and one that has grown tenfold. */
 export const growthGroup: Group = {
   name: 'growth',
-  async measure(options) {
-    const { profileDir } = options;
-    const embedded = await withService({ profileDir }, ({ port, pid }) =>
-      rowsOf('embedded', port, { servicePid: pid }, options),
-    );
-    if (redisVersion() === undefined) return embedded;
-    const redis = await RedisInstance.start();
-    try {
-      const env = { REDIS_URL: redis.url };
-      const rows = await withService({ env, profileDir }, ({ port, pid }) =>
-        rowsOf('redis', port, { servicePid: pid, serverMicros: () => redis.cpuMicros() }, options),
-      );
-      return [...embedded, ...rows];
-    } finally {
-      await redis.stop();
-    }
-  },
+  measure: (options) => onBothStores(options, rowsOf),
 };
 
 async function rowsOf(store: string, port: number, workers: Workers, options: BenchOptions): Promise<Row[]> {

@@ -21,6 +21,7 @@ import type { Group, Row } from './row.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
+import { ageGroup } from './age-rows.js';
 import { waitGroup } from './wait-rows.js';
 
 /** The groups in the order in which they run. --rows selects some of them. */
@@ -34,6 +35,7 @@ const GROUPS: readonly Group[] = [
   queueGroup,
   growthGroup,
   syncGroup,
+  ageGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,

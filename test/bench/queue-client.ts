@@ -19,8 +19,9 @@ export class QueueClient {
     this.path = `/v1/visited-sets/${name}`;
   }
 
-  async create(capacity: number, errorRate: number): Promise<void> {
-    const { status, text } = await this.post('/v1/visited-sets', { name: this.name, capacity, errorRate });
+  async create(capacity: number, errorRate: number, maxAgeSeconds?: number): Promise<void> {
+    const spec = { name: this.name, capacity, errorRate, maxAgeSeconds };
+    const { status, text } = await this.post('/v1/visited-sets', spec);
     assertSetUp(status === 201, `visited set ${this.name} is made anew: ${status} ${text}`);
   }
 
@@ -59,6 +60,11 @@ export class QueueClient {
       for (let some = -1; some !== 0; done += some) some = await this.workOnce(max);
     });
     return done;
+  }
+
+  async view(): Promise<{ readonly memoryBytes: number }> {
+    const { text } = await this.http.get(this.path);
+    return JSON.parse(text) as { memoryBytes: number };
   }
 
   close(): void {

@@ -1,11 +1,11 @@
+import { onBothStores } from './both-stores.js';
 import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
 import { FilterClient } from './filter-client.js';
 import { inFlight } from './http-client.js';
 import { measured, summary, type Measured as Round, type Workers } from './measured.js';
 import { FingerprintSet } from './peers/fingerprint-set.js';
-import { RedisInstance, redisVersion } from './redis-instance.js';
+import type { RedisInstance } from './redis-instance.js';
 import { assertSetUp, atMost, totalCpu, type BenchOptions, type Group, type Row } from './row.js';
-import { withService } from './service.js';
 import { BASE_SIZE, sizeName } from './sizes.js';
 import { warmUp } from './warm-up.js';
 import { batchesOf, flat, jsonBodies, lineBody, urls } from './workload.js';
@@ -33,23 +33,7 @@ interface Filter {
  */
 export const syncGroup: Group = {
   name: 'sync',
-  async measure(options) {
-    const { profileDir } = options;
-    const embedded = await withService({ profileDir }, ({ port, pid }) =>
-      rowsOf('embedded', port, { servicePid: pid }, options),
-    );
-    if (redisVersion() === undefined) return embedded;
-    const redis = await RedisInstance.start();
-    try {
-      const env = { REDIS_URL: redis.url };
-      const rows = await withService({ env, profileDir }, ({ port, pid }) =>
-        rowsOf('redis', port, { servicePid: pid, serverMicros: () => redis.cpuMicros() }, options),
-      );
-      return [...embedded, ...rows, await exactRow(redis, options)];
-    } finally {
-      await redis.stop();
-    }
-  },
+  measure: (options) => onBothStores(options, rowsOf, async (redis) => [await exactRow(redis, options)]),
 };
 
 const sizeOf = ({ quick }: BenchOptions) => (quick ? BASE_SIZE / 10 : BASE_SIZE);
