@@ -287,6 +287,25 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
     expect(await calls.check(filter, names)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  it('a sync that is opened after the clock was set back shortens the life of nothing', async () => {
+    const { clock, filter } = await make();
+    const calls = new SyncCalls(clock);
+    await add(clock.store, filter, ['early']);
+    await pass(clock, 5);
+    await add(clock.store, filter, ['late']);
+    await pass(clock, -5);
+    const sync = await calls.open(filter);
+    await calls.keep(filter, sync, ['early', 'late', 'new']);
+    await calls.commit(filter, sync);
+    // Eight epochs are left to the first from where time stands, which is five ahead of the clock.
+    await pass(clock, AGE);
+    expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([1, 1, 1]);
+    await pass(clock, 1);
+    expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([0, 1, 1]);
+    await pass(clock, 5);
+    expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([0, 0, 0]);
+  });
+
   it('a sync that is given up has shortened the life of nothing', async () => {
     const { clock, filter } = await make();
     const calls = new SyncCalls(clock);

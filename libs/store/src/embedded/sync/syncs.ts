@@ -246,7 +246,8 @@ function openIn(
     operation: { id, fingerprint },
   };
   const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds);
-  sync.list.tick(session.now);
+  // Not by the clock, which may have been set back: time is that of the filter.
+  if (state.list.age) sync.list.advance(state.list.age.epoch);
   if (state.queue.held === 0) sync.copied = 1;
   state.sync = sync;
   state.endedSync = undefined;
