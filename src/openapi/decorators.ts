@@ -82,7 +82,14 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
       description: 'Streams: answer the last line only, for clients that send everything before they read',
     }),
     ...(ttl
-      ? [ApiQuery({ name: 'ttlSeconds', required: false, type: Number, description: 'As in a JSON body' })]
+      ? [
+          ApiQuery({
+            name: 'ttlSeconds',
+            required: false,
+            schema: { type: 'integer', minimum: 1 },
+            description: 'As in a JSON body',
+          }),
+        ]
       : []),
     ApiExtension(X_STREAMS, true),
     mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
