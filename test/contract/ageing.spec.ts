@@ -91,10 +91,10 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
     const { store } = clock;
     const added = await add(store, filter, items(400));
     const long = items(400).filter((_, n) => added[n] === 1);
-    const brief = await add(store, filter, items(300, 'brief'), undefined, EPOCH_MS);
-    expect(tally(brief, 1)).toBeGreaterThan(100);
+    const brief = await add(store, filter, items(200, 'brief'), undefined, EPOCH_MS);
+    expect(tally(brief, 1)).toBeGreaterThan(50);
     await pass(clock, 1);
-    await add(store, filter, items(100, 'later'), undefined, EPOCH_MS);
+    await add(store, filter, items(60, 'later'), undefined, EPOCH_MS);
     for (const epochs of [2, AGE - 3]) {
       await pass(clock, epochs);
       expect(tally(await check(store, filter, long), 0)).toBe(0);
