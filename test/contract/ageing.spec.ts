@@ -21,9 +21,9 @@ import {
 } from './calls.js';
 import { SyncCalls } from './sync-calls.js';
 
-const MAX_AGE_SECONDS = 13_000;
-/** A thirteenth of the age. */
-const EPOCH_MS = 1_000_000;
+const MAX_AGE_SECONDS = 13_000_000;
+/** A thirteenth of the age: so long that hardly any test meets the end of one. */
+const EPOCH_MS = 1_000_000_000;
 const AGE = 13;
 
 const SHAPES: readonly FilterOptions[] = [
