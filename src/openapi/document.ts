@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { inReadingOrder, operationId, TAGS, withPlainNames } from './names.js';
 import { completeOperations } from './operations.js';
 
 const DESCRIPTION =
@@ -8,8 +9,11 @@ const DESCRIPTION =
 
 /** Builds the API's description from the decorators of its controllers and DTOs. */
 export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
-  const config = new DocumentBuilder().setTitle('Unseen').setDescription(DESCRIPTION).setVersion('1').build();
-  return completeOperations(SwaggerModule.createDocument(app, config));
+  const builder = new DocumentBuilder().setTitle('Unseen').setDescription(DESCRIPTION).setVersion('1');
+  for (const { name, description } of TAGS) builder.addTag(name, description);
+  const document = SwaggerModule.createDocument(app, builder.build(), { operationIdFactory: operationId });
+  const completed = completeOperations(document);
+  return withPlainNames({ ...completed, paths: inReadingOrder(completed.paths) });
 }
 
 /** Serves `/openapi.json`, which is built when it is first asked for. */

@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { errorEntry, ERROR_CODES, type ErrorCode } from '../errors/error-codes.js';
 import type { Access } from '../request/scope.js';
+import { EXAMPLES } from './examples.js';
 import { X_ACCESS, X_CODES, X_STREAMS } from './decorators.js';
 
 type Paths = OpenAPIObject['paths'];
@@ -98,7 +99,26 @@ function complete(marked: OperationObject & Marks, readsBody: boolean): Operatio
   addProblems(operation, new Set([...(isPublic ? PUBLIC : EVERYWHERE), ...withBody, ...own]));
   operation.security = isPublic ? [] : [{ [CREDENTIALS]: [] }];
   if (!isPublic) addScope(operation, access);
+  addExample(operation);
   return operation;
+}
+
+const JSON_TYPE = 'application/json';
+
+function addExample(operation: OperationObject): void {
+  const { request, response } = EXAMPLES[operation.operationId ?? ''] ?? {};
+  const { requestBody, responses } = operation;
+  if (request !== undefined && requestBody && 'content' in requestBody)
+    setExample(requestBody.content[JSON_TYPE], request);
+  for (const status of ['200', '201']) {
+    const answer = responses[status];
+    if (response !== undefined && answer && 'content' in answer)
+      setExample(answer.content?.[JSON_TYPE], response);
+  }
+}
+
+function setExample(body: { example?: unknown } | undefined, example: unknown): void {
+  if (body) body.example = example;
 }
 
 function addScope(operation: OperationObject, scope: Access | undefined): void {

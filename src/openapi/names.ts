@@ -1,0 +1,116 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** The operations by controller and method, as methods of a client read. A route without a name here is a defect. */
+const OPERATION_IDS: Readonly<Record<string, string>> = {
+  VisitedSetsController_create: 'createVisitedSet',
+  VisitedSetsController_list: 'listVisitedSets',
+  VisitedSetsController_get: 'getVisitedSet',
+  VisitedSetsController_drop: 'dropVisitedSet',
+  VisitedSetsController_clear: 'clearVisitedSet',
+  VisitedSetTransferController_export: 'exportVisitedSet',
+  VisitedSetTransferController_import: 'importVisitedSet',
+  UrlsController_discover: 'discoverUrls',
+  UrlsController_visit: 'visitUrls',
+  UrlsController_check: 'checkUrls',
+  UrlsController_forget: 'forgetUrls',
+  QueueController_lease: 'leaseUrls',
+  QueueController_ack: 'ackUrls',
+  QueueController_release: 'releaseUrls',
+  QueueController_extend: 'extendLeases',
+  QueueController_deadLetters: 'listDeadLetters',
+  QueueController_putBack: 'putBackDeadLetters',
+  QueueController_purge: 'purgeDeadLetters',
+  VisitedSetSyncsController_open: 'openVisitedSetSync',
+  VisitedSetSyncsController_get: 'getVisitedSetSync',
+  VisitedSetSyncsController_keep: 'keepUrls',
+  VisitedSetSyncsController_commit: 'commitVisitedSetSync',
+  VisitedSetSyncsController_abandon: 'abandonVisitedSetSync',
+  FiltersController_create: 'createFilter',
+  FiltersController_list: 'listFilters',
+  FiltersController_get: 'getFilter',
+  FiltersController_drop: 'dropFilter',
+  FiltersController_clear: 'clearFilter',
+  FilterTransferController_export: 'exportFilter',
+  FilterTransferController_import: 'importFilter',
+  PlanController_plan: 'planFilter',
+  ItemsController_add: 'addItems',
+  ItemsController_check: 'checkItems',
+  ItemsController_remove: 'removeItems',
+  ItemsController_count: 'countItems',
+  FilterSyncsController_open: 'openFilterSync',
+  FilterSyncsController_get: 'getFilterSync',
+  FilterSyncsController_keep: 'keepItems',
+  FilterSyncsController_commit: 'commitFilterSync',
+  FilterSyncsController_abandon: 'abandonFilterSync',
+  HealthController_health: 'getHealth',
+  HealthController_ready: 'getReadiness',
+  MetricsController_scrape: 'getMetrics',
+  KeysController_create: 'createKey',
+  KeysController_list: 'listKeys',
+  KeysController_revoke: 'revokeKey',
+};
+
+/** The operation id of a controller's method. */
+export function operationId(controller: string, method: string): string {
+  const id = OPERATION_IDS[`${controller}_${method}`];
+  if (id === undefined) throw new Error(`the route ${controller}.${method} has no operation id`);
+  return id;
+}
+
+/** Groups of routes, in the order in which people read them. */
+export const TAGS = [
+  { name: 'Visited sets', description: 'Which URLs a crawler has seen' },
+  { name: 'URLs', description: 'Marking, checking and forgetting the URLs of a visited set' },
+  { name: 'Queue', description: 'The URLs of a visited set that are still to be fetched' },
+  { name: 'Syncs', description: 'Keeping what is on a list, and forgetting the rest' },
+  { name: 'Filters', description: 'Filters of any strings' },
+  { name: 'Items', description: 'Adding, checking, removing and counting the items of a filter' },
+  { name: 'Operation', description: 'Health and metrics' },
+  { name: 'Keys', description: 'Who may use the service' },
+] as const;
+
+/** Names of the code's own that would be taken twice without their ending. */
+const RENAMED: Readonly<Record<string, string>> = { PlanDto: 'PlanOptions' };
+const ENDING = /(?:Dto|View)$/;
+const REFERENCE = '#/components/schemas/';
+
+/** A document whose schemas are named without the endings that the code tells its classes apart by. */
+export function withPlainNames(document: OpenAPIObject): OpenAPIObject {
+  const names = new Map<string, string>();
+  for (const name of Object.keys(document.components?.schemas ?? {})) {
+    const plain = RENAMED[name] ?? name.replace(ENDING, '');
+    if ([...names.values()].includes(plain)) throw new Error(`two schemas would have the name ${plain}`);
+    names.set(name, plain);
+  }
+  const renamed = renameIn(document, names) as OpenAPIObject;
+  const schemas = Object.entries(renamed.components?.schemas ?? {});
+  return {
+    ...renamed,
+    components: {
+      ...renamed.components,
+      schemas: Object.fromEntries(schemas.map(([name, schema]) => [names.get(name) ?? name, schema])),
+    },
+  };
+}
+
+function renameIn(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string' && value.startsWith(REFERENCE)) {
+    const name = value.slice(REFERENCE.length);
+    return REFERENCE + (names.get(name) ?? name);
+  }
+  if (Array.isArray(value)) return value.map((one) => renameIn(one, names));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renameIn(one, names)]));
+}
+
+/** The paths in the order of their tags. */
+export function inReadingOrder(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  const order = TAGS.map(({ name }) => name as string);
+  const placeOf = (item: (typeof paths)[string]): number => {
+    const { tags: [tag = ''] = [] } = item.get ?? item.post ?? item.delete ?? {};
+    const place = order.indexOf(tag);
+    if (place < 0) throw new Error(`there is no group of routes ${tag}`);
+    return place;
+  };
+  return Object.fromEntries(Object.entries(paths).sort(([, a], [, b]) => placeOf(a) - placeOf(b)));
+}

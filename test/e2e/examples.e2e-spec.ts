@@ -1,0 +1,73 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { format, resolveConfig } from 'prettier';
+import { EXAMPLES } from '../../src/openapi/examples.js';
+import { tellStory } from '../support/api-story.js';
+import type { TestApp } from '../support/app.js';
+import { STORES } from './stores.js';
+
+const FILE = 'src/openapi/examples.ts';
+
+/** Members whose values differ from time to time, or from store to store. */
+const VARYING = new Set([
+  ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'lastUsedAt', 'requestId', 'warnings'],
+  ...['segments', 'counters', 'memoryBytes', 'bytes', 'fill', 'estimatedErrorRate', 'oldestSeconds'],
+]);
+
+/** A value with the type in place of each that varies. */
+function shape(value: unknown, member = ''): unknown {
+  if (VARYING.has(member)) return Array.isArray(value) ? 'array' : typeof value;
+  // Ids of requests are those of answers before.
+  if (member === 'ids' && Array.isArray(value)) return value.map((one) => typeof one);
+  if (Array.isArray(value)) return value.map((one) => shape(one));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shape(one, name)]));
+}
+
+async function write(told: ReadonlyMap<string, unknown>): Promise<void> {
+  const text = JSON.stringify(Object.fromEntries(told), undefined, 2).replace(/"unseen_\w+"/g, '"unseen_…"');
+  const [head] = readFileSync(FILE, 'utf8').split('export const EXAMPLES');
+  const source = `${head}export const EXAMPLES: Readonly<Record<string, Example>> = ${text};\n`;
+  writeFileSync(FILE, await format(source, { ...(await resolveConfig(FILE)), filepath: FILE }));
+}
+
+describe.each(STORES)('the examples of the API description, $name store', ({ name, start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  it('are what the service takes and answers', async () => {
+    const told = await tellStory(app);
+    // UPDATE_EXAMPLES=1 writes them anew.
+    if (process.env['UPDATE_EXAMPLES'] === '1' && name === 'embedded') return write(told);
+    for (const [id, example] of told) expect([id, shape(example)]).toEqual([id, shape(EXAMPLES[id])]);
+    expect(Object.keys(EXAMPLES).sort()).toEqual([...told.keys()].sort());
+  });
+
+  it('are there for every operation that takes or answers JSON', async () => {
+    const response = await fetch(`${app.url}/openapi.json`);
+    const { paths } = (await response.json()) as {
+      paths: Record<string, Record<string, OperationObject>>;
+    };
+    for (const operation of Object.values(paths).flatMap((item) => Object.values(item))) {
+      const { operationId, requestBody, responses } = operation;
+      const bodies = [requestBody, responses['200'], responses['201']].map(
+        (body) => body?.content?.['application/json'],
+      );
+      for (const body of bodies.filter((one) => one !== undefined))
+        expect([operationId, 'example' in body]).toEqual([operationId, true]);
+    }
+  });
+});
+
+interface Body {
+  readonly content?: Readonly<Record<string, object>>;
+}
+
+interface OperationObject {
+  readonly operationId: string;
+  readonly requestBody?: Body;
+  readonly responses: Readonly<Record<string, Body | undefined>>;
+}

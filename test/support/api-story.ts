@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { call, type TestApp } from './app.js';
+
+/** What one call of the story sent, and what came back. */
+export interface Told {
+  readonly request?: unknown;
+  readonly response?: unknown;
+}
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The routes of the API's description, by operation id. */
+function operations(): ReadonlyMap<string, Operation> {
+  const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  return new Map(
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { operationId }]) => [operationId, { method, path }] as const),
+    ),
+  );
+}
+
+const URLS = ['https://example.org/a?b=1', 'https://example.org/'];
+const ATTEMPTS = 3;
+
+/** Calls every operation that takes and answers JSON, as its users would one after the other. Answers them by operation id. */
+export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
+  const known = operations();
+  const told = new Map<string, Told>();
+  let authorization: string | undefined;
+  const send = async <T>(id: string, params: Record<string, string>, request?: unknown): Promise<T> => {
+    const operation = known.get(id);
+    if (!operation) throw new Error(`there is no operation ${id}`);
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
+    const headers = authorization === undefined ? {} : { authorization };
+    const { status, body } = await call(app, operation.method.toUpperCase(), path, request, headers);
+    if (status >= 300) throw new Error(`${id} answered ${status}: ${JSON.stringify(body)}`);
+    if (!told.has(id)) {
+      told.set(id, {
+        ...(request === undefined ? {} : { request }),
+        ...(body === undefined ? {} : { response: body }),
+      });
+    }
+    return body as T;
+  };
+
+  /** An export of a set or filter becomes another one, which is dropped again. */
+  const copy = async (
+    kind: 'visited-sets' | 'filters',
+    name: string,
+    id: string,
+    drop: string,
+  ): Promise<void> => {
+    const file = await (await fetch(`${app.url}/v1/${kind}/${name}/export`)).arrayBuffer();
+    const answer = await fetch(`${app.url}/v1/${kind}/import?name=copy`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: file,
+    });
+    const response = (await answer.json()) as unknown;
+    if (!answer.ok) throw new Error(`${id} answered ${answer.status}: ${JSON.stringify(response)}`);
+    told.set(id, { response });
+    await send(drop, { name: 'copy' });
+  };
+
+  const set = { name: 'crawl' };
+  await send('createVisitedSet', {}, { name: 'crawl', capacity: 1_000_000, maxAttempts: ATTEMPTS });
+  await send('discoverUrls', set, { urls: [URLS[0], { url: URLS[1], payload: '{"depth":1}' }] });
+  type Leases = { urls: { id: string }[] };
+  const lease = async (max = 10): Promise<string[]> =>
+    (await send<Leases>('leaseUrls', set, { max, leaseSeconds: 60 })).urls.map(({ id }) => id);
+  const [first = '', second = ''] = await lease();
+  await send('extendLeases', set, { ids: [first, second], leaseSeconds: 120 });
+  await send('ackUrls', set, { ids: [first] });
+  const release = (id: string) =>
+    send('releaseUrls', set, { ids: [id], delaySeconds: 0, reason: 'HTTP 503' });
+  await release(second);
+  const fail = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n++) await release((await lease())[0] ?? '');
+  };
+  await fail(ATTEMPTS - 1);
+  type Dead = { urls: { id: string }[] };
+  const dead = async (): Promise<string[]> =>
+    (await send<Dead>('listDeadLetters', set)).urls.map(({ id }) => id);
+  await send('putBackDeadLetters', set, { ids: await dead() });
+  await fail(ATTEMPTS);
+  await send('purgeDeadLetters', set, { ids: await dead() });
+  await send('visitUrls', set, { urls: ['https://example.org/c', 'https://example.org/d'] });
+  await send('checkUrls', set, { urls: [URLS[0], 'https://example.org/e'] });
+  await send('forgetUrls', set, { urls: ['https://example.org/c', 'https://example.org/e'] });
+  await send('getVisitedSet', set);
+  await send('listVisitedSets', {});
+  const sync = await send<{ id: string }>('openVisitedSetSync', set, { capacity: 2_000_000 });
+  await send('keepUrls', { ...set, ...sync }, { urls: [...URLS, 'https://example.org/new'] });
+  await send('getVisitedSetSync', { ...set, ...sync });
+  await send('commitVisitedSetSync', { ...set, ...sync }, { maxForgetShare: 0.5 });
+  await send('abandonVisitedSetSync', {
+    ...set,
+    ...(await send<{ id: string }>('openVisitedSetSync', set, {})),
+  });
+  await copy('visited-sets', 'crawl', 'importVisitedSet', 'dropVisitedSet');
+  await send('clearVisitedSet', set);
+  await send('dropVisitedSet', set);
+
+  const filter = { name: 'pages' };
+  await send('planFilter', {}, { type: 'counting', capacity: 1_000_000, errorRate: 0.001, growth: 'auto' });
+  await send('createFilter', {}, { name: 'pages', type: 'counting', capacity: 1_000_000, errorRate: 0.001 });
+  await send('addItems', filter, { items: ['alpha', 'beta', 'alpha'] });
+  await send('checkItems', filter, { items: ['alpha', 'gamma'] });
+  await send('countItems', filter, { items: ['alpha', 'gamma'] });
+  await send('removeItems', filter, { items: ['beta', 'gamma'] });
+  await send('getFilter', filter);
+  await send('listFilters', {});
+  const list = await send<{ id: string }>('openFilterSync', filter, { errorRate: 0.0001 });
+  await send('keepItems', { ...filter, ...list }, { items: ['alpha', 'delta'] });
+  await send('getFilterSync', { ...filter, ...list });
+  await send('commitFilterSync', { ...filter, ...list }, { dryRun: true });
+  await send('abandonFilterSync', { ...filter, ...list });
+  await copy('filters', 'pages', 'importFilter', 'dropFilter');
+  await send('clearFilter', filter);
+  await send('dropFilter', filter);
+
+  await send('getHealth', {});
+  await send('getReadiness', {});
+  const { id, key } = await send<{ id: string; key: string }>(
+    'createKey',
+    {},
+    { name: 'ops', scopes: ['admin'] },
+  );
+  authorization = `Bearer ${key}`;
+  await send('listKeys', {});
+  await send('revokeKey', { id });
+  return told;
+}
