@@ -112,9 +112,11 @@ class Entries {
       for (const hold of this.holds.get(id) ?? []) {
         if (event.end < hold.start && !this.mayBeAnew(event)) continue;
         const word = event.results?.[i];
-        // It may have found the lease later.
+        // It may have found the lease later, at a time that nobody knows.
         const isOpen = (word === 'expired' || word === 'unknown') && this.mayBeAnew(event);
-        hold.settlings.push({ event, word: isOpen ? undefined : word });
+        hold.settlings.push(
+          isOpen ? { event: { ...event, end: Infinity }, word: undefined } : { event, word },
+        );
       }
     });
   }

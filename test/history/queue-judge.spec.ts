@@ -151,4 +151,34 @@ describe('judgeQueue', () => {
     expect(violations(settled([]), 10_500, LAST_WRITES)).toContainEqual(gone);
     expect(violations(settled([repeat]), 30_000, LAST_WRITES)).toContainEqual(gone);
   });
+
+  it('does not take an extension that was refused, and whose record a failover lost, for one that lengthened the lease', () => {
+    const EXTEND: QueueOperation = { id: 7, verb: 'extend', ids: [LEASED.id], seconds: 3 };
+    const next = { ...LEASED, id: 'another', attempt: 2 };
+    const attempts = [
+      told(DISCOVER, 0, 'new'),
+      leased(LEASE, 5_000, LEASED),
+      told(EXTEND, 9_000, 'expired'),
+      leased({ ...LEASE, id: 8 }, 9_500, next),
+      told(ACK, 9_700, 'expired'),
+      told(EXTEND, 11_600, 'expired'),
+      leased(DRAIN, 60_000, { ...LEASED, id: 'the last', attempt: 3 }),
+    ];
+    expect(violations(attempts, 10_500, LAST_WRITES)).toEqual([]);
+  });
+
+  it('lets the repeat of a lease leave out what tries that overlapped leased beyond its number, and only that', () => {
+    const other: Leased = { ...LEASED, id: 'another', url: 'https://example.org/2', discovery: 9 };
+    const leaseOf = (max: number): QueueOperation => ({ ...LEASE, max });
+    const overlapping = (max: number) => [
+      told(DISCOVER, 0, 'new'),
+      told({ ...DISCOVER, id: 9, urls: [other.url] }, 0, 'new'),
+      leased(leaseOf(max), 5_000, LEASED),
+      leased(leaseOf(max), 5_000, other),
+      leased(leaseOf(max), 5_500, other),
+      leased(DRAIN, 60_000, { ...LEASED, id: 'x', attempt: 2 }, { ...other, id: 'y', attempt: 2 }),
+    ];
+    expect(violations(overlapping(1))).toEqual([]);
+    expect(violations(overlapping(2))).toEqual([expect.stringContaining('was left out by the repeat')]);
+  });
 });

@@ -129,14 +129,26 @@ export const RULES: readonly Rule[] = [
   {
     broken: 'was left out by the repeat of a lease that held it',
     breaks: ({ holds }, doubts) =>
-      holds.some((hold) =>
-        hold.event.attempts.some(
-          (repeat) =>
-            repeat.outcome === 'ok' &&
-            repeat.start > hold.end &&
-            !leasedBy(repeat).some(({ id }) => id === hold.leased.id) &&
-            !doubts.mayBeOver(hold, repeat.end),
-        ),
+      holds.some(
+        (hold) =>
+          !mayHaveLeasedMore(hold) &&
+          hold.event.attempts.some(
+            (repeat) =>
+              repeat.outcome === 'ok' &&
+              repeat.start > hold.end &&
+              !leasedBy(repeat).some(({ id }) => id === hold.leased.id) &&
+              !doubts.mayBeOver(hold, repeat.end),
+          ),
       ),
   },
 ];
+
+/**
+ * Whether requests of a lease that overlap may have leased more than it asked for, together. A repeat answers no more than
+ * that, so it leaves out some of what it holds.
+ */
+function mayHaveLeasedMore({ event: { operation, attempts }, end }: Hold): boolean {
+  const told = new Set(attempts.flatMap(leasedBy).map(({ id }) => id));
+  if (told.size > operation.max) return true;
+  return attempts.some((other) => other.outcome !== 'ok' && other.start <= end);
+}
