@@ -9,6 +9,7 @@ const root = import.meta.dirname;
 const resolver = createNodeResolver({
   alias: {
     '#bloom': [join(root, 'libs/bloom/src/index.ts')],
+    '#client': [join(root, 'libs/client/src/index.ts')],
     '#url-key': [join(root, 'libs/url-key/src/index.ts')],
     '#store/embedded': [join(root, 'libs/store/src/embedded/index.ts')],
     '#store/redis': [join(root, 'libs/store/src/redis/index.ts')],
@@ -23,15 +24,20 @@ const resolver = createNodeResolver({
 const DIRECTION = [
   {
     target: 'libs/bloom',
-    from: ['libs/url-key', 'libs/store'],
+    from: ['libs/url-key', 'libs/store', 'libs/client'],
     message: 'libs/bloom imports no other library',
   },
   {
     target: 'libs/url-key',
-    from: ['libs/bloom', 'libs/store'],
+    from: ['libs/bloom', 'libs/store', 'libs/client'],
     message: 'libs/url-key imports no other library',
   },
-  { target: 'libs/store', from: 'libs/url-key', message: 'a store knows positions, not URLs' },
+  {
+    target: 'libs/client',
+    from: ['libs/bloom', 'libs/url-key', 'libs/store'],
+    message: 'libs/client goes to users alone, and imports no other library',
+  },
+  { target: 'libs/store', from: ['libs/url-key', 'libs/client'], message: 'a store knows positions, not URLs' },
   { target: 'libs/store/src/embedded', from: 'libs/store/src/redis', message: 'the adapters are apart' },
   { target: 'libs/store/src/redis', from: 'libs/store/src/embedded', message: 'the adapters are apart' },
   {

@@ -25,7 +25,7 @@ export default {
   },
   moduleNameMapper: {
     '^#store/(.*)$': '<rootDir>/libs/store/src/$1/index.ts',
-    '^#(bloom|url-key|store)$': '<rootDir>/libs/$1/src/index.ts',
+    '^#(bloom|client|url-key|store)$': '<rootDir>/libs/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 };

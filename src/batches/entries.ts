@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import type { Fault } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { BatchConfig } from '../request/request.js';
 import { jsonObject, refused } from '../validation/json-object.js';
@@ -84,7 +85,13 @@ const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> =
 /** Those of a route whose URLs may live for a time: ttlOf reads it. */
 const WITH_TTL: ReadonlySet<string> = new Set(['urls', 'ttlSeconds']);
 
-/** The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the entry and the limit. */
+/** Entries of a batch that one error names at most. */
+export const MAX_NAMED_FAULTS = 100;
+
+/**
+ * The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the first MAX_NAMED_FAULTS entries
+ * that are wrong, and the limits.
+ */
 export function jsonBatch(
   body: unknown,
   entries: Exclude<Entries, 'discoveries'>,
@@ -106,14 +113,16 @@ export function jsonBatch(
   const member = MEMBER[entries];
   const { [member]: batch } = jsonObject(body, ttl ? WITH_TTL : MEMBERS[member]);
   const { maxItems, maxItemBytes } = limits;
-  const fault = (what: string, at = ''): Error =>
-    refused([{ pointer: `#/${member}${at}`, detail: `${member}${what}` }]);
+  const fault = (what: string): Error => refused([{ pointer: `#/${member}`, detail: `${member}${what}` }]);
   if (batch === undefined) throw fault(' must be an array of strings, but is missing');
   if (!Array.isArray(batch)) throw fault(` must be an array of strings, not ${show(batch)}`);
   if (batch.length > maxItems) throw fault(` must have at most ${maxItems} entries, not ${batch.length}`);
-  for (let i = 0; i < batch.length; i++) {
+  const faults: Fault[] = [];
+  for (let i = 0; i < batch.length && faults.length < MAX_NAMED_FAULTS; i++) {
     const wrong = entryFault(batch[i], entries, maxItemBytes);
-    if (wrong !== undefined) throw fault(`[${i}] ${wrong}; it is ${show(batch[i])}`, `/${i}`);
+    if (wrong === undefined) continue;
+    faults.push({ pointer: `#/${member}/${i}`, detail: `${member}[${i}] ${wrong}; it is ${show(batch[i])}` });
   }
+  if (faults.length > 0) throw refused(faults);
   return batch as Discovery[];
 }

@@ -17,7 +17,12 @@ export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readon
   return value as Readonly<Record<string, unknown>>;
 }
 
+/** Faults that the text of an error tells. All are in its `errors`. */
+const MOST_TOLD = 10;
+
 /** VALIDATION_FAILED about several members. */
 export function refused(errors: readonly Fault[]): ProblemError {
-  return new ProblemError('VALIDATION_FAILED', errors.map(({ detail }) => detail).join('; '), { errors });
+  const told = errors.slice(0, MOST_TOLD).map(({ detail }) => detail);
+  if (errors.length > MOST_TOLD) told.push(`and ${errors.length - MOST_TOLD} more`);
+  return new ProblemError('VALIDATION_FAILED', told.join('; '), { errors });
 }

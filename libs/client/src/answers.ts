@@ -1,0 +1,85 @@
+import { AnswerError, serviceError, type Fault, type ServiceError } from './errors.js';
+
+/** Longest JSON that is read: a lease may answer a thousand URLs of 8 KiB with their payloads. */
+const MOST_BYTES = 32 * 2 ** 20;
+/** Longest error that is read. */
+const MOST_PROBLEM_BYTES = 256 * 2 ** 10;
+const MOST_DETAIL = 2_000;
+const MOST_RETRY_AFTER_SECONDS = 3_600;
+
+/** The JSON of an answer of success; undefined if it has none. Throws AnswerError. */
+export async function jsonOf(response: Response, call: string): Promise<unknown> {
+  if (response.status === 204) return undefined;
+  const text = await textOf(response, MOST_BYTES, call);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new AnswerError(`${call} was answered ${response.status} with what is not JSON`, undefined, {
+      cause: error,
+    });
+  }
+}
+
+/** What an answer that is no success says: the error of its code, or that no Unseen service has answered. */
+export async function refusalOf(response: Response, call: string): Promise<ServiceError | AnswerError> {
+  const { status, headers } = response;
+  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    await response.body?.cancel().catch(() => undefined);
+    return new AnswerError(`${call} was redirected: the URL of the service is another one`);
+  }
+  let problem: unknown;
+  try {
+    problem = JSON.parse(await textOf(response, MOST_PROBLEM_BYTES, call));
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof AnswerError)) throw error;
+  }
+  const { code, detail, requestId, errors } = (
+    typeof problem === 'object' && problem !== null ? problem : {}
+  ) as Readonly<Record<string, unknown>>;
+  if (typeof code !== 'string' || typeof detail !== 'string')
+    return new AnswerError(`${call} was answered ${status}, and not by an Unseen service`, status);
+  const refusal = {
+    status,
+    code: code.slice(0, MOST_DETAIL),
+    detail: detail.slice(0, MOST_DETAIL),
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    errors: Array.isArray(errors) ? errors.filter(isFault) : [],
+    retryAfterSeconds: secondsOf(headers.get('retry-after')),
+  };
+  return serviceError(refusal, call);
+}
+
+/** Seconds that a Retry-After asks for, at most an hour; undefined if it has no number. */
+export function secondsOf(retryAfter: string | null): number | undefined {
+  if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return undefined;
+  return Math.min(Number(retryAfter), MOST_RETRY_AFTER_SECONDS);
+}
+
+function isFault(value: unknown): value is Fault {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pointer, detail } = value as Partial<Record<string, unknown>>;
+  return typeof pointer === 'string' && typeof detail === 'string';
+}
+
+/** Reads no more than `most` bytes, whatever is sent. */
+async function textOf(response: Response, most: number, call: string): Promise<string> {
+  const { body, headers } = response;
+  const length = headers.get('content-length');
+  // A length holds for what is on the wire only.
+  const isWhole = length !== null && headers.get('content-encoding') === null;
+  if (body === null || (isWhole && Number(length) <= most)) return response.text();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > most) {
+      await reader.cancel().catch(() => undefined);
+      throw new AnswerError(`${call} was answered with more than ${most} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}

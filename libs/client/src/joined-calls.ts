@@ -1,0 +1,138 @@
+import { ValidationError, type Fault } from './errors.js';
+
+/** What joins the calls of one verb of one set. */
+export interface Joining<Entry, Result> {
+  /** Answers a result per entry, in order. */
+  readonly send: (entries: readonly Entry[]) => Promise<readonly Result[]>;
+  /** How much of a request an entry takes, in characters or so. */
+  readonly sizeOf: (entry: Entry) => number;
+}
+
+export const MOST_ENTRIES = 1_000;
+/** A body of so many characters is less than 4 MiB, whatever they are: that is what a service takes by default. */
+export const MOST_SIZE = 2 ** 19;
+/** Calls wait so long for others while a batch is under way, ms. */
+const MOST_WAIT_MS = 5;
+/** A refusal names up to 100 entries, so that so many rounds are enough for a batch of which every entry is refused. */
+const MOST_ROUNDS = 12;
+
+interface Waiting<Entry, Result> {
+  readonly entry: Entry;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+  /** Its caller waits no more. */
+  gone: boolean;
+}
+
+/**
+ * Calls of one entry each that are made in the same moment, sent as one. The first goes at the end of the turn of the event
+ * loop; while it is under way the next wait for up to 5 ms, or until they are a thousand.
+ */
+export class JoinedCalls<Entry, Result> {
+  private waiting: Waiting<Entry, Result>[] = [];
+  private size = 0;
+  private underWay = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly joining: Joining<Entry, Result>) {}
+
+  /** Nobody waits, and nothing is under way. */
+  get isIdle(): boolean {
+    return this.waiting.length === 0 && this.underWay === 0;
+  }
+
+  /** An abort drops this caller, not the batch. */
+  call(entry: Entry, signal?: AbortSignal): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const size = this.joining.sizeOf(entry);
+      if (this.size + size > MOST_SIZE) this.flush();
+      const leave = (): void => {
+        one.gone = true;
+        reject(signal?.reason as Error);
+      };
+      const stay = (): void => signal?.removeEventListener('abort', leave);
+      const one: Waiting<Entry, Result> = {
+        entry,
+        gone: false,
+        resolve: (result) => {
+          stay();
+          resolve(result);
+        },
+        reject: (error) => {
+          stay();
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.waiting.push(one);
+      this.size += size;
+      if (this.waiting.length >= MOST_ENTRIES) this.flush();
+      else this.timer ??= setTimeout(() => this.flush(), this.underWay > 0 ? MOST_WAIT_MS : 0);
+    });
+  }
+
+  private flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const batch = this.waiting.filter(({ gone }) => !gone);
+    this.waiting = [];
+    this.size = 0;
+    if (batch.length === 0) return;
+    this.underWay++;
+    void this.settle(batch).finally(() => this.underWay--);
+  }
+
+  /** Sends a batch. Entries that are refused by name are refused to their callers only; the others go again. */
+  private async settle(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
+    let left = batch;
+    for (let round = 1; left.length > 0; round++) {
+      try {
+        const results = await this.joining.send(left.map(({ entry }) => entry));
+        left.forEach(({ resolve }, i) => resolve(results[i] as Result));
+        return;
+      } catch (error) {
+        const refused = error instanceof ValidationError ? faultsByPlace(error) : undefined;
+        const isOfOthers = refused === undefined || refused.size === 0 || left.length === 1;
+        if (isOfOthers || round === MOST_ROUNDS) {
+          for (const { reject } of left) reject(error as Error);
+          return;
+        }
+        left.forEach(({ reject }, i) => {
+          const fault = refused.get(i);
+          if (fault) reject(new ValidationError(...ofOne(error as ValidationError, fault)));
+        });
+        left = left.filter((_, i) => !refused.has(i));
+      }
+    }
+  }
+}
+
+const PLACE = /^#\/\w+\/(\d{1,9})$/;
+
+/** The faults of entries, by their places; undefined if something else is wrong too. */
+function faultsByPlace({ errors }: ValidationError): ReadonlyMap<number, Fault> | undefined {
+  const faults = new Map<number, Fault>();
+  for (const fault of errors) {
+    const [, place] = PLACE.exec(fault.pointer) ?? [];
+    if (place === undefined) return undefined;
+    faults.set(Number(place), fault);
+  }
+  return faults;
+}
+
+/** The refusal of one entry among others, as if it had been alone. */
+function ofOne(
+  { refusal, message }: ValidationError,
+  { pointer, detail }: Fault,
+): ConstructorParameters<typeof ValidationError> {
+  const alone = {
+    pointer: pointer.replace(/\d+$/, '0'),
+    detail: detail.replace(/\[\d+\]/, '[0]'),
+  };
+  const call = /\(([^()]*)\)$/.exec(message)?.[1] ?? '';
+  return [{ ...refusal, detail: alone.detail, errors: [alone] }, call];
+}

@@ -1,0 +1,44 @@
+/**
+ * Writes the types of the API for the TypeScript client, from docs/openapi.json. With --check it writes nothing, and exits 1
+ * if the file that is there is another one.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@hey-api/openapi-ts';
+import { format, resolveConfig } from 'prettier';
+
+const root = join(import.meta.dirname, '..');
+const target = join(root, 'libs', 'client', 'src', 'api-types.ts');
+const HEADER = '// Made from docs/openapi.json by `npm run client:types`.\n\n';
+
+const made = await format(HEADER + (await typesOf(join(root, 'docs', 'openapi.json'))), {
+  ...(await resolveConfig(target)),
+  filepath: target,
+});
+if (!process.argv.includes('--check')) {
+  await writeFile(target, made);
+} else if ((await readFile(target, 'utf8').catch(() => '')) !== made) {
+  console.error(`${target} is not what docs/openapi.json says: run \`npm run client:types\``);
+  process.exitCode = 1;
+}
+
+/** The schemas of a document as TypeScript, without the shapes of requests and answers. */
+async function typesOf(file) {
+  const { components, ...document } = JSON.parse(await readFile(file, 'utf8'));
+  const output = await mkdtemp(join(tmpdir(), 'unseen-types-'));
+  try {
+    await createClient({
+      input: { ...document, paths: {}, components: { schemas: components.schemas } },
+      output: { path: output },
+      plugins: ['@hey-api/typescript'],
+      parser: { filters: { orphans: true } },
+      logs: { level: 'silent', file: false },
+    });
+    const text = await readFile(join(output, 'types.gen.ts'), 'utf8');
+    // Without paths there is a base URL, which is the user's to say.
+    return text.replace(/^\/\/.*\n+/, '').replace(/export type ClientOptions = \{[^}]*\};\n+/, '');
+  } finally {
+    await rm(output, { recursive: true, force: true });
+  }
+}
