@@ -162,6 +162,18 @@ describe('batches', () => {
     expect(problem.errors).toMatchObject([{ pointer, detail: problem.detail }]);
   });
 
+  it('names every entry that is wrong, up to a hundred, and tells the first ten', async () => {
+    const items = Array.from({ length: 500 }, (_, i) => (i % 3 === 1 ? '' : `item ${i}`));
+    const problem = await add({ items });
+    const places = items.flatMap((item, i) => (item === '' ? [i] : [])).slice(0, 100);
+    expect((problem.errors as { pointer: string }[]).map(({ pointer }) => pointer)).toEqual(
+      places.map((i) => `#/items/${i}`),
+    );
+    expect(problem.detail).toContain('items[28] must not be empty');
+    expect(problem.detail).not.toContain('items[31]');
+    expect(problem.detail).toContain('and 90 more');
+  });
+
   it('takes 10,000 items, and items of exactly 8 KiB', async () => {
     const items = Array.from({ length: 10_000 }, (_, i) => `item ${i}`);
     for (const list of [items, ['€'.repeat(2_730) + 'xx'], ['x'.repeat(8_192)]]) {

@@ -25,3 +25,4 @@ export {
   type ReleaseOptions,
   type UrlWithPayload,
 } from './visited-set.js';
+export { Worker, type Handler, type Task, type Work, type WorkerOptions } from './worker.js';
