@@ -15,7 +15,7 @@ export function recordedFetch(): { readonly fetch: typeof fetch; readonly sent: 
       const headers = new Headers(init?.headers);
       sent.push({
         method: init?.method ?? 'GET',
-        path: new URL(input as string).pathname,
+        path: new URL(input).pathname,
         key: headers.get('idempotency-key') ?? undefined,
         json: typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : undefined,
       });

@@ -1,0 +1,259 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnreachableError, UnseenClient } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { freePort } from '../support/redis-server.js';
+import { Random, SEED } from '../support/random.js';
+import { recordedFetch } from '../support/recorded-fetch.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { STORES } from '../e2e/stores.js';
+
+describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
+  let app: TestApp;
+  let proxy: TcpProxy;
+  beforeAll(async () => {
+    app = await start();
+    proxy = await TcpProxy.start(app.port);
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await app.close();
+  });
+
+  it(`do nothing twice when connections are cut anywhere (SEED=${SEED})`, async () => {
+    const random = new Random(SEED);
+    const recorded = recordedFetch();
+    const client = new UnseenClient({ url: `http://127.0.0.1:${proxy.port}`, fetch: recorded.fetch });
+    const set = new UnseenClient({ url: app.url }).visitedSet(freshName('set'));
+    await set.create({ capacity: 20_000, errorRate: 1e-9 });
+    const list = Array.from({ length: 10_000 }, (_, i) => `https://example.org/${i}`);
+    let cuts = 0;
+    const cutting = { over: false };
+    const cut = async (): Promise<void> => {
+      while (!cutting.over && cuts < 30) {
+        if (proxy.hasCut) {
+          cuts++;
+          proxy.cutAfter(random.pick(['request', 'reply'] as const), random.below(40_000));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    const cutter = cut();
+    const found: string[] = [];
+    for await (const [, result] of client.visitedSet(set.name).visit(new Set(list))) found.push(result);
+    cutting.over = true;
+    await cutter;
+    proxy.disarm();
+    expect(found).toEqual(list.map(() => 'new'));
+    expect(await set.describe()).toMatchObject({ added: 10_000, duplicate: 0, items: 10_000 });
+    const keys = recorded.sent.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(10);
+    expect(keys.length).toBeGreaterThan(10);
+  });
+
+  it('are not made of what is refused for good', async () => {
+    const recorded = recordedFetch();
+    const client = new UnseenClient({ url: app.url, fetch: recorded.fetch });
+    const none = client.visitedSet(freshName());
+    await expect(none.visit('https://example.org/')).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
+    await expect(none.create({ capacity: -1 })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+    expect(recorded.sent).toHaveLength(2);
+  });
+
+  it('are made until the service is there', async () => {
+    const port = await freePort();
+    const client = new UnseenClient({ url: `http://127.0.0.1:${port}` });
+    const name = freshName('set');
+    const creating = client.visitedSet(name).create({ capacity: 1_000 });
+    const late = await listen((request, response) => {
+      const { method = 'GET', headers, url = '/' } = request;
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const key = headers['idempotency-key'] as string;
+        const sent = { 'content-type': 'application/json', 'idempotency-key': key };
+        void fetch(app.url + url, { method, headers: sent, body: Buffer.concat(chunks) }).then(
+          async (answer) =>
+            response
+              .writeHead(answer.status, { 'content-type': 'application/json' })
+              .end(await answer.text()),
+        );
+      });
+    }, port);
+    try {
+      expect(await creating).toMatchObject({ name, capacity: 1_000 });
+    } finally {
+      await close(late);
+    }
+  });
+});
+
+describe('a client whose service', () => {
+  const asked = async (
+    answer: RequestListener,
+    options: { timeoutMs?: number; attemptMs?: number } = {},
+  ): Promise<{ error: Error & { cause?: unknown }; requests: number; keys: Set<unknown> }> => {
+    let requests = 0;
+    const keys = new Set<unknown>();
+    const server = await listen((request, response) => {
+      requests++;
+      keys.add(request.headers['idempotency-key']);
+      request.resume();
+      answer(request, response);
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const set = new UnseenClient({ url, timeoutMs: 2_000, ...options }).visitedSet('crawl');
+      const error = await set.visit('https://example.org/').then(
+        (result) => new Error(`was answered ${result}`),
+        (thrown: unknown) => thrown as Error,
+      );
+      return { error, requests, keys };
+    } finally {
+      await close(server);
+    }
+  };
+  const problem = (status: number, code: string, headers: Record<string, string> = {}): RequestListener => {
+    const body = JSON.stringify({ status, code, detail: 'as it is', requestId: 'r', errors: 7 });
+    return (_, response) => void response.writeHead(status, headers).end(body);
+  };
+
+  it('is not there is told so, with its URL, when the time is over', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const visit = new UnseenClient({ url, timeoutMs: 300 }).visitedSet('crawl').visit('https://example.org/');
+    await expect(visit).rejects.toThrow(UnreachableError);
+    await expect(visit).rejects.toThrow(`${url} was not reached`);
+    await expect(visit).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('is not there ends on an abort, with its reason', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const set = new UnseenClient({ url }).visitedSet('crawl');
+    const signal = AbortSignal.timeout(100);
+    await expect(set.describe({ signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  /** Answers as told at first, and then as a service does. */
+  const atFirst = (answer: RequestListener, times = 2): RequestListener => {
+    let answers = 0;
+    return (request, response) => {
+      if (++answers > times) response.end('{"results":["new"]}');
+      else answer(request, response);
+    };
+  };
+  const PATIENT = { timeoutMs: 60_000, attemptMs: 500 };
+
+  it.each<[string, RequestListener]>([
+    ['does not answer', () => undefined],
+    ['is overloaded', problem(503, 'OVERLOADED')],
+    ['is asked too often', problem(429, 'RATE_LIMITED', { 'retry-after': '0' })],
+    ['is behind a gateway that cannot reach it', (_, response) => void response.writeHead(502).end('<html>')],
+    ['has the filter in other hands', problem(409, 'FILTER_BUSY')],
+    ['breaks off', (request) => request.socket.destroy()],
+    [
+      'breaks off its answer',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': 100 }).write('{"results":', () => response.destroy());
+      },
+    ],
+  ])('%s is asked again, under the same key', async (_, answer) => {
+    const { error, requests, keys } = await asked(atFirst(answer), PATIENT);
+    expect(error.message).toBe('was answered new');
+    expect(requests).toBe(3);
+    expect(keys.size).toBe(1);
+  });
+
+  it('goes on like that is given up with what was wrong last', async () => {
+    const soon = { timeoutMs: 300, attemptMs: 200 };
+    expect((await asked(() => undefined, soon)).error.message).toContain('no answer within');
+    const overloaded = { name: 'UnavailableError', code: 'OVERLOADED', errors: [] };
+    const later = { timeoutMs: 4_000 };
+    expect((await asked(problem(503, 'OVERLOADED'), later)).error).toMatchObject(overloaded);
+    const html: RequestListener = (_, response) => void response.writeHead(502).end('<html>');
+    expect((await asked(html, later)).error).toMatchObject({ name: 'AnswerError', status: 502 });
+  });
+
+  it('asks for more time than there is gets none', async () => {
+    const later = await asked(problem(429, 'RATE_LIMITED', { 'retry-after': '120' }), PATIENT);
+    expect(later.error).toMatchObject({ name: 'UnavailableError', retryAfterSeconds: 120 });
+    expect(later.requests).toBe(1);
+  });
+
+  it('has lost data, or fails, is not asked again', async () => {
+    for (const [status, code, name] of [
+      [503, 'STORE_DATA_LOST', 'DataLostError'],
+      [500, 'INTERNAL_ERROR', 'ServiceError'],
+      [418, 'OF_A_NEWER_SERVICE', 'ServiceError'],
+    ] as const) {
+      const { error, requests } = await asked(problem(status, code));
+      expect(error).toMatchObject({ name, code, status });
+      expect(requests).toBe(1);
+    }
+  });
+
+  it.each<[string, RequestListener]>([
+    ['that is not JSON', (_, response) => void response.end('hello')],
+    ['that is JSON of another kind', (_, response) => void response.end('null')],
+    ['with too few results', (_, response) => void response.end('{"results":[]}')],
+    [
+      'with a redirection',
+      (_, response) => void response.writeHead(302, { location: 'http://a.example/' }).end(),
+    ],
+    ['of another service', (_, response) => void response.writeHead(404).end('<html>')],
+    ['that never ends', (_, response) => flood(response, 'x'.repeat(2 ** 20))],
+    [
+      'that is a bomb',
+      (_, response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': BOMB.length });
+        response.end(BOMB);
+      },
+    ],
+    ['of an error that never ends', (_, response) => flood(response.writeHead(400), 'x'.repeat(2 ** 20))],
+  ])('gives an answer %s gets an AnswerError, soon', async (_, answer) => {
+    const { error, requests } = await asked(answer, { timeoutMs: 60_000 });
+    expect(error).toMatchObject({ name: 'AnswerError' });
+    expect(error.message.length).toBeLessThan(300);
+    expect(requests).toBe(1);
+  });
+
+  it('does not answer is not asked twice for a key', async () => {
+    let requests = 0;
+    const server = await listen((request) => {
+      requests++;
+      request.socket.destroy();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const making = new UnseenClient({ url, timeoutMs: 1_000 }).createKey({ name: 'one', scopes: ['read'] });
+    await expect(making).rejects.toThrow(UnreachableError);
+    await close(server);
+    expect(requests).toBe(1);
+  });
+});
+
+/** 100 MiB of spaces, in some 100 KiB. */
+const BOMB = gzipSync(Buffer.alloc(100 * 2 ** 20, ' '));
+
+async function listen(listener: RequestListener, port = 0): Promise<Server> {
+  const server = createServer(listener).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+/** Writes until the reader has gone. */
+function flood(response: Parameters<RequestListener>[1], text: string): void {
+  const write = (): void => {
+    while (!response.destroyed && response.write(text));
+  };
+  response.on('drain', write);
+  write();
+}
