@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
+import { UnreachableError, UnseenClient, UnseenError } from '#client';
 import { readCommandLine, USAGE, type CommandLine } from './command-line.js';
 import { compare } from './comparison.js';
 import { DemoError } from './demo-error.js';
 import { OwnService } from './own-service.js';
 import { report } from './report.js';
-import { ServiceClient } from './service-client.js';
 import { runSyncDemo } from './sync-demo.js';
 import { readUrlFile } from './url-file.js';
 import { readUrlList } from './url-list.js';
@@ -26,9 +26,10 @@ try {
   else if (commandLine.sync) await runSync(commandLine, commandLine.sync, interruption.signal);
   else await run(commandLine, interruption.signal);
 } catch (error) {
-  if (!(error instanceof DemoError)) throw error;
+  if (!(error instanceof DemoError || error instanceof UnseenError)) throw error;
+  const hint = error instanceof UnreachableError ? ': is the service running? "npm start" starts one' : '';
   // The message replaces a progress bar that was left half drawn.
-  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}\n`);
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}${hint}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
 }
 
@@ -39,20 +40,19 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
   try {
     const parameters = { capacity: list.distinct, errorRate };
     const visited = await VisitedSet.create(
-      new ServiceClient(service.url, signal),
+      new UnseenClient({ url: service.url }),
       parameters,
       process.stderr,
+      signal,
     );
     try {
       const comparison = await compare(list, visited);
       const subject = { title: file ?? 'the shipped sample', distinct: list.distinct, errorRate };
       process.stdout.write(report({ ...comparison, ...subject, memoryBytes: visited.memoryBytes }));
     } finally {
-      await visited
-        .drop(new ServiceClient(service.url, AbortSignal.timeout(CLEAN_UP_MS)))
-        .catch((error: unknown) => {
-          process.stderr.write(`demo: its visited set may be left behind: ${String(error)}\n`);
-        });
+      await visited.drop(AbortSignal.timeout(CLEAN_UP_MS)).catch((error: unknown) => {
+        process.stderr.write(`demo: its visited set may be left behind: ${String(error)}\n`);
+      });
     }
   } finally {
     await service.stop();

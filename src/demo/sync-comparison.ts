@@ -27,13 +27,13 @@ interface Listed {
 /** Fills an empty set with the old list, and syncs it to the new one. */
 export async function compareSync(old: UrlFile, now: UrlFile, set: SyncedSet): Promise<SyncComparison> {
   let oldSeen = 0;
-  const ingest = await set.pass('ingest', '/urls/visit', old.urls.values(), (answer) => {
+  const ingest = await set.pass('ingest', 'visit', old.urls.values(), (answer) => {
     if (answer === 'seen') oldSeen++;
   });
   await set.openSync(now.urls.size);
   const listed = { fresh: 0, kept: 0, wronglyKept: 0, wronglyNew: 0 };
   const wasOld = Array.from(now.urls.keys(), (key) => old.urls.has(key));
-  const list = await set.pass('list', set.syncLines, now.urls.values(), (answer, place) => {
+  const list = await set.pass('list', 'keep', now.urls.values(), (answer, place) => {
     if (answer === 'new') listed.fresh++;
     if (answer === 'kept') listed.kept++;
     if (answer === 'kept' && !wasOld[place]) listed.wronglyKept++;
@@ -41,11 +41,11 @@ export async function compareSync(old: UrlFile, now: UrlFile, set: SyncedSet): P
   });
   const { forgotten, seconds: commit } = await set.commitSync();
   let wronglyLost = 0;
-  await set.pass('check new', '/urls/check', now.urls.values(), (answer) => {
+  await set.pass('check new', 'check', now.urls.values(), (answer) => {
     if (answer !== 'seen') wronglyLost++;
   });
   let wronglyKept = 0;
-  await set.pass('check old', '/urls/check', onlyIn(old, now), (answer) => {
+  await set.pass('check old', 'check', onlyIn(old, now), (answer) => {
     if (answer === 'seen') wronglyKept++;
   });
   return { oldSeen, listed, forgotten, wronglyLost, wronglyKept, seconds: { ingest, list, commit } };

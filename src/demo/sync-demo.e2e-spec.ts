@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, startApp, type TestApp } from '../../test/support/app.js';
-import { ServiceClient } from './service-client.js';
+import { UnseenClient } from '#client';
 import { compareSync } from './sync-comparison.js';
 import { runSyncDemo } from './sync-demo.js';
 import { SyncedSet } from './synced-set.js';
@@ -82,14 +82,14 @@ describe('a sync from one shipped list to the other', () => {
 
   it('counts what a filter of a high error rate gets wrong, and loses nothing', async () => {
     const [old, now] = [await read(OLD), await read(NEW)];
-    const client = new ServiceClient(new URL(app.url), NEVER);
-    const set = await SyncedSet.create(client, { capacity: old.urls.size, errorRate: 0.2 }, SILENT);
+    const client = new UnseenClient({ url: app.url });
+    const set = await SyncedSet.create(client, { capacity: old.urls.size, errorRate: 0.2 }, SILENT, NEVER);
     const { oldSeen, listed, wronglyKept, wronglyLost } = await compareSync(old, now, set);
     expect(wronglyLost).toBe(0);
     // One in five at the most, of hundreds: none would be a wonder.
     expect(oldSeen).toBeGreaterThan(0);
     expect(listed.wronglyKept + wronglyKept).toBeGreaterThan(0);
     expect(listed.kept + listed.fresh).toBe(500);
-    await set.drop(client);
+    await set.drop(NEVER);
   });
 });

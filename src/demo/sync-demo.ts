@@ -1,7 +1,7 @@
+import { UnseenClient } from '#client';
 import { compareSync, onlyIn } from './sync-comparison.js';
 import { syncReport } from './sync-report.js';
 import type { ProgressOutput } from './progress.js';
-import { ServiceClient } from './service-client.js';
 import { SyncedSet } from './synced-set.js';
 import type { UrlFile } from './url-file.js';
 
@@ -23,7 +23,7 @@ export async function runSyncDemo(
 ): Promise<SyncDemo> {
   const { old, now, errorRate } = lists;
   const parameters = { capacity: old.urls.size, errorRate };
-  const set = await SyncedSet.create(new ServiceClient(url, signal), parameters, output);
+  const set = await SyncedSet.create(new UnseenClient({ url }), parameters, output, signal);
   try {
     const comparison = await compareSync(old, now, set);
     let stale = 0;
@@ -32,8 +32,7 @@ export async function runSyncDemo(
     const report = syncReport({ old, now, shared, errorRate, comparison, memory: set.memory });
     return { report, lost: comparison.wronglyLost };
   } finally {
-    const cleaner = new ServiceClient(url, AbortSignal.timeout(CLEAN_UP_MS));
-    await set.drop(cleaner).catch((error: unknown) => {
+    await set.drop(AbortSignal.timeout(CLEAN_UP_MS)).catch((error: unknown) => {
       output.write(`demo: its visited set may be left behind: ${String(error)}\n`);
     });
   }

@@ -1,20 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallOptions, Sync, UnseenClient, Verb, VisitedSet } from '#client';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
-import type { ServiceClient } from './service-client.js';
-
-/** Lines that are handed to the connection at a time. */
-const PORTION = 1_000;
-const POLL_MS = 100;
-
-/** A sync, with the members that the demo reads. */
-interface SyncBody {
-  readonly id: string;
-  readonly state: string;
-  readonly wouldForget: number;
-  readonly memoryBytes: number;
-}
 
 /** Memory of its counters, in bytes. */
 export interface SetMemory {
@@ -27,102 +14,73 @@ export interface SetMemory {
 /** A visited set with a random name in a running service, which is synced once. The caller must drop it. */
 export class SyncedSet {
   readonly memory: SetMemory;
-  private sync: SyncBody | undefined;
+  private sync: Sync<'kept' | 'new' | 'forgotten' | 'invalid'> | undefined;
 
   private constructor(
-    private readonly client: ServiceClient,
-    private readonly path: string,
+    private readonly set: VisitedSet,
     private readonly errorRate: number,
     private readonly output: ProgressOutput,
+    private readonly signal: AbortSignal,
     memoryBytes: number,
   ) {
     this.memory = { before: memoryBytes, during: memoryBytes, after: memoryBytes };
   }
 
   static async create(
-    client: ServiceClient,
+    client: UnseenClient,
     { capacity, errorRate }: { capacity: number; errorRate: number },
     output: ProgressOutput,
+    signal: AbortSignal,
   ): Promise<SyncedSet> {
-    const name = `demo-${randomUUID()}`;
+    // It fails at once where the client would be patient.
+    await client.ready({ signal });
+    const set = client.visitedSet(`demo-${randomUUID()}`);
     // The numbers of URLs are known.
-    const spec = { name, capacity, errorRate, growth: 'none' };
-    const made = (await client.call('POST', '/v1/visited-sets', spec)) as Partial<SyncBody> | undefined;
-    if (typeof made?.memoryBytes !== 'number') throw new DemoError('no Unseen service answers there');
-    return new SyncedSet(client, `/v1/visited-sets/${name}`, errorRate, output, made.memoryBytes);
-  }
-
-  /** Where the lines of the sync go, below the set's own path. Throws unless a sync was opened. */
-  get syncLines(): string {
-    return `/syncs/${this.opened.id}/urls`;
+    const { memoryBytes } = await set.create({ capacity, errorRate, growth: 'none' }, { signal });
+    return new SyncedSet(set, errorRate, output, signal, memoryBytes);
   }
 
   /** Opens the sync, for so many URLs. */
   async openSync(capacity: number): Promise<void> {
-    const asked = { capacity, errorRate: this.errorRate };
-    this.sync = (await this.client.call('POST', `${this.path}/syncs`, asked)) as SyncBody;
-    this.memory.during = this.memory.before + this.sync.memoryBytes;
+    const { errorRate, signal } = this;
+    this.sync = await this.set.syncs.open({ capacity, errorRate }, { signal });
+    const { memoryBytes } = await this.sync.describe({ signal });
+    this.memory.during = this.memory.before + memoryBytes;
   }
 
   /** Forgets what was not listed, however much it is: whoever names two lists means them. Answers how many were forgotten. */
   async commitSync(): Promise<{ forgotten: number; seconds: number }> {
-    const { id } = this.opened;
     const begun = performance.now();
-    const path = `${this.path}/syncs/${id}`;
-    let sync = (await this.client.call('POST', `${path}/commit`, { force: true })) as SyncBody;
-    while (sync.state === 'committing') {
-      await sleep(POLL_MS);
-      sync = (await this.client.call('GET', path)) as SyncBody;
-    }
+    const { wouldForget } = await this.opened.commit({ force: true }, { signal: this.signal });
     const seconds = (performance.now() - begun) / 1_000;
-    this.memory.after = ((await this.client.call('GET', this.path)) as SyncBody).memoryBytes;
-    return { forgotten: sync.wouldForget, seconds };
+    this.memory.after = (await this.set.describe({ signal: this.signal })).memoryBytes;
+    return { forgotten: wouldForget, seconds };
   }
 
-  /** Streams URLs to a route of the set. `take` gets the answer of each, and its place. Returns the seconds it took. */
+  /** Sends URLs by a verb of the set, or of its sync. `take` gets the answer of each, and its place. Returns the seconds it took. */
   async pass(
     label: string,
-    route: string,
+    verb: 'visit' | 'check' | 'keep',
     urls: Iterable<string>,
     take: (answer: string, place: number) => void,
   ): Promise<number> {
     const progress = new Progress(this.output, label);
-    let sent = 0;
+    const send = (verb === 'keep' ? this.opened.keep : this.set[verb]) as Verb<string, string, CallOptions>;
     let answered = 0;
-    const text = async function* (): AsyncGenerator<string> {
-      for (const portion of portions(urls)) {
-        sent += portion.length;
-        yield `${portion.join('\n')}\n`;
-      }
-    };
-    for await (const { results } of this.client.stream(`${this.path}${route}`, text())) {
-      if (!results) continue;
+    for await (const { results } of send(urls, { signal: this.signal }).blocks()) {
       for (const answer of results) take(answer, answered++);
       progress.add(results.length);
     }
-    if (answered !== sent)
-      throw new DemoError(`${label}: ${sent} lines were sent, ${answered} were answered`);
     return progress.end();
   }
 
-  /** Uses a client of its own, because that of the set may have been interrupted. */
-  async drop(client: ServiceClient): Promise<void> {
-    await client.call('DELETE', this.path);
+  /** With a signal of its own, because that of the set may have been aborted. */
+  drop(signal: AbortSignal): Promise<void> {
+    return this.set.drop({ signal });
   }
 
-  private get opened(): SyncBody {
-    if (!this.sync) throw new TypeError('no sync was opened');
+  private get opened(): Sync<'kept' | 'new' | 'forgotten' | 'invalid'> {
+    if (!this.sync) throw new DemoError('no sync was opened');
     return this.sync;
   }
-}
-
-function* portions(urls: Iterable<string>): Generator<string[]> {
-  let portion: string[] = [];
-  for (const url of urls) {
-    portion.push(url);
-    if (portion.length < PORTION) continue;
-    yield portion;
-    portion = [];
-  }
-  if (portion.length > 0) yield portion;
 }

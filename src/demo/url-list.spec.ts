@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Mark, readUrlList, textOf, type UrlList } from './url-list.js';
+import { Mark, readUrlList, linesOf, type UrlList } from './url-list.js';
 
 const SILENT = { write: () => true };
 const NEVER = new AbortController().signal;
@@ -22,7 +22,7 @@ describe('a list of URLs', () => {
   };
   const sent = async (list: UrlList, wanted: (mark: number) => boolean = everyLine): Promise<string> => {
     let text = '';
-    for await (const piece of textOf(list, wanted)) text += piece;
+    for await (const line of linesOf(list, wanted)) text += `${line}\n`;
     return text;
   };
 

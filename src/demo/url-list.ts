@@ -52,20 +52,15 @@ export async function readUrlList(
   return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
 }
 
-/**
- * Reads the list again and gives the lines whose mark is wanted, as text to send, each with its line feed. Throws
- * DemoError.
- */
-export async function* textOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
+/** Reads the list again and gives the lines whose mark is wanted. Throws DemoError. */
+export async function* linesOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
   let at = 0;
   for await (const lines of blocksOfLines(list.path)) {
-    let text = '';
     for (const line of lines) {
       const mark = list.marks[at++];
       if (mark === undefined) throw new DemoError(`${list.path} has grown while it was read`);
-      if (wanted(mark)) text += `${line}\n`;
+      if (wanted(mark)) yield line;
     }
-    if (text !== '') yield text;
   }
 }
 

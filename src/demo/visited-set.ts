@@ -1,34 +1,38 @@
 import { randomUUID } from 'node:crypto';
+import type { CallOptions, UnseenClient, Verb, VisitedSet as RemoteSet } from '#client';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
-import type { ServiceClient } from './service-client.js';
-import { textOf, type UrlList } from './url-list.js';
+import { linesOf, type UrlList } from './url-list.js';
+
+/** So that it is clear which occurrence of a URL is the first. */
+const IN_ORDER = { ahead: 1 } as const;
 
 /** A visited set with a random name in a running service. The caller must drop it. */
 export class VisitedSet {
   private constructor(
-    private readonly client: ServiceClient,
-    private readonly path: string,
+    private readonly set: RemoteSet,
     private readonly output: ProgressOutput,
+    private readonly signal: AbortSignal,
     /** Memory of its counters. */
     readonly memoryBytes: number,
   ) {}
 
   static async create(
-    client: ServiceClient,
+    client: UnseenClient,
     parameters: { capacity: number; errorRate: number },
     output: ProgressOutput,
+    signal: AbortSignal,
   ): Promise<VisitedSet> {
-    const name = `demo-${randomUUID()}`;
+    // It fails at once where the client would be patient.
+    await client.ready({ signal });
+    const set = client.visitedSet(`demo-${randomUUID()}`);
     // The number of URLs is known.
-    const made = await client.call('POST', '/v1/visited-sets', { name, ...parameters, growth: 'none' });
-    const { memoryBytes } = (made ?? {}) as { memoryBytes?: unknown };
-    if (typeof memoryBytes !== 'number') throw new DemoError('no Unseen service answers there');
-    return new VisitedSet(client, `/v1/visited-sets/${name}`, output, memoryBytes);
+    const { memoryBytes } = await set.create({ ...parameters, growth: 'none' }, { signal });
+    return new VisitedSet(set, output, signal, memoryBytes);
   }
 
   /**
-   * Streams the wanted lines of a list. `take` gets the mark and the answer of each, and its place among them. Returns
+   * Sends the wanted lines of a list. `take` gets the mark and the answer of each, and its place among them. Returns
    * lines per second of wall time.
    */
   async pass(
@@ -40,8 +44,9 @@ export class VisitedSet {
     const marks = list.marks.filter(wanted);
     const progress = new Progress(this.output, verb, marks.length);
     let at = 0;
-    for await (const { results } of this.client.stream(`${this.path}/urls/${verb}`, textOf(list, wanted))) {
-      if (!results) continue;
+    const send = this.set[verb] as Verb<string, string, CallOptions>;
+    const answers = send(linesOf(list, wanted), { ...IN_ORDER, signal: this.signal });
+    for await (const { results } of answers.blocks()) {
       for (const answer of results) {
         take(marks[at] ?? NaN, answer, at);
         at++;
@@ -53,8 +58,8 @@ export class VisitedSet {
     return marks.length / progress.end();
   }
 
-  /** Uses a client of its own, because that of the visited set may have been interrupted. */
-  async drop(client: ServiceClient): Promise<void> {
-    await client.call('DELETE', this.path);
+  /** With a signal of its own, because that of the visited set may have been aborted. */
+  drop(signal: AbortSignal): Promise<void> {
+    return this.set.drop({ signal });
   }
 }
