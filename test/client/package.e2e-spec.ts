@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startApp, type TestApp } from '../support/app.js';
+
+const run = promisify(execFile);
+const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
+
+/** What a user writes, with the types looked at: an array may not be taken for one result. */
+const CONSUMER = `
+import { NotFoundError, UnseenClient, Worker, type LeasedUrl, type VisitedSetDescription } from 'unseen-client';
+
+const set = new UnseenClient({ url: process.argv[2] ?? '' }).visitedSet('crawl');
+const missing = await set.describe().catch((error: unknown) => error instanceof NotFoundError);
+await set.create({ capacity: 1_000, maxAgeSeconds: 60 });
+const one: 'new' | 'seen' | 'invalid' = await set.discover('https://example.org/');
+const some: ('seen' | 'unseen' | 'invalid')[] = await set.check(['https://example.org/', 'https://example.org/a']);
+for await (const [url, result] of set.visit(new Set(['https://example.org/b']), { ttlSeconds: 30 })) console.log(url, result);
+const done: LeasedUrl[] = [];
+await new Worker(set, async (task) => void done.push(task), { untilEmpty: true }).run();
+const description = await set.describe();
+const items: number = 'state' in description ? 0 : (description satisfies VisitedSetDescription).items;
+// @ts-expect-error: an array has no one result
+const wrong: 'new' | 'seen' | 'invalid' = await set.visit(['https://example.org/']);
+console.log(JSON.stringify({ missing, one, some, items, done: done.map(({ url }) => url), wrong }));
+`;
+const OPTIONS = {
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
+  ...{ module: 'nodenext', target: 'es2023', lib: ['es2024', 'dom'], types: [] },
+};
+/** Node's own types are not there: the little that a page does not have is declared. */
+const GLOBALS = 'declare const process: { readonly argv: readonly string[] };\n';
+
+describe('the package of the client', () => {
+  let app: TestApp;
+  let folder: string;
+  let packed: string;
+  beforeAll(async () => {
+    app = await startApp();
+    folder = await mkdtemp(join(tmpdir(), 'unseen-consumer-'));
+    packed = (await run(process.execPath, ['scripts/client-pack.mjs', folder])).stdout.trim();
+    await writeFile(
+      join(folder, 'package.json'),
+      '{ "name": "consumer", "type": "module", "private": true }',
+    );
+    const install = ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', packed];
+    await run('npm', install, { cwd: folder });
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has no dependencies, and brings its licence and its types', async () => {
+    const inPackage = join(folder, 'node_modules', 'unseen-client');
+    const manifest = JSON.parse(await readFile(join(inPackage, 'package.json'), 'utf8')) as object;
+    expect(manifest).not.toHaveProperty('dependencies');
+    expect(await readFile(join(inPackage, 'LICENSE'), 'utf8')).toContain('MIT');
+    expect(await readFile(join(inPackage, 'dist', 'index.d.ts'), 'utf8')).toContain('UnseenClient');
+    expect(await readFile(join(inPackage, 'dist', 'worker.js'), 'utf8')).not.toMatch(/from '(?!\.\/)/);
+  });
+
+  it('is compiled against by a user without types of Node.js, and runs', async () => {
+    await writeFile(join(folder, 'consumer.ts'), CONSUMER);
+    await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS }));
+    await run(process.execPath, [TSC], { cwd: folder });
+    const { stdout } = await run(process.execPath, ['consumer.js', app.url], { cwd: folder });
+    const [visited, told = ''] = stdout.trim().split('\n');
+    expect(visited).toBe('https://example.org/b new');
+    expect(JSON.parse(told)).toEqual({
+      ...{ missing: true, one: 'new', some: ['seen', 'unseen'], items: 2 },
+      ...{ done: ['https://example.org/'], wrong: ['seen'] },
+    });
+  });
+
+  it('has the types of the API as docs/openapi.json tells it', async () => {
+    await run(process.execPath, ['scripts/client-types.mjs', '--check']);
+  });
+});
