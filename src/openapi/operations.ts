@@ -113,7 +113,7 @@ function addExample(operation: OperationObject): void {
   for (const status of ['200', '201']) {
     const answer = responses[status];
     if (response !== undefined && answer && 'content' in answer)
-      setExample(answer.content?.[JSON_TYPE], response);
+      setExample(answer.content[JSON_TYPE], response);
   }
 }
 

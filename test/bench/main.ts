@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { clientGroup } from './client-rows.js';
 import { compare } from './compare.js';
 import { readCompareOptions } from './compare-options.js';
 import { embeddedGroup } from './embedded-rows.js';
@@ -36,6 +37,7 @@ const GROUPS: readonly Group[] = [
   growthGroup,
   syncGroup,
   ageGroup,
+  clientGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,

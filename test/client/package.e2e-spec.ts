@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startApp, type TestApp } from '../support/app.js';
+import { call, startApp, type TestApp } from '../support/app.js';
 
 const run = promisify(execFile);
 const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
@@ -33,6 +33,24 @@ const OPTIONS = {
 };
 /** Node's own types are not there: the little that a page does not have is declared. */
 const GLOBALS = 'declare const process: { readonly argv: readonly string[] };\n';
+
+/**
+ * The code of a page as one module. A line such as `await crawl.check(url); // 'seen'` prints what the page says, and what
+ * came.
+ */
+function codeOf(page: string): string {
+  const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = '']) => block);
+  const lines = blocks
+    .join('\n')
+    .split('\n')
+    .map((line) => {
+      const [, call, said] = /^(await .*); \/\/ (.*)$/.exec(line) ?? [];
+      if (call === undefined || said === undefined) return line;
+      const value = said.replace(/^('\w+'): .*$/, '$1');
+      return `console.log('told ' + JSON.stringify({ came: ${call}, said: ${value} }));`;
+    });
+  return lines.join('\n');
+}
 
 describe('the package of the client', () => {
   let app: TestApp;
@@ -66,7 +84,10 @@ describe('the package of the client', () => {
   it('is compiled against by a user without types of Node.js, and runs', async () => {
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);
     await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS }));
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: OPTIONS, include: ['consumer.ts', '*.d.ts'] }),
+    );
     await run(process.execPath, [TSC], { cwd: folder });
     const { stdout } = await run(process.execPath, ['consumer.js', app.url], { cwd: folder });
     const [visited, told = ''] = stdout.trim().split('\n');
@@ -75,6 +96,26 @@ describe('the package of the client', () => {
       ...{ missing: true, one: 'new', some: ['seen', 'unseen'], items: 2 },
       ...{ done: ['https://example.org/'], wrong: ['seen'] },
     });
+  });
+
+  it.each(['docs/client.md', 'libs/client/README.md'])('does what %s says, line by line', async (page) => {
+    const code = codeOf(await readFile(page, 'utf8')).replaceAll('http://127.0.0.1:3000', app.url);
+    await call(app, 'DELETE', '/v1/visited-sets/crawl');
+    await writeFile(join(folder, 'page.ts'), code);
+    await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: OPTIONS, include: ['page.ts', '*.d.ts'] }),
+    );
+    await run(process.execPath, [TSC], { cwd: folder });
+    const { stdout } = await run(process.execPath, ['page.js'], { cwd: folder });
+    const told = stdout
+      .split('\n')
+      .flatMap((line) =>
+        line.startsWith('told ') ? [JSON.parse(line.slice(5)) as { said: unknown; came: unknown }] : [],
+      );
+    expect(told.length).toBeGreaterThan(2);
+    for (const { said, came } of told) expect(came).toEqual(said);
   });
 
   it('has the types of the API as docs/openapi.json tells it', async () => {

@@ -11,9 +11,9 @@ interface Member {
   readonly description?: string;
 }
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
-  components: { schemas: { UrlProfileDto: { properties: Record<string, Member> } } };
+  components: { schemas: { UrlProfile: { properties: Record<string, Member> } } };
 };
-const MEMBERS = document.components.schemas.UrlProfileDto.properties;
+const MEMBERS = document.components.schemas.UrlProfile.properties;
 
 interface Pair {
   readonly one: string;

@@ -153,6 +153,26 @@ describe('the API description', () => {
     expect(JSON.stringify(document)).not.toContain('x-unseen');
   });
 
+  it('reads as a client does: ids as method names, plain names of schemas, visited sets first and keys last', async () => {
+    const { body } = await call(app, 'GET', '/openapi.json');
+    const document = body as {
+      paths: Record<string, Record<string, { operationId: string; tags: [string] }>>;
+      components: { schemas: object };
+      tags: { name: string }[];
+    };
+    const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+(?:[A-Z][a-z]+)+$/);
+    expect(ids).toEqual(
+      expect.arrayContaining(['createVisitedSet', 'discoverUrls', 'leaseUrls', 'addItems']),
+    );
+    for (const name of Object.keys(document.components.schemas)) expect(name).not.toMatch(/(?:Dto|View)$/);
+    const tags = document.tags.map(({ name }) => name);
+    expect([tags[0], tags.at(-1)]).toEqual(['Visited sets', 'Keys']);
+    expect([...new Set(operations.map(({ tags: [tag] }) => tag))]).toEqual(tags);
+  });
+
   it('has a page that loads nothing from elsewhere', async () => {
     const page = await fetch(`${app.url}/docs`);
     expect(page.headers.get('content-type')).toContain('text/html');

@@ -1,0 +1,131 @@
+import { UnseenClient, type VisitedSet } from '#client';
+import { onBothStores } from './both-stores.js';
+import { HttpClient, inFlight } from './http-client.js';
+import { measured, summary, type Measured, type Workers } from './measured.js';
+import { realStream } from './real-stream.js';
+import {
+  assertSetUp,
+  atLeast,
+  atMost,
+  type BenchOptions,
+  type CpuPerItem,
+  type Group,
+  type Row,
+} from './row.js';
+
+const ROUNDS = 5;
+const CALLERS = 64;
+const CHECKS = 40_000;
+const LINES = 500_000;
+const MOST_CPU = 0.2;
+const LEAST_SPEED = 0.9;
+
+/**
+ * The TypeScript client. Concurrent checks of one URL each, joined as the client does it and alone, as an array of one is sent; and a
+ * list of real URLs, as the client sends it and as one streamed body, with all answers read.
+ */
+export const clientGroup: Group = {
+  name: 'client',
+  measure: (options) => onBothStores(options, rowsOf),
+};
+
+async function rowsOf(store: string, port: number, workers: Workers, options: BenchOptions): Promise<Row[]> {
+  const client = new UnseenClient({ url: `http://127.0.0.1:${port}` });
+  const { urls } = realStream();
+  return [
+    ...(await checkRows(store, client, urls, workers, options)),
+    ...(await listRows(store, client, port, urls, workers, options)),
+  ];
+}
+
+async function checkRows(
+  store: string,
+  client: UnseenClient,
+  urls: readonly string[],
+  workers: Workers,
+  { quick }: BenchOptions,
+): Promise<Row[]> {
+  const checks = quick ? CHECKS / 10 : CHECKS;
+  const set = await made(client, 'client-checks', checks);
+  await set.visit(urls.slice(0, checks));
+  const check = {
+    alone: async (url: string) => (await set.check([url]))[0],
+    joined: (url: string) => set.check(url),
+  };
+  const rounds: Record<keyof typeof check, Measured[]> = { alone: [], joined: [] };
+  // The first round warms up.
+  for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
+    for (const how of ['alone', 'joined'] as const) {
+      let seen = 0;
+      const work = () =>
+        inFlight(CALLERS, checks, async (i) => {
+          if ((await check[how](urls[i] as string)) === 'seen') seen++;
+        });
+      const found = await measured(workers, checks, work);
+      assertSetUp(seen > 0.9 * checks, `${how}: ${seen} of ${checks} are seen`);
+      if (round > 0) rounds[how].push(found);
+    }
+  }
+  const alone = { name: `client-${store}/check-alone`, ...summary(rounds.alone) };
+  const joined = { name: `client-${store}/check-joined`, ...summary(rounds.joined) };
+  const times = ofService(joined.cpu) / ofService(alone.cpu);
+  const target = atMost('CPU of the service against calls alone', times, MOST_CPU, '×');
+  return [alone, { ...joined, ratio: { value: times, against: alone.name }, targets: [target] }];
+}
+
+async function listRows(
+  store: string,
+  client: UnseenClient,
+  port: number,
+  urls: readonly string[],
+  workers: Workers,
+  { quick }: BenchOptions,
+): Promise<Row[]> {
+  const lines = urls.slice(0, quick ? LINES / 10 : LINES);
+  const text = Buffer.from(`${lines.join('\n')}\n`);
+  const set = await made(client, 'client-lists', lines.length);
+  const http = new HttpClient(port, 1);
+  const visit = {
+    stream: async () => {
+      const { text: answer } = await http.post(`/v1/visited-sets/${set.name}/urls/visit`, text, 'text/plain');
+      return answer.split('"new"').length - 1;
+    },
+    list: async () => {
+      let fresh = 0;
+      for await (const { results } of set.visit(lines.values()).blocks()) {
+        for (const result of results) if (result === 'new') fresh++;
+      }
+      return fresh;
+    },
+  };
+  const rounds: Record<keyof typeof visit, Measured[]> = { stream: [], list: [] };
+  const different = new Set(lines).size;
+  for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
+    for (const how of ['stream', 'list'] as const) {
+      await set.clear();
+      let fresh = 0;
+      const work = async () => {
+        fresh = await visit[how]();
+      };
+      const found = await measured(workers, lines.length, work);
+      assertSetUp(fresh > 0.9 * different && fresh <= different, `${how}: ${fresh} of ${different} are new`);
+      if (round > 0) rounds[how].push(found);
+    }
+  }
+  http.close();
+  const stream = { name: `client-${store}/visit-stream`, ...summary(rounds.stream) };
+  const list = { name: `client-${store}/visit-list`, ...summary(rounds.list) };
+  const times = list.itemsPerSecond / stream.itemsPerSecond;
+  return [stream, { ...list, targets: [atLeast('speed against one stream', times, LEAST_SPEED, '×')] }];
+}
+
+async function made(client: UnseenClient, name: string, capacity: number): Promise<VisitedSet> {
+  const set = client.visitedSet(name);
+  await set.create({ capacity });
+  return set;
+}
+
+/** Without what the client takes. */
+function ofService({ service = 0, server = 0 }: CpuPerItem): number {
+  return service + server;
+}
