@@ -37,7 +37,11 @@ const DIRECTION = [
     from: ['libs/bloom', 'libs/url-key', 'libs/store'],
     message: 'libs/client goes to users alone, and imports no other library',
   },
-  { target: 'libs/store', from: ['libs/url-key', 'libs/client'], message: 'a store knows positions, not URLs' },
+  {
+    target: 'libs/store',
+    from: ['libs/url-key', 'libs/client'],
+    message: 'a store knows positions, not URLs',
+  },
   { target: 'libs/store/src/embedded', from: 'libs/store/src/redis', message: 'the adapters are apart' },
   { target: 'libs/store/src/redis', from: 'libs/store/src/embedded', message: 'the adapters are apart' },
   {
