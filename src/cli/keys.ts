@@ -1,88 +1,11 @@
-import 'reflect-metadata';
-import { userInfo } from 'node:os';
-import { destination } from 'pino';
-import { AuditLog } from '../auth/audit-log.js';
-import { configFromEnvironment, ConfigError, type Config } from '../config/config.js';
-import { ProblemError } from '../errors/problem.js';
-import { createLogger } from '../logging/logger.js';
-import { openStore } from '../store/open-store.js';
-import { StoreOpenError } from '../store/store-open-error.js';
-import { StoreError } from '#store';
-import { validateShallow } from '../validation/shallow.pipe.js';
-import { ApiKeys } from '../auth/api-keys.js';
-import { CreateKeyDto } from '../auth/key.dto.js';
-import type { ListedKeyView } from '../auth/key.view.js';
-import { KeysService } from '../auth/keys.service.js';
-import { CommandError, readCommand, USAGE, type Command } from './keys-command-line.js';
+import { readCommand, USAGE } from './keys-command-line.js';
+import { keysFailure, offlineKeys } from './offline-keys.js';
 
 try {
   const command = readCommand(process.argv.slice(2));
   if (command.verb === 'help') process.stdout.write(USAGE);
-  else await run(command, configFromEnvironment());
+  else await offlineKeys(command);
 } catch (error) {
-  process.stderr.write(`keys: ${failure(error)}\n`);
+  process.stderr.write(`keys: ${keysFailure(error)}\n`);
   process.exitCode = 1;
-}
-
-/** Keys and lists go to stdout, audit lines to stderr. */
-async function run(command: Exclude<Command, { verb: 'help' }>, config: Config): Promise<void> {
-  if (command.verb !== 'create') await assertData(config);
-  const store = await openStore(config);
-  try {
-    const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
-    const keys = new KeysService(new ApiKeys(store.credentials), audit, store);
-    const manager = { id: 'cli', name: operatorName() };
-    if (command.verb === 'list') {
-      for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);
-    } else if (command.verb === 'revoke') {
-      await keys.revoke(command.id, manager);
-    } else {
-      const dto = validateShallow(CreateKeyDto, command.key);
-      const { key } = await keys.create(dto, manager);
-      process.stdout.write(`${key}\n`);
-    }
-  } finally {
-    await store.close();
-  }
-}
-
-/** Opening the embedded store would make its directory. For list and revoke a missing directory is a typing error. */
-async function assertData({ store, dataDir }: Config): Promise<void> {
-  if (store !== 'embedded') return;
-  const { hasData } = await import('#store/embedded');
-  if (hasData(dataDir)) return;
-  throw new CommandError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
-}
-
-/** The name of the system's user. In a container the user may be a number without a name. */
-function operatorName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
-}
-
-function line(key: ListedKeyView): string {
-  const { id, name, scopes, createdAt, expiresAt } = key;
-  const times = [`made ${createdAt}`, `expires ${expiresAt ?? 'never'}`];
-  return [id, scopes.join(','), names(key), ...times, name].join('  ');
-}
-
-/** The names that a key is for, with their usage and its limits. */
-function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
-  if (prefix === undefined) return 'all names';
-  const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
-  return `names ${prefix}…  filters ${usage?.filters ?? 0}${of(maxFilters)}  bytes ${usage?.bytes ?? 0}${of(maxBytes)}`;
-}
-
-function failure(error: unknown): string {
-  if (error instanceof StoreOpenError) {
-    return `${error.message}\nWhile the service runs, make and revoke keys with POST and DELETE /v1/keys.`;
-  }
-  const foreseen = [CommandError, ConfigError, ProblemError, StoreError].some(
-    (type) => error instanceof type,
-  );
-  if (!(error instanceof Error)) return String(error);
-  return foreseen ? error.message : (error.stack ?? error.message);
 }

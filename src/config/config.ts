@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { allowedHosts, authMode, oidcSettings, webOrigins, type OidcSettings } from './auth.js';
 import { admissionSettings, type AdmissionSettings } from './admission.js';
 import { SettingReader, type Environment } from './reader.js';
@@ -51,6 +52,34 @@ export interface Config extends AdmissionSettings {
 
 /** The Nest token of the settings. */
 export const Config = Symbol('Config');
+
+/** What the environment tells the command line. */
+export interface CommandLineEnvironment {
+  /** UNSEEN_URL */
+  readonly url: string | undefined;
+  /** UNSEEN_API_KEY */
+  readonly apiKey: string | undefined;
+  /** The folder for checkpoints, below XDG_STATE_HOME or HOME; undefined if there is neither. */
+  readonly stateFolder: string | undefined;
+}
+
+/** Reads the environment of the process for the command line. An empty value counts as absent. */
+export function commandLineEnvironment(): CommandLineEnvironment {
+  const { UNSEEN_URL, UNSEEN_API_KEY, XDG_STATE_HOME, HOME } = process.env;
+  const text = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+  const home = text(HOME);
+  const state = text(XDG_STATE_HOME) ?? (home === undefined ? undefined : join(home, '.local', 'state'));
+  return {
+    url: text(UNSEEN_URL),
+    apiKey: text(UNSEEN_API_KEY),
+    stateFolder: state === undefined ? undefined : join(state, 'unseen'),
+  };
+}
+
+/** The environment of the process with more variables, for a child process. */
+export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...more };
+}
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

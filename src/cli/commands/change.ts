@@ -1,0 +1,118 @@
+import { Exit, Interrupted } from '../ending.js';
+import { Job, type Counts } from '../jobs/job.js';
+import { number, time } from '../terminal/progress.js';
+import { tell, type Context } from './context.js';
+import { feed, identityOf, keepingOf, type FeedOptions, type JobFlags } from './feed.js';
+import { findFilter, findSet, type Found } from './found.js';
+import { checking, REFUSED, sending, type Send } from './sending.js';
+
+export type ChangingVerb = 'visit' | 'discover' | 'forget' | 'add' | 'remove';
+
+export interface ChangeOptions extends FeedOptions, JobFlags {
+  readonly dryRun?: boolean;
+}
+
+/** Counted, so that none is missing from the summary though there were none. */
+const VERDICTS: Readonly<Record<ChangingVerb, readonly string[]>> = {
+  visit: ['new', 'seen', 'invalid'],
+  discover: ['new', 'seen', 'invalid'],
+  forget: ['forgotten', 'absent', 'saturated', 'invalid'],
+  add: ['new', 'seen'],
+  remove: ['removed', 'absent', 'saturated'],
+};
+
+/** `visit`, `discover`, `forget`, `add` and `remove`. */
+export async function change(
+  context: Context,
+  verb: ChangingVerb,
+  name: string,
+  sources: readonly string[],
+  options: ChangeOptions,
+): Promise<Exit> {
+  const [found, send] = await changing(context, verb, name);
+  if (options.dryRun) return tryOut(context, verb, found, sources, options);
+  const { generation } = found.description;
+  const about = [context.url, identityOf(sources), options.format];
+  const job = Job.open({ verb, name, generation, about, keeping: keepingOf(sources, options, context) });
+  let seconds: number;
+  try {
+    ({ seconds } = await feed(context, { names: sources, label: `${verb} ${name}`, send, options, job }));
+  } catch (error) {
+    job.leave();
+    throw error instanceof Interrupted ? interrupted(job) : error;
+  }
+  job.finish();
+  const counts = withAll(VERDICTS[verb], job.counts, job.refused);
+  const told = { verb, name, counts, seconds: Number(seconds.toFixed(3)) };
+  await tell(context, told, `${verb} ${name}: ${words(counts)} (${time(seconds)})`);
+  return partialOr(counts);
+}
+
+async function changing({ client }: Context, verb: ChangingVerb, name: string): Promise<[Found, Send]> {
+  if (verb === 'add' || verb === 'remove') {
+    const found = await findFilter(client, name, verb);
+    const { add, remove } = found.handle;
+    return [
+      found,
+      verb === 'add' ? sending(add, (fresh) => (fresh === true ? 'new' : 'seen')) : sending(remove),
+    ];
+  }
+  const found = await findSet(client, name, verb);
+  const { visit, discover, forget } = found.handle;
+  if (verb === 'forget') return [found, sending(forget)];
+  // URLs without payloads.
+  return [found, sending(verb === 'visit' ? visit : (discover as typeof visit))];
+}
+
+export function interrupted(job: Job): Interrupted {
+  const far = `interrupted after ${number(job.done.entries)} lines`;
+  return new Interrupted(
+    job.isKept
+      ? `${far}: the same command goes on from there`
+      : `${far}; there is no checkpoint to go on from`,
+  );
+}
+
+/** Says what would be forgotten, by checks. */
+async function tryOut(
+  context: Context,
+  verb: ChangingVerb,
+  found: Found,
+  names: readonly string[],
+  options: ChangeOptions,
+): Promise<Exit> {
+  const { name } = found.handle;
+  const gone = verb === 'forget' ? 'forgotten' : 'removed';
+  const sum: Counts = {};
+  let refused = 0;
+  await feed(context, {
+    ...{ names, label: `${verb} ${name} (dry run)`, send: checking(found), options },
+    took: async ({ faults }, { counts }) => {
+      refused += faults.length;
+      for (const [word, count] of Object.entries(counts)) {
+        const verdict = word === 'seen' ? gone : word === 'unseen' ? 'absent' : word;
+        sum[verdict] = (sum[verdict] ?? 0) + count;
+      }
+    },
+  });
+  const counts = withAll([gone, 'absent'], sum, refused);
+  const line = `${verb} ${name} would be: ${words(counts)}; nothing was changed`;
+  await tell(context, { verb, name, dryRun: true, counts }, line);
+  return partialOr(counts);
+}
+
+export function withAll(verdicts: readonly string[], found: Counts, refused: number): Counts {
+  const counts: Counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0]));
+  for (const [verdict, count] of Object.entries(found)) counts[verdict] = count;
+  counts[REFUSED] = (counts[REFUSED] ?? 0) + refused;
+  return counts;
+}
+
+export function words(counts: Counts): string {
+  const shown = Object.entries(counts).filter(([word, count]) => word !== REFUSED || count > 0);
+  return shown.map(([word, count]) => `${number(count)} ${word}`).join(', ');
+}
+
+export function partialOr(counts: Counts): Exit {
+  return (counts.invalid ?? 0) + (counts[REFUSED] ?? 0) > 0 ? Exit.Partial : Exit.Done;
+}

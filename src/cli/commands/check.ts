@@ -1,0 +1,37 @@
+import { Exit } from '../ending.js';
+import type { Context } from './context.js';
+import { feed, type FeedOptions } from './feed.js';
+import { find } from './found.js';
+import { checking } from './sending.js';
+
+export interface CheckOptions extends FeedOptions {
+  /** Print what is seen, not what is unseen. */
+  readonly seen?: boolean;
+}
+
+/** Prints the items that are unseen, or seen, in their order, as grep prints lines. */
+export async function check(
+  context: Context,
+  name: string,
+  names: readonly string[],
+  options: CheckOptions,
+): Promise<Exit> {
+  const { output, json, quiet, client } = context;
+  const found = await find(client, name);
+  const wanted = options.seen === true ? 'seen' : 'unseen';
+  const one = found.kind === 'filter' ? 'item' : 'url';
+  const shown = (item: string): string => (json ? JSON.stringify({ [one]: item, result: wanted }) : item);
+  let printed = 0;
+  const { complained } = await feed(context, {
+    names,
+    label: `check ${name}`,
+    send: checking(found),
+    options,
+    took: async ({ items }, { results }) => {
+      const some = items.filter((_, i) => results[i] === wanted);
+      printed += some.length;
+      if (!quiet && some.length > 0) await output.write(`${some.map(shown).join('\n')}\n`);
+    },
+  });
+  return printed === 0 || complained ? Exit.Partial : Exit.Done;
+}

@@ -1,0 +1,111 @@
+import { resolve } from 'node:path';
+import { ChangedSources, Blocks, type Block } from '../jobs/blocks.js';
+import type { Job, Keeping } from '../jobs/job.js';
+import { withPauses } from '../jobs/pauses.js';
+import { runBlocks } from '../jobs/run-blocks.js';
+import { UsageError } from '../ending.js';
+import { Sources, STDIN, type SourceFormat } from '../sources/sources.js';
+import { isRemote } from '../sources/remote.js';
+import { Complaints } from '../terminal/complaints.js';
+import { Progress } from '../terminal/progress.js';
+import type { Context } from './context.js';
+import type { BlockAnswer, Send } from './sending.js';
+
+/** Options of all commands that read sources. */
+export interface FeedOptions {
+  readonly format: SourceFormat;
+  /** Calls at once. */
+  readonly parallel: number;
+}
+
+export interface JobFlags {
+  /** false: none is kept. */
+  readonly checkpoint?: string | false;
+  readonly restart?: boolean;
+}
+
+/** Of a call: a block of the client, which sends it as one. */
+const [MAX_ITEMS, MAX_UNITS] = [1_000, 2 ** 19 - 4 * 1_000];
+
+/** Where the checkpoint of a job is. What comes through stdin has no name, so it has a checkpoint only if that is named. */
+export function keepingOf(
+  sources: readonly string[],
+  { checkpoint, restart = false }: JobFlags,
+  { stateFolder }: Context,
+): Keeping {
+  if (checkpoint === false) return undefined;
+  if (typeof checkpoint === 'string') return { file: checkpoint, restart };
+  if (sources.length === 0 || sources.includes(STDIN) || stateFolder === undefined) return undefined;
+  return { folder: stateFolder, restart };
+}
+
+/** The names of sources as another call from another folder has them, too. */
+export function identityOf(sources: readonly string[]): readonly string[] {
+  return sources.map((name) => (name === STDIN || isRemote(name) ? name : resolve(name)));
+}
+
+export interface Feed {
+  readonly names: readonly string[];
+  readonly label: string;
+  readonly send: Send;
+  readonly options: FeedOptions;
+  /** Of a call that changes something. */
+  readonly job?: Job;
+  /** Takes the answers of a block, in order. */
+  readonly took?: (block: Block, answer: BlockAnswer) => Promise<void>;
+}
+
+export interface Fed {
+  readonly seconds: number;
+  readonly complained: boolean;
+}
+
+const NOTHING = { entries: 0, digest: '' };
+
+/** Reads sources, sends them in blocks, and shows how it goes. Throws what ended it early, when all before that is taken. */
+export async function feed(context: Context, feeding: Feed): Promise<Fed> {
+  const { names, label, send, options, job, took } = feeding;
+  const { soft, hard } = context.interruption;
+  const sources = await Sources.of(names, options.format, soft);
+  const errors = context.quiet ? undefined : context.errors;
+  const progress = new Progress(progressOutput(context), label, sources.meter);
+  const complaints = new Complaints(errors, progress);
+  if (job?.resumed) errors?.write(`${label}: going on after ${job.done.entries} lines\n`);
+  let complained = false;
+  const blocks = new Blocks({ maxItems: MAX_ITEMS, maxUnits: MAX_UNITS, cutAt: job?.cutAt });
+  // A job must find the same blocks when it goes on, so it does not ask how long the sources take.
+  const runs = job?.isKept ? sources.runs() : withPauses(sources.runs());
+  try {
+    await runBlocks(blocks.of(runs, job?.done ?? NOTHING), {
+      parallel: options.parallel,
+      stop: soft,
+      send: async (block) => {
+        job?.sends(block);
+        return send(block.items, job?.key(block.from), hard);
+      },
+      take: async (block, answer) => {
+        const refused = [...block.faults, ...answer.complaints];
+        complained ||= refused.length > 0;
+        await took?.(block, answer);
+        job?.took(block, answer.counts, block.faults.length);
+        progress.add(block.end - block.from);
+        complaints.add(refused);
+      },
+    });
+    return { seconds: progress.clear(), complained };
+  } catch (error) {
+    progress.clear();
+    throw error instanceof ChangedSources
+      ? new UsageError(
+          `the sources have changed since this job was begun, ${error.message}: begin anew with --restart`,
+        )
+      : error;
+  } finally {
+    complaints.end();
+  }
+}
+
+/** A bar would be drawn between the lines of results on the same terminal. */
+function progressOutput({ quiet, errors }: Context): NodeJS.WriteStream | undefined {
+  return quiet ? undefined : errors;
+}

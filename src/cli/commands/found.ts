@@ -1,0 +1,48 @@
+import { NotFoundError, type Filter, type UnseenClient, type VisitedSet } from '#client';
+import { Ending, Exit, UsageError } from '../ending.js';
+import { show } from '../../errors/show.js';
+
+export interface FoundSet {
+  readonly kind: 'visited set';
+  readonly handle: VisitedSet;
+  readonly description: Awaited<ReturnType<VisitedSet['describe']>>;
+}
+
+export interface FoundFilter {
+  readonly kind: 'filter';
+  readonly handle: Filter;
+  readonly description: Awaited<ReturnType<Filter['describe']>>;
+}
+
+export type Found = FoundSet | FoundFilter;
+
+/** The visited set or filter of a name: they share one name space. Throws an Ending if there is neither. */
+export async function find(client: UnseenClient, name: string): Promise<Found> {
+  const set = client.visitedSet(name);
+  try {
+    return { kind: 'visited set', handle: set, description: await set.describe() };
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+  }
+  const filter = client.filter(name);
+  try {
+    return { kind: 'filter', handle: filter, description: await filter.describe() };
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    throw new Ending(Exit.Refused, `there is no visited set and no filter ${show(name)}`);
+  }
+}
+
+/** The visited set of a name. Throws UsageError if it is a filter. */
+export async function findSet(client: UnseenClient, name: string, verb: string): Promise<FoundSet> {
+  const found = await find(client, name);
+  if (found.kind === 'visited set') return found;
+  throw new UsageError(`${verb} is for visited sets, and ${show(name)} is a filter`);
+}
+
+/** The filter of a name. Throws UsageError if it is a visited set. */
+export async function findFilter(client: UnseenClient, name: string, verb: string): Promise<FoundFilter> {
+  const found = await find(client, name);
+  if (found.kind === 'filter') return found;
+  throw new UsageError(`${verb} is for filters, and ${show(name)} is a visited set`);
+}

@@ -1,0 +1,124 @@
+import type { CreateFilter, CreateVisitedSet, PlanOptions, UrlProfile } from '#client';
+import { Exit, UsageError } from '../ending.js';
+import { show } from '../../errors/show.js';
+import { bytes, number } from '../terminal/progress.js';
+import { tell, type Context } from './context.js';
+import { find, type Found } from './found.js';
+
+export interface CreateOptions {
+  readonly capacity: number;
+  readonly errorRate?: number;
+  /** Of a filter; a visited set if it is absent. */
+  readonly type?: CreateFilter['type'];
+  readonly semantics?: NonNullable<CreateFilter['semantics']>;
+  readonly growth?: NonNullable<CreateFilter['growth']>;
+  /** A name, or rules as JSON. */
+  readonly urlProfile?: string;
+  readonly maxAttempts?: number;
+  readonly maxAge?: number;
+}
+
+export async function create(context: Context, name: string, options: CreateOptions): Promise<Exit> {
+  const { type, semantics, urlProfile, maxAttempts, maxAge, errorRate, ...others } = options;
+  const { client } = context;
+  if (type !== undefined) {
+    if (urlProfile !== undefined || maxAttempts !== undefined || maxAge !== undefined)
+      throw new UsageError(
+        '--url-profile, --max-attempts and --max-age are for visited sets, not with --type',
+      );
+    if (errorRate === undefined) throw new UsageError('a filter needs --error-rate');
+    const filter = { ...others, type, errorRate, ...(semantics !== undefined && { semantics }) };
+    const made = await client.filter(name).create(filter);
+    await tell(context, made, `filter ${name}: ${sizes(made)}`);
+    return Exit.Done;
+  }
+  if (semantics !== undefined) throw new UsageError('--semantics is for filters: give their --type, too');
+  const set: Omit<CreateVisitedSet, 'name'> = {
+    ...others,
+    ...(errorRate !== undefined && { errorRate }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
+    ...(urlProfile !== undefined && { urlProfile: profileIn(urlProfile) }),
+  };
+  const made = await client.visitedSet(name).create(set);
+  await tell(context, made, `visited set ${name}: ${sizes(made)}`);
+  return Exit.Done;
+}
+
+/** Names are checked by the service. */
+function profileIn(text: string): 'safe' | UrlProfile {
+  if (!text.trimStart().startsWith('{')) return text as 'safe';
+  try {
+    return JSON.parse(text) as UrlProfile;
+  } catch {
+    throw new UsageError(`--url-profile must be a name or a JSON object, not ${show(text)}`);
+  }
+}
+
+function sizes({ capacity, errorRate, memoryBytes }: Found['description']): string {
+  return `${number(capacity)} items at an error rate of ${errorRate}, ${bytes(memoryBytes)}`;
+}
+
+/** A line for each visited set, then each filter. */
+export async function list(context: Context): Promise<Exit> {
+  const { client } = context;
+  for await (const one of client.visitedSets()) await tellOne(context, 'visited set', one);
+  for await (const one of client.filters()) await tellOne(context, 'filter', one);
+  return Exit.Done;
+}
+
+async function tellOne(context: Context, kind: Found['kind'], one: Found['description']): Promise<void> {
+  const { name, capacity, errorRate, memoryBytes } = one;
+  const held = 'items' in one ? `${number(one.items)} of ${number(capacity)} items` : 'its data is lost';
+  const waiting = 'queue' in one ? `  ${number(one.queue.waiting)} waiting` : '';
+  const line = `${name}  ${kind}  ${held}  error rate ${errorRate}  ${bytes(memoryBytes)}${waiting}`;
+  await tell(context, { kind, ...one }, line);
+}
+
+/** All members of a description, a line each. */
+export async function showOne(context: Context, name: string): Promise<Exit> {
+  const { output, json, quiet, client } = context;
+  const { kind, description } = await find(client, name);
+  if (quiet) return Exit.Done;
+  if (json) {
+    await output.json({ kind, ...description });
+    return Exit.Done;
+  }
+  for (const [member, value] of Object.entries({ kind, ...description }) as [string, unknown][]) {
+    await output.line(`${member}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+  return Exit.Done;
+}
+
+/** `clear` and `drop`. */
+export async function empty(
+  context: Context,
+  verb: 'clear' | 'drop',
+  name: string,
+  { dryRun }: { readonly dryRun?: boolean },
+): Promise<Exit> {
+  const { kind, handle, description } = await find(context.client, name);
+  const items = 'items' in description ? description.items : undefined;
+  const held = `${items === undefined ? 'lost data' : `${number(items)} items`}, ${bytes(description.memoryBytes)}`;
+  const done = verb === 'clear' ? 'cleared' : 'dropped';
+  if (dryRun) {
+    await tell(context, { verb, name, dryRun: true, items }, `${kind} ${name} would be ${done}: ${held}`);
+    return Exit.Done;
+  }
+  await (verb === 'clear' ? handle.clear() : handle.drop());
+  await tell(context, { verb, name, items }, `${kind} ${name} ${done}: it had ${held}`);
+  return Exit.Done;
+}
+
+export async function plan(
+  context: Context,
+  { maxAge, ...options }: Omit<PlanOptions, 'maxAgeSeconds'> & { readonly maxAge?: number },
+): Promise<Exit> {
+  const planned = await context.client.plan({
+    ...options,
+    ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
+  });
+  const { memoryBytes, geometry } = planned;
+  await tell(context, planned, `${bytes(memoryBytes)}, ${geometry.hashes} hashes an item`);
+  return Exit.Done;
+}

@@ -1,0 +1,147 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { UnreachableError } from '#client';
+import { Exit, Interrupted, reasonOf, UsageError } from '../ending.js';
+import { show } from '../../errors/show.js';
+import { cannotRead, openLocal } from '../sources/local.js';
+import { STDIN } from '../sources/sources.js';
+import { bytes } from '../terminal/progress.js';
+import { tell, type Context } from './context.js';
+import { find, type Found } from './found.js';
+
+/** Writes an export to a file, which then is whole or not there, or to stdout. */
+export async function exportTo(context: Context, name: string, file: string): Promise<Exit> {
+  const isStdout = file === STDIN;
+  if (isStdout && context.output.isTerminal)
+    throw new UsageError('an export is no text for a terminal: name a file with -o, or redirect it');
+  const { handle } = await find(context.client, name);
+  if (isStdout) {
+    await receive(context, handle, process.stdout, false);
+    return Exit.Done;
+  }
+  await assertReplaceable(file);
+  const part = `${file}.part-${process.pid}`;
+  try {
+    const target = createWriteStream(part, { flags: 'wx', mode: 0o600 });
+    const written = await receive(context, handle, target, true);
+    await rename(part, file).catch((error: unknown) => Promise.reject(cannotWrite(file, error)));
+    await tell(
+      context,
+      { verb: 'export', name, file, bytes: written },
+      `${name} is in ${file}: ${bytes(written)}`,
+    );
+    return Exit.Done;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** Resolves with the number of bytes when all of the answer is written. */
+async function receive(
+  { interruption }: Context,
+  handle: Found['handle'],
+  target: Writable,
+  end: boolean,
+): Promise<number> {
+  const { soft } = interruption;
+  // The types of the web's streams are declared twice.
+  const stream = (await handle.export({ signal: soft })) as Parameters<typeof Readable.fromWeb>[0];
+  const source = Readable.fromWeb(stream);
+  let written = 0;
+  let failed: unknown;
+  source.on('data', (chunk: Buffer) => (written += chunk.length));
+  source.on('error', (error) => (failed ??= error));
+  try {
+    await pipeline(source, target, { end, signal: soft });
+  } catch (error) {
+    if (soft.aborted) throw new Interrupted();
+    const { code } = error as NodeJS.ErrnoException;
+    // Whoever reads the pipe has enough.
+    if (code === 'EPIPE') process.exit(Exit.Done);
+    if (code?.startsWith('E') === true && failed === undefined) throw cannotWrite('the export', error);
+    throw new UnreachableError(`the export was cut off after ${written} bytes: ${reasonOf(failed ?? error)}`);
+  }
+  return written;
+}
+
+function cannotWrite(what: string, error: unknown): UsageError {
+  return new UsageError(`cannot write ${show(what)}: ${reasonOf(error)}`);
+}
+
+/** A file is replaced by renaming another one: what is no file would be lost. */
+async function assertReplaceable(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found && !found.isFile())
+    throw new UsageError(`cannot write ${show(file)}: it is no file; for a pipe or a device redirect stdout`);
+}
+
+/** Makes a set or filter of an export. */
+export async function importFrom(
+  context: Context,
+  file: string,
+  { name }: { readonly name?: string },
+): Promise<Exit> {
+  const { client, interruption } = context;
+  const stream = file === STDIN ? process.stdin : await openLocal(file);
+  const { header, body } = await opened(file, stream);
+  const as = name ?? header.name;
+  const handle = header.kind === 'filter' ? client.filter(as) : client.visitedSet(as);
+  const data = Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>;
+  const made = await handle.import(data, { signal: interruption.soft });
+  const kind = header.kind === 'filter' ? 'filter' : 'visited set';
+  await tell(context, made, `${kind} ${made.name}: imported, ${bytes(made.memoryBytes)}`);
+  return Exit.Done;
+}
+
+const START = Buffer.from('\x89UNSEEN\r\n\x1a\n', 'latin1');
+/** Start, version, type and length of the first frame. */
+const HEAD_BYTES = START.length + 6;
+const MAX_HEADER_BYTES = 64 * 1024;
+
+interface Header {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** What an export is of, by its first frame, and all of it. The service checks the rest. */
+async function opened(file: string, stream: Readable): Promise<{ header: Header; body: Readable }> {
+  const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  try {
+    while (!hasHeader(head)) {
+      const next = await chunks.next();
+      if (next.done === true) break;
+      head = Buffer.concat([head, next.value]);
+    }
+  } catch (error) {
+    throw cannotRead(file, reasonOf(error));
+  }
+  const all = async function* (): AsyncGenerator<Buffer> {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  };
+  return { header: headerIn(file, head), body: Readable.from(all(), { objectMode: false }) };
+}
+
+function hasHeader(head: Buffer): boolean {
+  return head.length >= HEAD_BYTES && head.length >= HEAD_BYTES + Math.min(lengthIn(head), MAX_HEADER_BYTES);
+}
+
+function lengthIn(head: Buffer): number {
+  return head.readUInt32BE(HEAD_BYTES - 4);
+}
+
+function headerIn(file: string, head: Buffer): Header {
+  if (!head.subarray(0, START.length).equals(START) || !hasHeader(head))
+    throw cannotRead(file, 'it is no export of a filter or visited set');
+  try {
+    const text = head.subarray(HEAD_BYTES, HEAD_BYTES + lengthIn(head)).toString();
+    const { kind, name } = JSON.parse(text) as Partial<Record<string, unknown>>;
+    return { kind: String(kind), name: String(name) };
+  } catch {
+    throw cannotRead(file, 'the header of the export is damaged');
+  }
+}

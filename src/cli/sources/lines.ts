@@ -1,0 +1,109 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { show } from '../../errors/show.js';
+import type { Chunks, Run } from './runs.js';
+
+/** The longest line that any service takes, in bytes. It bounds the memory of a source. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+
+const LF = 0x0a;
+const CR = '\r';
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * The lines of a text as the service splits them: at LF or CRLF, without empty ones and without a byte order mark before
+ * the first. A line that is not UTF-8, or has more than MAX_LINE_BYTES, is a fault of its own.
+ */
+export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Run, void, undefined> {
+  const lines = new LineReader(name);
+  for await (const chunk of chunks) yield* lines.read(chunk);
+  yield* lines.end();
+}
+
+class LineReader {
+  private rest: Buffer[] = [];
+  private restBytes = 0;
+  /** Lines before those that are read next. */
+  private before = 0;
+  /** The line that is being read is too long, and is skipped up to its end. */
+  private skipping = false;
+
+  constructor(private readonly name: string) {}
+
+  *read(chunk: Buffer): Generator<Run, void, undefined> {
+    const cut = chunk.lastIndexOf(LF) + 1;
+    if (cut > 0) {
+      const start = this.skipping ? chunk.indexOf(LF) + 1 : 0;
+      if (this.skipping) yield this.tooLong();
+      const whole = chunk.subarray(start, cut);
+      const bytes = this.rest.length === 0 ? whole : Buffer.concat([...this.rest, whole]);
+      this.forget();
+      if (bytes.length > 0) yield* this.decode(bytes);
+    }
+    if (this.skipping) return;
+    this.rest.push(chunk.subarray(cut));
+    this.restBytes += chunk.length - cut;
+    if (this.restBytes <= MAX_LINE_BYTES) return;
+    this.forget();
+    this.skipping = true;
+  }
+
+  *end(): Generator<Run, void, undefined> {
+    if (this.skipping) yield this.tooLong();
+    else if (this.restBytes > 0) yield* this.decode(Buffer.concat(this.rest));
+  }
+
+  private forget(): void {
+    this.rest = [];
+    this.restBytes = 0;
+    this.skipping = false;
+  }
+
+  private tooLong(): Run {
+    this.before++;
+    return { items: [], fault: this.fault(`the line has more than ${MAX_LINE_BYTES} bytes`) };
+  }
+
+  /** Whole lines; only the last of the source may lack its end. */
+  private *decode(bytes: Buffer): Generator<Run, void, undefined> {
+    const ascii = isAscii(bytes);
+    if (!ascii && !isUtf8(bytes)) {
+      yield* this.decodeOneByOne(bytes);
+      return;
+    }
+    const lines = bytes.toString(ascii ? 'latin1' : 'utf8').split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    yield { items: this.plain(lines) };
+  }
+
+  private *decodeOneByOne(bytes: Buffer): Generator<Run, void, undefined> {
+    let lines: string[] = [];
+    for (let start = 0; start < bytes.length;) {
+      const found = bytes.indexOf(LF, start);
+      const line = bytes.subarray(start, found < 0 ? bytes.length : found);
+      start += line.length + 1;
+      if (isUtf8(line)) {
+        lines.push(line.toString('utf8'));
+        continue;
+      }
+      const items = this.plain(lines);
+      lines = [];
+      this.before++;
+      yield { items, fault: this.fault('the line is not valid UTF-8') };
+    }
+    yield { items: this.plain(lines) };
+  }
+
+  private plain(lines: string[]): string[] {
+    const [first] = lines;
+    if (this.before === 0 && first?.startsWith(BYTE_ORDER_MARK)) lines[0] = first.slice(1);
+    this.before += lines.length;
+    let clean = true;
+    for (const line of lines) clean &&= line !== '' && !line.endsWith(CR);
+    if (clean) return lines;
+    return lines.map((line) => (line.endsWith(CR) ? line.slice(0, -1) : line)).filter((line) => line !== '');
+  }
+
+  private fault(what: string): string {
+    return `${show(this.name)} line ${this.before}: ${what}`;
+  }
+}

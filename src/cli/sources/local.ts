@@ -1,0 +1,52 @@
+import { constants, createReadStream, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { isatty, ReadStream } from 'node:tty';
+import { show } from '../../errors/show.js';
+import { reasonOf, UsageError } from '../ending.js';
+
+export function cannotRead(name: string, why: string): UsageError {
+  return new UsageError(`cannot read ${show(name)}: ${why}`);
+}
+
+/** What is known of a local source without opening it: its size, if it has one. Throws UsageError. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  const { isFile, size } = await described(path);
+  return isFile ? size : undefined;
+}
+
+/**
+ * Opens a file, a named pipe or a device. Nothing of it holds a thread while it waits, since a process whose threads wait
+ * for the other end of a pipe can be ended by SIGKILL only. Throws UsageError.
+ */
+export async function openLocal(path: string): Promise<Readable> {
+  const { isFile, isPipe } = await described(path);
+  if (isFile) return createReadStream(path, { highWaterMark: 256 * 1024 });
+  // A pipe that is opened without waiting has no writer yet: what waits for one is the event loop.
+  const handle = await open(path, constants.O_RDONLY | (isPipe ? constants.O_NONBLOCK : 0)).catch(
+    (error: unknown) => {
+      throw cannotRead(path, reasonOf(error));
+    },
+  );
+  if (isPipe) return new Socket({ fd: releasedFd(handle), readable: true, writable: false });
+  if (isatty(handle.fd)) return new ReadStream(releasedFd(handle));
+  return handle.createReadStream();
+}
+
+/** The descriptor of a handle, which is kept so that the garbage collector does not close it. */
+function releasedFd(handle: { readonly fd: number }): number {
+  KEPT.add(handle);
+  return handle.fd;
+}
+
+const KEPT = new Set<object>();
+
+async function described(path: string): Promise<{ isFile: boolean; isPipe: boolean; size: number }> {
+  const found: Stats = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, reasonOf(error));
+  });
+  if (found.isDirectory()) throw cannotRead(path, 'it is a directory');
+  if (found.isSocket()) throw cannotRead(path, 'it is a socket');
+  return { isFile: found.isFile(), isPipe: found.isFIFO(), size: found.size };
+}

@@ -1,0 +1,130 @@
+import sax, { type SAXParser } from 'sax';
+import { show } from '../../errors/show.js';
+import { oneLine, reasonOf, UsageError } from '../ending.js';
+import type { Chunks, Run } from './runs.js';
+
+/** The sitemap protocol allows 50 MB; more than a few times that is no sitemap. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** A `loc` has at most 2,048 characters by the protocol, and no service takes an item of more bytes than this. */
+const MAX_LOC = 64 * 1024;
+/** urlset, url, and what extensions put there. */
+const MAX_DEPTH = 32;
+
+/** A part of a sitemap: URLs of pages, or URLs of the sitemaps that an index names. */
+export interface SitemapPart extends Run {
+  readonly kind: 'pages' | 'sitemaps';
+}
+
+/**
+ * Reads a sitemap or a sitemap index as it comes. Only the `loc` of a `url` or `sitemap` counts, not those of images and the
+ * like. Throws UsageError for what is none, names the line, and bounds what a hostile one can make it keep.
+ */
+export async function* sitemapParts(
+  name: string,
+  chunks: Chunks,
+): AsyncGenerator<SitemapPart, void, undefined> {
+  const reader = new SitemapReader(name);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw reader.failure(`it has more than ${MAX_BYTES} bytes`);
+    reader.write(decoded(decoder, chunk, reader));
+    yield reader.take();
+  }
+  reader.write(decoded(decoder, undefined, reader));
+  reader.close();
+  yield reader.take();
+}
+
+function decoded(
+  decoder: InstanceType<typeof TextDecoder>,
+  chunk: Buffer | undefined,
+  reader: SitemapReader,
+): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch {
+    throw reader.failure('it is not valid UTF-8');
+  }
+}
+
+class SitemapReader {
+  private readonly parser: SAXParser = sax.parser(true, { trim: false, position: true });
+  private locs: string[] = [];
+  private readonly open: string[] = [];
+  private loc: string | undefined;
+  private root: string | undefined;
+
+  constructor(private readonly name: string) {
+    this.parser.onerror = (error) => {
+      throw this.failure(oneLine(reasonOf(error)));
+    };
+    this.parser.onopentag = ({ name: tag }) => this.opened(tag);
+    this.parser.onclosetag = () => this.closed();
+    this.parser.ontext = (text) => this.text(text);
+    this.parser.oncdata = (text) => this.text(text);
+    // Entities of its own are no part of a sitemap.
+    this.parser.ondoctype = () => {
+      throw this.failure('it has a DOCTYPE');
+    };
+  }
+
+  write(text: string): void {
+    if (text !== '') this.parser.write(text);
+  }
+
+  close(): void {
+    this.parser.close();
+    if (this.root === undefined) throw this.failure('it has no element');
+  }
+
+  take(): SitemapPart {
+    const items = this.locs;
+    this.locs = [];
+    return { kind: this.root?.endsWith('sitemapindex') === true ? 'sitemaps' : 'pages', items };
+  }
+
+  failure(what: string): UsageError {
+    return new UsageError(
+      `cannot read the sitemap ${show(this.name)}, line ${this.parser.line + 1}: ${what}`,
+    );
+  }
+
+  private opened(tag: string): void {
+    if (this.root === undefined) {
+      const [local] = tag.split(':').slice(-1);
+      if (local !== 'urlset' && local !== 'sitemapindex') {
+        throw this.failure(`it begins with ${show(tag)}, not with urlset or sitemapindex`);
+      }
+      this.root = tag;
+    }
+    this.open.push(tag);
+    if (this.open.length > MAX_DEPTH) throw this.failure(`its elements are more than ${MAX_DEPTH} deep`);
+    if (this.isLoc()) this.loc = '';
+  }
+
+  private closed(): void {
+    if (this.loc !== undefined && this.isLoc()) {
+      const loc = this.loc.trim();
+      if (loc !== '') this.locs.push(loc);
+      this.loc = undefined;
+    }
+    this.open.pop();
+  }
+
+  private text(text: string): void {
+    if (this.loc === undefined) return;
+    this.loc += text;
+    if (this.loc.length > MAX_LOC) throw this.failure(`a loc has more than ${MAX_LOC} characters`);
+  }
+
+  /** Whether the innermost element is the `loc` of an entry, with the prefix that the root has. */
+  private isLoc(): boolean {
+    const { open, root } = this;
+    if (root === undefined || open.length !== 3) return false;
+    const prefix = root.slice(0, root.lastIndexOf(':') + 1);
+    const entry = root.endsWith('sitemapindex') ? 'sitemap' : 'url';
+    return open[1] === prefix + entry && open[2] === `${prefix}loc`;
+  }
+}

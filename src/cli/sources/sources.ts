@@ -1,0 +1,102 @@
+import { fstatSync } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { show } from '../../errors/show.js';
+import { Ending, reasonOf, UsageError } from '../ending.js';
+import { sitemapOrLines, unpacked } from './head.js';
+import { lineRuns } from './lines.js';
+import { cannotRead, openLocal, sizeOf } from './local.js';
+import { SourceMeter } from './meter.js';
+import { isRemote, openRemote } from './remote.js';
+import type { Chunks, Run } from './runs.js';
+import { sitemapParts } from './sitemap.js';
+
+export const STDIN = '-';
+
+/** An index names sitemaps; a few sites have indexes of indexes. */
+const MAX_INDEX_DEPTH = 3;
+const MAX_SITEMAPS = 50_000;
+
+/** `auto`: a source that begins as XML is a sitemap. */
+export type SourceFormat = 'auto' | 'lines' | 'sitemap';
+
+/** Files, `-` for stdin, and URLs, read one after the other: lines or sitemaps, packed by gzip or not. */
+export class Sources {
+  readonly meter = new SourceMeter();
+  private readonly seenSitemaps = new Set<string>();
+
+  private constructor(
+    private readonly names: readonly string[],
+    private readonly format: SourceFormat,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Throws UsageError if a local source cannot be read. `signal` ends the reading. */
+  static async of(names: readonly string[], format: SourceFormat, signal: AbortSignal): Promise<Sources> {
+    const sources = new Sources(names.length === 0 ? [STDIN] : names, format, signal);
+    if (sources.names.filter((name) => name === STDIN).length > 1)
+      throw new UsageError(`stdin, ${show(STDIN)}, can be read once only`);
+    for (const name of sources.names) {
+      if (isRemote(name)) sources.meter.expect(undefined);
+      else sources.meter.expect(name === STDIN ? stdinSize() : await sizeOf(name));
+    }
+    return sources;
+  }
+
+  /** Read it once. */
+  async *runs(): AsyncGenerator<Run, void, undefined> {
+    for (const name of this.names) yield* this.runsOf(name, 0);
+  }
+
+  private async *runsOf(name: string, depth: number): AsyncGenerator<Run, void, undefined> {
+    const raw = await unpacked(name, this.bytes(name, await this.open(name)));
+    const wanted = depth > 0 ? 'sitemap' : this.format;
+    const { kind, chunks } = wanted === 'auto' ? await sitemapOrLines(raw) : { kind: wanted, chunks: raw };
+    yield* kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth);
+  }
+
+  private async *sitemap(name: string, chunks: Chunks, depth: number): AsyncGenerator<Run, void, undefined> {
+    const nested: string[] = [];
+    for await (const part of sitemapParts(name, chunks)) {
+      if (part.kind === 'pages') yield part;
+      else nested.push(...part.items);
+      if (nested.length > MAX_SITEMAPS) throw cannotRead(name, `it names more than ${MAX_SITEMAPS} sitemaps`);
+    }
+    for (const url of nested) {
+      if (this.seenSitemaps.has(url)) continue;
+      this.seenSitemaps.add(url);
+      if (!isRemote(url)) throw cannotRead(name, `it names ${show(url)}, which is not http or https`);
+      if (depth === MAX_INDEX_DEPTH)
+        throw cannotRead(name, `indexes of sitemaps are more than ${MAX_INDEX_DEPTH} deep`);
+      if (this.seenSitemaps.size > MAX_SITEMAPS)
+        throw cannotRead(name, `there are more than ${MAX_SITEMAPS} sitemaps`);
+      yield* this.runsOf(url, depth + 1);
+    }
+  }
+
+  private async open(name: string): Promise<Readable> {
+    if (name === STDIN) return addAbortSignal(this.signal, process.stdin);
+    if (isRemote(name)) return (await openRemote(name, this.signal)).stream;
+    return addAbortSignal(this.signal, await openLocal(name));
+  }
+
+  private async *bytes(name: string, stream: Readable): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of stream) {
+        this.meter.bytes += (chunk as Buffer).length;
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      this.signal.throwIfAborted();
+      throw error instanceof Ending ? error : cannotRead(name, reasonOf(error));
+    }
+  }
+}
+
+function stdinSize(): number | undefined {
+  try {
+    const found = fstatSync(0);
+    return found.isFile() ? found.size : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,27 @@
+import { oneLine } from '../ending.js';
+import { number, type Progress } from './progress.js';
+
+const SHOWN = 20;
+
+/** What was not taken, a line each on stderr; of many, the first ones and how many more there are. */
+export class Complaints {
+  private count = 0;
+
+  constructor(
+    private readonly output: { write(text: string): unknown } | undefined,
+    private readonly progress: Progress,
+  ) {}
+
+  add(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.count++;
+      if (this.count > SHOWN || !this.output) continue;
+      this.progress.clear();
+      this.output.write(`${oneLine(line)}\n`);
+    }
+  }
+
+  end(): void {
+    if (this.count > SHOWN) this.output?.write(`and ${number(this.count - SHOWN)} more were refused\n`);
+  }
+}

@@ -1,0 +1,97 @@
+/** Where progress is shown: stderr. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** How much of the sources has been read. */
+export interface Meter {
+  readonly bytes: number;
+  /** Undefined while it is unknown, as for a pipe. */
+  readonly total: number | undefined;
+}
+
+const BAR_WIDTH = 24;
+const REDRAW_MS = 100;
+const PLAIN_MS = 10_000;
+const WIDE = 80;
+
+/** The progress of a job: a line that is redrawn on a terminal, plain lines now and then elsewhere. */
+export class Progress {
+  private items = 0;
+  private shown = false;
+  private shownAt: number;
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly output: ProgressOutput | undefined,
+    private readonly label: string,
+    private readonly meter: Meter,
+  ) {
+    this.shownAt = this.startedAt;
+  }
+
+  add(items: number): void {
+    this.items += items;
+    if (!this.output) return;
+    const now = performance.now();
+    if (now - this.shownAt < (this.output.isTTY ? REDRAW_MS : PLAIN_MS)) return;
+    this.shownAt = now;
+    const seconds = (now - this.startedAt) / 1_000;
+    if (!this.output.isTTY) {
+      this.output.write(`${this.text(seconds)}\n`);
+      return;
+    }
+    this.shown = true;
+    const width = (this.output.columns ?? WIDE) - 1;
+    this.output.write(`\r${`${this.bar()}${this.text(seconds)}`.slice(0, width)}\x1b[K`);
+  }
+
+  /** Takes the line away from a terminal, so that another may be written. Returns the seconds since the start. */
+  clear(): number {
+    if (this.shown) this.output?.write('\r\x1b[K');
+    this.shown = false;
+    return (performance.now() - this.startedAt) / 1_000;
+  }
+
+  private text(seconds: number): string {
+    const rate = this.items / Math.max(seconds, 0.001);
+    const share = this.share();
+    const left = share === undefined || share === 0 ? '' : `, ${time((seconds * (1 - share)) / share)} left`;
+    return `${this.label}: ${number(this.items)} lines, ${number(Math.round(rate))}/s${left}`;
+  }
+
+  private share(): number | undefined {
+    const { bytes, total } = this.meter;
+    return total === undefined || total === 0 ? undefined : Math.min(1, bytes / total);
+  }
+
+  private bar(): string {
+    const share = this.share();
+    if (share === undefined) return '';
+    const full = Math.round(share * BAR_WIDTH);
+    return `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] ${String(Math.floor(share * 100)).padStart(3)} % `;
+  }
+}
+
+/** `1:05` minutes, `2:00:00` hours, `12 s`. */
+export function time(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const [hours, minutes, rest] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+export function number(value: number): string {
+  return value.toLocaleString('en');
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+export function bytes(value: number): string {
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  const scaled = value / 1_000 ** power;
+  return `${power === 0 || scaled >= 100 ? Math.round(scaled) : scaled.toFixed(1)} ${UNITS[power]}`;
+}

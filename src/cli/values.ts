@@ -1,0 +1,40 @@
+import { InvalidArgumentError } from 'commander';
+import { show } from '../errors/show.js';
+
+// Readers of the values of options. They throw errors of commander, which names the option.
+
+const WHOLE = /^\d{1,16}$/;
+const DECIMAL = /^\d{1,16}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?$/i;
+const TIME = /^(\d{1,9})(ms|s|m|h|d)?$/;
+const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A reader of whole numbers: `1000000`, `1_000_000`, `1e6`. */
+export function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const plain = text.replaceAll('_', '');
+    const number = WHOLE.test(plain) || DECIMAL.test(plain) ? Number(plain) : NaN;
+    if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}, not ${show(text)}.`);
+  };
+}
+
+/** A reader of decimal numbers: `0.001`, `1e-3`. The service knows the bounds of most. */
+export function decimal(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = DECIMAL.test(text) ? Number(text) : NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}, not ${show(text)}.`);
+  };
+}
+
+/** A reader of times, in seconds unless they have a unit: `90`, `90s`, `90m`, `2h`, `1d`. The result is in whole seconds. */
+export function seconds(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit = 's'] = TIME.exec(text) ?? [];
+    const value = digits === undefined ? NaN : (Number(digits) * MS[unit as keyof typeof MS]) / 1_000;
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(
+      `It must be a time such as 30s, 90m or 2h, of ${min} to ${max} seconds, not ${show(text)}.`,
+    );
+  };
+}
