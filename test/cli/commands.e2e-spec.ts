@@ -1,0 +1,241 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { runCommand } from '../support/command-line.js';
+import { freePort } from '../support/redis-server.js';
+import type { Ended } from '../support/service-process.js';
+import { STORES } from '../e2e/stores.js';
+
+const urlAt = (i: number): string => `https://example.org/${i}`;
+const urls = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => urlAt(from + i));
+
+describe.each(STORES)('the command line, $name store', ({ start }) => {
+  let app: TestApp;
+  let client: UnseenClient;
+  let folder: string;
+  beforeAll(async () => {
+    app = await start();
+    client = new UnseenClient({ url: app.url });
+    folder = await mkdtemp(join(tmpdir(), 'unseen-cli-'));
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const unseen = (args: readonly string[], input = ''): Promise<Ended> =>
+    runCommand(args, { env: { UNSEEN_URL: app.url, HOME: folder }, input });
+  const fileOf = async (name: string, lines: readonly string[]): Promise<string> => {
+    const path = join(folder, name);
+    await writeFile(path, `${lines.join('\n')}\n`);
+    return path;
+  };
+
+  it('makes, lists, shows, plans, clears and drops', async () => {
+    const name = freshName('set');
+    expect(
+      await unseen(['create', name, '--capacity', '1e6', '--max-age', '30d', '--max-attempts', '3']),
+    ).toEqual({
+      ...{ code: 0, stderr: '' },
+      stdout: expect.stringMatching(
+        new RegExp(`^visited set ${name}: 1,000,000 items at an error rate of 0.0001, [\\d.]+ MB\n$`),
+      ),
+    });
+    expect(await client.visitedSet(name).describe()).toMatchObject({
+      maxAgeSeconds: 2_592_000,
+      maxAttempts: 3,
+    });
+    await client.visitedSet(name).visit(urls(3));
+    const filter = freshName();
+    const made = ['create', filter, '--type', 'counting', '--capacity', '1000', '--error-rate', '0.01'];
+    expect(await unseen([...made, '--semantics', 'multiset'])).toMatchObject({ code: 0 });
+    const { stdout } = await unseen(['list']);
+    expect(stdout).toMatch(new RegExp(`^${name}  visited set  3 of 1,000,000 items  `, 'm'));
+    expect(stdout).toMatch(new RegExp(`^${filter}  filter  0 of 1,000 items  error rate 0.01  `, 'm'));
+    const shown = await unseen(['show', name, '--json']);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ kind: 'visited set', name, items: 3 });
+    expect((await unseen(['show', filter])).stdout).toMatch(
+      /^kind: filter\nname: .*\n(?:.+: .*\n)*semantics: multiset\n/,
+    );
+    expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(/^[\d.]+ GB, \d+ hashes an item\n$/);
+    expect((await unseen(['clear', name, '--dry-run'])).stdout).toContain('would be cleared: 3 items');
+    expect(await client.visitedSet(name).describe()).toMatchObject({ items: 3 });
+    expect((await unseen(['clear', name])).stdout).toContain('cleared: it had 3 items');
+    expect(await client.visitedSet(name).describe()).toMatchObject({ items: 0 });
+    expect(await unseen(['drop', name, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    await expect(client.visitedSet(name).describe()).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('visits, checks as grep does, and forgets, from files and from stdin', async () => {
+    const name = freshName('set');
+    await client.visitedSet(name).create({ capacity: 10_000 });
+    const file = await fileOf('list', [...urls(2_500), 'no URL']);
+    const visited = await unseen(['visit', name, file]);
+    expect(visited).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(`^visit ${name}: 2,500 new, 0 seen, 1 invalid `),
+      stderr: expect.stringContaining('"no URL": '),
+    });
+    const list = `${[urlAt(1), urlAt(9_000), urlAt(2)].join('\n')}\n`;
+    expect(await unseen(['check', name], list)).toEqual({ code: 0, stdout: `${urlAt(9_000)}\n`, stderr: '' });
+    expect(await unseen(['check', name, '--seen', '-'], list)).toMatchObject({
+      stdout: `${urlAt(1)}\n${urlAt(2)}\n`,
+    });
+    expect(await unseen(['check', name, '--json'], list)).toMatchObject({
+      stdout: `{"url":"${urlAt(9_000)}","result":"unseen"}\n`,
+    });
+    expect(await unseen(['check', name], `${urlAt(1)}\n`)).toEqual({ code: 1, stdout: '', stderr: '' });
+    const tried = await unseen(['forget', name, '--dry-run'], list);
+    expect(tried.stdout).toContain('would be: 2 forgotten, 1 absent; nothing was changed');
+    expect(await client.visitedSet(name).check(urlAt(1))).toBe('seen');
+    const forgotten = await unseen(['forget', name, '--json'], list);
+    expect(JSON.parse(forgotten.stdout)).toMatchObject({
+      ...{ verb: 'forget', name },
+      counts: { forgotten: 2, absent: 1, saturated: 0, invalid: 0 },
+    });
+    expect(await client.visitedSet(name).check([urlAt(1), urlAt(3)])).toEqual(['unseen', 'seen']);
+  });
+
+  it('adds to and removes from filters, and says which items are refused', async () => {
+    const name = freshName();
+    await client.filter(name).create({ type: 'counting', capacity: 10_000, errorRate: 1e-6 });
+    const long = Array.from({ length: 150 }, (_, i) => 'x'.repeat(9_000 + i));
+    const added = await unseen(['add', name], `${['a', ...long, 'b', 'a'].join('\n')}\n`);
+    expect(added).toMatchObject({ code: 1, stdout: expect.stringContaining('2 new, 1 seen, 150 refused') });
+    expect(added.stderr).toContain('the item must have at most 8192 bytes in UTF-8, not 9000');
+    expect(added.stderr).toContain('and 130 more were refused');
+    expect(await unseen(['check', name], 'a\nc\n')).toMatchObject({ stdout: 'c\n' });
+    expect((await unseen(['remove', name, '--dry-run'], 'a\nc\n')).stdout).toContain(
+      '1 removed, 1 absent; nothing',
+    );
+    expect((await unseen(['remove', name], 'a\nc\n')).stdout).toContain('1 removed, 1 absent, 0 saturated');
+    expect(await client.filter(name).has(['a', 'b'])).toEqual([false, true]);
+  });
+
+  it('syncs a set to what is live, after a look, and never locks it', async () => {
+    const name = freshName('set');
+    const set = client.visitedSet(name);
+    await set.create({ capacity: 1_000 });
+    await set.visit(urls(10));
+    const file = await fileOf('live', urls(8, 4));
+    const look = await unseen(['sync', name, file, '--dry-run']);
+    expect(look).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('would forget 4 of 10 items; nothing was changed'),
+    });
+    const some = await fileOf('some', urls(2));
+    const refused = await unseen(['sync', name, some]);
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('SYNC_WOULD_FORGET') });
+    expect((await set.describe()) as object).not.toHaveProperty('sync');
+    const done = await unseen(['sync', name, file, '--capacity', '5000', '--json']);
+    expect(JSON.parse(done.stdout)).toMatchObject({ forgets: 4, counts: { kept: 6, new: 2 } });
+    expect(await set.check([urlAt(3), urlAt(4), urlAt(11)])).toEqual(['unseen', 'seen', 'seen']);
+    expect(await set.describe()).toMatchObject({ capacity: 5_000 });
+    expect(await unseen(['sync', name, some, '--force'])).toMatchObject({ code: 0 });
+    expect(await readdir(join(folder, '.local', 'state', 'unseen'))).toEqual([]);
+  });
+
+  it('exports to files, which are whole or not there, and imports', async () => {
+    const name = freshName('set');
+    await client.visitedSet(name).create({ capacity: 1_000 });
+    await client.visitedSet(name).visit(urls(10));
+    const file = join(folder, 'an.export');
+    expect(await unseen(['export', name, '-o', file])).toMatchObject({ code: 0 });
+    const copy = freshName('copy');
+    expect(await unseen(['import', file, '--name', copy])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(copy),
+    });
+    expect(await client.visitedSet(copy).check(urlAt(9))).toBe('seen');
+    expect(await unseen(['import', file])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('FILTER_EXISTS'),
+    });
+    const before = await readFile(file);
+    expect(await unseen(['export', freshName(), '-o', file])).toMatchObject({ code: 4 });
+    expect(await readFile(file)).toEqual(before);
+    await writeFile(join(folder, 'no.export'), 'hello');
+    expect(await unseen(['import', join(folder, 'no.export')])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*": it is no export/) },
+    });
+    expect((await readdir(folder)).filter((one) => one.includes('.part-'))).toEqual([]);
+  });
+
+  it('works on a queue: exit status 0 acknowledges, another one gives the URL back with the reason', async () => {
+    const name = freshName('set');
+    const set = client.visitedSet(name);
+    await set.create({ capacity: 1_000, maxAttempts: 1 });
+    await set.discover([urlAt(1), { url: urlAt(2), payload: 'deep' }, `https://example.org/'$(touch x)`]);
+    const script =
+      'echo "$UNSEEN_ITEM|$UNSEEN_PAYLOAD|$UNSEEN_ATTEMPT|$1"; case "$1" in */1) echo "no such page" >&2; exit 7;; esac; true';
+    const worked = await unseen([
+      'work',
+      name,
+      '--exec',
+      `sh -c '${script}' x`,
+      '--until-empty',
+      '--parallel',
+      '3',
+    ]);
+    expect(worked).toMatchObject({ code: 1, stderr: 'no such page\n' });
+    expect(worked.stdout).toContain(`${urlAt(2)}|deep|1|${urlAt(2)}\n`);
+    expect(worked.stdout).toContain("https://example.org/'$(touch x)||1|https://example.org/'$(touch x)\n");
+    expect(worked.stdout).toContain(`work ${name}: 2 done, 1 failed\n`);
+    const dead: object[] = [];
+    for await (const one of set.deadLetters()) dead.push(one);
+    expect(dead).toMatchObject([{ url: urlAt(1), reason: 'exit status 7: no such page' }]);
+  });
+
+  it('makes, lists and revokes keys', async () => {
+    const made = await unseen(['keys', 'list']);
+    expect(made).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('fails in one line, with the value, the limit and an exit status', async () => {
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const cases: readonly [readonly string[], number, RegExp][] = [
+      [['list', '--url', away], 3, /^unseen: http:\S+ was not reached: .*ECONNREFUSED.*\n$/],
+      [
+        ['list', '--url', 'redis://a'],
+        2,
+        /^unseen: UNSEEN_URL or --url: url must be an http or https URL.*"redis:\/\/a"\n$/,
+      ],
+      [['nothing'], 2, /unknown command 'nothing'/],
+      [['create', 'x'], 2, /required option '--capacity <items>'/],
+      [['create', 'x', '--capacity', 'many'], 2, /whole number from 1 to \d+, not "many"/],
+      [
+        ['create', 'X', '--capacity', '5'],
+        4,
+        /^unseen: VALIDATION_FAILED: name must be 1 to 64 of .*, not "X".*\n$/,
+      ],
+      [
+        ['create', 'x', '--capacity', '5', '--semantics', 'set'],
+        2,
+        /^unseen: --semantics is for filters.*\n$/,
+      ],
+      [['visit', 'nobody', '-'], 4, /^unseen: there is no visited set and no filter "nobody"\n$/],
+      [['visit', 'nobody', '--parallel', '17'], 2, /whole number from 1 to 16, not "17"/],
+      [['work', 'nobody', '--exec', 'true', '--lease', '0'], 2, /of 1 to 86400 seconds, not "0"/],
+    ];
+    for (const [args, code, says] of cases) {
+      const ended = await unseen(args);
+      expect([args, ended.code, ended.stdout]).toEqual([args, code, '']);
+      expect(ended.stderr).toMatch(says);
+    }
+    const set = freshName('set');
+    await client.visitedSet(set).create({ capacity: 10 });
+    expect(await unseen(['add', set, '-'])).toMatchObject({
+      ...{ code: 2, stderr: `unseen: add is for filters, and "${set}" is a visited set\n` },
+    });
+    expect(await unseen(['visit', set, join(folder, 'none')])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*none": ENOENT.*\n$/) },
+    });
+    expect(await unseen(['--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('UNSEEN_API_KEY'),
+    });
+  });
+});
