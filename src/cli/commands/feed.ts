@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { ServiceError } from '#client';
 import { ChangedSources, Blocks, type Block } from '../jobs/blocks.js';
 import type { Job, Keeping } from '../jobs/job.js';
 import { withPauses } from '../jobs/pauses.js';
@@ -95,14 +96,22 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
     return { seconds: progress.clear(), complained };
   } catch (error) {
     progress.clear();
-    throw error instanceof ChangedSources
-      ? new UsageError(
-          `the sources have changed since this job was begun, ${error.message}: begin anew with --restart`,
-        )
-      : error;
+    const changed = changeIn(error, job);
+    if (changed === undefined) throw error;
+    throw new UsageError(
+      `the sources have changed since this job was begun, ${changed}: begin anew with --restart`,
+    );
   } finally {
     complaints.end();
   }
+}
+
+/** How the sources have changed, if that is what is wrong. */
+function changeIn(error: unknown, job: Job | undefined): string | undefined {
+  if (error instanceof ChangedSources) return error.message;
+  // A block that was sent under this key, and never known to be answered, was another.
+  const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
+  return isReused && job?.resumed === true ? `after the first ${job.done.entries} entries` : undefined;
 }
 
 /** A bar would be drawn between the lines of results on the same terminal. */
