@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { cliGroup } from './cli-rows.js';
 import { clientGroup } from './client-rows.js';
 import { compare } from './compare.js';
 import { readCompareOptions } from './compare-options.js';
@@ -38,6 +39,7 @@ const GROUPS: readonly Group[] = [
   syncGroup,
   ageGroup,
   clientGroup,
+  cliGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,

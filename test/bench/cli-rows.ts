@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { UnseenClient } from '#client';
+import { onBothStores } from './both-stores.js';
+import { measured, summary, type Measured, type Workers } from './measured.js';
+import { realStream } from './real-stream.js';
+import { assertSetUp, atLeast, type BenchOptions, type Group, type Row } from './row.js';
+
+const run = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL('../../src/cli/unseen.js', import.meta.url));
+const ROUNDS = 3;
+const QUICK_LINES = 200_000;
+const LEAST_SPEED = 0.9;
+
+/** The command line on a file of real URLs, beside curl, which streams the same file to the same route and throws the answers away. */
+export const cliGroup: Group = {
+  name: 'cli',
+  measure: (options) => onBothStores(options, rowsOf),
+};
+
+async function rowsOf(
+  store: string,
+  port: number,
+  workers: Workers,
+  { quick }: BenchOptions,
+): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'unseen-bench-'));
+  try {
+    const all = realStream().urls;
+    const urls = quick ? all.slice(0, QUICK_LINES) : all;
+    const file = join(folder, 'urls.txt');
+    writeFileSync(file, `${urls.join('\n')}\n`);
+    const url = `http://127.0.0.1:${port}`;
+    const set = new UnseenClient({ url }).visitedSet('cli');
+    await set.create({ capacity: urls.length });
+    const route = `${url}/v1/visited-sets/cli/urls/visit`;
+    const text = ['-H', 'Content-Type: text/plain', '-o', join(folder, 'answers')];
+    const visit = {
+      curl: () => run('curl', ['-sS', '-X', 'POST', '-T', file, ...text, route]),
+      unseen: () =>
+        run(process.execPath, [PROGRAM, 'visit', 'cli', file], {
+          env: { UNSEEN_URL: url, HOME: folder },
+        }).catch(
+          // Some lines are no URLs, which it says.
+          (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
+        ),
+    };
+    const rounds: Record<keyof typeof visit, Measured[]> = { curl: [], unseen: [] };
+    for (let round = 0; round <= (quick ? 0 : ROUNDS); round++) {
+      for (const how of ['curl', 'unseen'] as const) {
+        await set.clear();
+        const found = await measured(workers, urls.length, visit[how]);
+        const description = await set.describe();
+        const items = 'items' in description ? description.items : 0;
+        assertSetUp(items > urls.length / 3, `${how}: ${items} of ${urls.length} are in the set`);
+        // The first round warms up.
+        if (round > 0 || quick) rounds[how].push(found);
+      }
+    }
+    const curl = { name: `cli-${store}/visit-by-curl`, ...summary(rounds.curl) };
+    const unseen = { name: `cli-${store}/visit`, ...summary(rounds.unseen) };
+    const times = unseen.itemsPerSecond / curl.itemsPerSecond;
+    return [curl, { ...unseen, targets: [atLeast('speed against curl', times, LEAST_SPEED, '×')] }];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
