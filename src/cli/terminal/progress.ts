@@ -22,20 +22,22 @@ export class Progress {
   private items = 0;
   private shown = false;
   private shownAt: number;
-  private readonly startedAt = performance.now();
+  private readonly startedAt: number;
 
   constructor(
     private readonly output: ProgressOutput | undefined,
     private readonly label: string,
     private readonly meter: Meter,
+    /** In ms. */
+    private readonly clock = (): number => performance.now(),
   ) {
-    this.shownAt = this.startedAt;
+    this.startedAt = this.shownAt = clock();
   }
 
   add(items: number): void {
     this.items += items;
     if (!this.output) return;
-    const now = performance.now();
+    const now = this.clock();
     if (now - this.shownAt < (this.output.isTTY ? REDRAW_MS : PLAIN_MS)) return;
     this.shownAt = now;
     const seconds = (now - this.startedAt) / 1_000;
@@ -52,7 +54,7 @@ export class Progress {
   clear(): number {
     if (this.shown) this.output?.write('\r\x1b[K');
     this.shown = false;
-    return (performance.now() - this.startedAt) / 1_000;
+    return (this.clock() - this.startedAt) / 1_000;
   }
 
   private text(seconds: number): string {

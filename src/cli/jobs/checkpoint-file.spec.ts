@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CheckpointFile } from './checkpoint-file.js';
+
+describe('a checkpoint', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'unseen-checkpoint-'));
+    path = join(folder, 'below', 'job');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const written = (...states: unknown[]): void => {
+    const file = CheckpointFile.open(path);
+    for (const state of states) file.write(state);
+    file.close();
+  };
+  const found = (): unknown => {
+    const file = CheckpointFile.open(path);
+    file.close();
+    return file.found;
+  };
+
+  it('holds the last state that was written', () => {
+    expect(found()).toBeUndefined();
+    written({ entries: 1 }, { entries: 2 }, { entries: 3 });
+    expect(found()).toEqual({ entries: 3 });
+  });
+
+  it('holds the state before, wherever the last one was torn', () => {
+    written({ entries: 1 }, { entries: 2 });
+    const whole = readFileSync(path);
+    // The first state is in the second slot, and the second in the first.
+    for (let cut = 0; cut < 4_096; cut += 7) {
+      writeFileSync(
+        path,
+        Buffer.concat([whole.subarray(0, cut), Buffer.alloc(4_096 - cut), whole.subarray(4_096)]),
+      );
+      expect([{ entries: 1 }, { entries: 2 }]).toContainEqual(found());
+      if (cut < 50) expect(found()).toEqual({ entries: 1 });
+    }
+  });
+
+  it('is left as it is if it is something else, and is owned by one process at a time', () => {
+    written({ entries: 1 });
+    const file = CheckpointFile.open(path);
+    expect(() => CheckpointFile.open(path)).toThrow('another process is at this job');
+    file.remove();
+    expect(existsSync(path)).toBe(false);
+    writeFileSync(path, 'notes');
+    expect(() => CheckpointFile.open(path)).toThrow('is no checkpoint');
+    expect(readFileSync(path, 'utf8')).toBe('notes');
+    expect(() => CheckpointFile.open(folder)).toThrow('cannot keep a checkpoint');
+  });
+});

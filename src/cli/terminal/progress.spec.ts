@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { bytes, Progress, time } from './progress.js';
+
+/** What is written, and a clock that the test moves. */
+function shown(isTTY: boolean, total: number | undefined) {
+  const written: string[] = [];
+  const meter = { bytes: 0, total };
+  let ms = 0;
+  const output = { isTTY, columns: 100, write: (text: string) => written.push(text) };
+  const progress = new Progress(output, 'visit crawl', meter, () => ms);
+  return { written, meter, progress, pass: (more: number) => (ms += more) };
+}
+
+describe('progress', () => {
+  it('is a bar on a terminal, with rate and time left, and is taken away at the end', () => {
+    const { written, meter, progress, pass } = shown(true, 1_000);
+    pass(2_000);
+    meter.bytes = 250;
+    progress.add(50_000);
+    expect(written).toEqual([
+      '\r[######..................]  25 % visit crawl: 50,000 lines, 25,000/s, 6 s left\x1b[K',
+    ]);
+    // Not more often than eyes can follow.
+    pass(10);
+    progress.add(1);
+    expect(written).toHaveLength(1);
+    progress.clear();
+    expect(written.at(-1)).toBe('\r\x1b[K');
+  });
+
+  it('is a plain line now and then elsewhere, without a bar', () => {
+    const { written, progress, pass } = shown(false, undefined);
+    for (let i = 0; i < 20; i++) {
+      pass(1_000);
+      progress.add(1_000);
+    }
+    expect(written).toEqual(['visit crawl: 10,000 lines, 1,000/s\n', 'visit crawl: 20,000 lines, 1,000/s\n']);
+    progress.clear();
+    expect(written).toHaveLength(2);
+  });
+
+  it('tells times and sizes as people do', () => {
+    expect([5, 65, 7_265].map(time)).toEqual(['5 s', '1:05', '2:01:05']);
+    expect([0, 999, 11_736_320, 2e12].map(bytes)).toEqual(['0 B', '999 B', '11.7 MB', '2.0 TB']);
+  });
+});
