@@ -24,6 +24,9 @@ export interface Outcome {
   listen: () => void;
 }
 
+/** That of package.json. */
+export const VERSION = '0.1.0';
+
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** A service that is restarted is back by then. */
 const PATIENCE_MS = 120_000;
@@ -51,6 +54,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   const program = new Command('unseen');
   program
     .description('Have we seen this URL? The command line of the Unseen service')
+    .version(VERSION)
     .option('--url <url>', 'the service')
     .option('--json', 'results as JSON, one a line')
     .option('--quiet', 'no results and no progress, only the exit status')

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 const run = promisify(execFile);
+
+it('npx unseen runs the program of the checkout', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  const { stdout } = await run('npx', ['--no-install', 'unseen', '--version']);
+  expect(stdout).toBe(`${version}\n`);
+});
 
 /** The package as it is built: `npm run build` comes before the tests. */
 describe('the package, installed in an empty folder', () => {
