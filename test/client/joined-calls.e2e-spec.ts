@@ -141,6 +141,18 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(sent.length).toBeLessThanOrEqual(12);
   });
 
+  it('are few requests at once, however many they are', async () => {
+    let [underWay, most] = [0, 0];
+    const counting: typeof fetch = async (input, init) => {
+      most = Math.max(most, ++underWay);
+      return fetch(input, init).finally(() => underWay--);
+    };
+    const set = new UnseenClient({ url: app.url, fetch: counting }).visitedSet((await made()).name);
+    const results = await Promise.all(urls(25_000).map((url) => set.check(url)));
+    expect(results).toEqual(Array(25_000).fill('unseen'));
+    expect(most).toBe(8);
+  });
+
   it('are no more than a body takes', async () => {
     const filter = await madeFilter();
     const items = Array.from({ length: 600 }, (_, i) => String(i).padStart(8_000, '\u0001'));

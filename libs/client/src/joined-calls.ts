@@ -13,6 +13,8 @@ export const MOST_ENTRIES = 1_000;
 export const MOST_SIZE = 2 ** 19;
 /** Calls wait so long for others while a batch is under way, ms. */
 const MOST_WAIT_MS = 5;
+/** A million calls made at once are not a thousand requests at once. */
+const MOST_UNDER_WAY = 8;
 /** A refusal names up to 100 entries, so that so many rounds are enough for a batch of which every entry is refused. */
 const MOST_ROUNDS = 12;
 
@@ -30,7 +32,6 @@ interface Waiting<Entry, Result> {
  */
 export class JoinedCalls<Entry, Result> {
   private waiting: Waiting<Entry, Result>[] = [];
-  private size = 0;
   private underWay = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -48,8 +49,6 @@ export class JoinedCalls<Entry, Result> {
         reject(signal.reason as Error);
         return;
       }
-      const size = this.joining.sizeOf(entry);
-      if (this.size + size > MOST_SIZE) this.flush();
       const leave = (): void => {
         one.gone = true;
         reject(signal?.reason as Error);
@@ -69,7 +68,6 @@ export class JoinedCalls<Entry, Result> {
       };
       signal?.addEventListener('abort', leave, { once: true });
       this.waiting.push(one);
-      this.size += size;
       if (this.waiting.length >= MOST_ENTRIES) this.flush();
       else this.timer ??= setTimeout(() => this.flush(), this.underWay > 0 ? MOST_WAIT_MS : 0);
     });
@@ -78,12 +76,32 @@ export class JoinedCalls<Entry, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const batch = this.waiting.filter(({ gone }) => !gone);
-    this.waiting = [];
-    this.size = 0;
-    if (batch.length === 0) return;
-    this.underWay++;
-    void this.settle(batch).finally(() => this.underWay--);
+    while (this.underWay < MOST_UNDER_WAY) {
+      const batch = this.take();
+      if (batch.length === 0) return;
+      this.underWay++;
+      void this.settle(batch).finally(() => {
+        this.underWay--;
+        // What no batch could take waits for this.
+        if (this.timer === undefined) this.flush();
+      });
+    }
+  }
+
+  /** Those that have waited longest, as many as a body takes. */
+  private take(): readonly Waiting<Entry, Result>[] {
+    const batch: Waiting<Entry, Result>[] = [];
+    let size = 0;
+    let at = 0;
+    for (; at < this.waiting.length && batch.length < MOST_ENTRIES; at++) {
+      const one = this.waiting[at] as Waiting<Entry, Result>;
+      if (one.gone) continue;
+      size += this.joining.sizeOf(one.entry);
+      if (size > MOST_SIZE && batch.length > 0) break;
+      batch.push(one);
+    }
+    this.waiting.splice(0, at);
+    return batch;
   }
 
   /** Sends a batch. Entries that are refused by name are refused to their callers only; the others go again. */
