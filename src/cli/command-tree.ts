@@ -9,9 +9,9 @@ import { create, empty, list, plan, showOne } from './commands/sets.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
-import { Exit, UsageError, reasonOf } from './ending.js';
+import { Exit, reasonOf, UsageError } from './ending.js';
 import type { Interruption } from './interruption.js';
-import type { Command as OfflineKeys } from './keys-command-line.js';
+import type { OfflineKeys } from './offline-keys.js';
 import { Output } from './terminal/output.js';
 import { decimal, seconds, whole } from './values.js';
 
@@ -82,6 +82,21 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       await import('../main.js');
     });
 
+  addSets(program, run);
+  addTransfers(program, run);
+  addKeys(program, run);
+  addChanges(program, run);
+  addQuestions(program, run);
+  return program;
+}
+
+/** Arguments and options as commander has read them: their types are those that the command was declared with. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- commander itself says no more
+type Act = (context: Context, ...args: any[]) => Promise<Exit>;
+type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
+
+/** What there is. */
+function addSets(program: Command, run: Runner): void {
   const shape = (command: Command): Command =>
     command
       .addOption(new Option('--growth <growth>', 'when it is full').choices(['auto', 'none']))
@@ -122,8 +137,15 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       .description('what a set or filter would take')
       .requiredOption('--capacity <items>', 'how many it is to hold', whole(1, MOST))
       .option('--error-rate <rate>', 'promised share of false positives', decimal(0, 1), 1e-4)
-      .addOption(new Option('--type <type>', '').choices(['counting', 'standard']).default('counting')),
+      .addOption(
+        new Option('--type <type>', 'a standard one cannot forget')
+          .choices(['counting', 'standard'])
+          .default('counting'),
+      ),
   ).action(run(plan));
+}
+
+function addTransfers(program: Command, run: Runner): void {
   program
     .command('export')
     .description('write one to a file')
@@ -140,30 +162,36 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .argument('<file>', 'an export, or - for stdin')
     .option('--name <name>', 'another name than that it was exported under')
     .action(run(importFrom));
-  addKeys(program, run);
+}
 
-  const fed = (command: Command): Command =>
-    command
-      .argument('[sources...]', SOURCES)
-      .addOption(
-        new Option('--format <format>', 'what sources are')
-          .choices(['auto', 'lines', 'sitemap'])
-          .default('auto'),
-      )
-      .option('--parallel <calls>', 'calls at once', whole(1, 16), 4);
+/** A command that reads sources. */
+function fed(command: Command): Command {
+  return command
+    .argument('[sources...]', SOURCES)
+    .addOption(
+      new Option('--format <format>', 'what sources are')
+        .choices(['auto', 'lines', 'sitemap'])
+        .default('auto'),
+    )
+    .option('--parallel <calls>', 'calls at once', whole(1, 16), 4);
+}
+
+/** What sources are to change. */
+const CHANGES: Readonly<Record<ChangingVerb, string>> = {
+  discover: 'mark the URLs of sources as seen, and put the new ones into the queue',
+  visit: 'mark the URLs of sources as seen',
+  forget: 'make the URLs of sources unseen',
+  add: 'add the items of sources to a filter',
+  remove: 'remove the items of sources from a filter',
+};
+
+function addChanges(program: Command, run: Runner): void {
   const kept = (command: Command): Command =>
     fed(command)
       .option('--checkpoint <file>', 'where to keep how far it has come (a file of its own for each job)')
       .option('--no-checkpoint', 'keep nothing')
       .option('--restart', 'begin anew, whatever a checkpoint says');
-  const changes: Readonly<Record<ChangingVerb, string>> = {
-    discover: 'mark the URLs of sources as seen, and put the new ones into the queue',
-    visit: 'mark the URLs of sources as seen',
-    forget: 'make the URLs of sources unseen',
-    add: 'add the items of sources to a filter',
-    remove: 'remove the items of sources from a filter',
-  };
-  for (const [verb, description] of Object.entries(changes) as [ChangingVerb, string][]) {
+  for (const [verb, description] of Object.entries(CHANGES) as [ChangingVerb, string][]) {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
       command.option('--dry-run', 'say what would go, and do nothing');
@@ -180,6 +208,10 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .option('--force', 'forget however much it is')
     .option('--dry-run', 'say what would go, and do nothing')
     .action(run(sync));
+}
+
+/** Those that change nothing by themselves. */
+function addQuestions(program: Command, run: Runner): void {
   fed(
     program
       .command('check')
@@ -198,15 +230,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .option('--delay <time>', 'how long a URL that failed is away', seconds(0, 86_400), 0)
     .option('--until-empty', 'end when nothing is left')
     .action(run(work));
-  return program;
 }
-
-/** Arguments and options as commander has read them: their types are those that the command was declared with. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- commander itself says no more
-type Act = (context: Context, ...args: any[]) => Promise<Exit>;
-type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
-
-type OfflineCommand = Exclude<OfflineKeys, { verb: 'help' }>;
 
 function addKeys(program: Command, run: Runner): void {
   const keys = program
@@ -215,14 +239,12 @@ function addKeys(program: Command, run: Runner): void {
     .option('--offline', 'open the store; the embedded one while the service is stopped');
   const either =
     // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
-    (online: Act, offline: (...args: any[]) => OfflineCommand) =>
+    (online: Act, offline: (...args: any[]) => OfflineKeys) =>
       async (...args: unknown[]): Promise<void> => {
         if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
         // The store and its frameworks are loaded only for this.
-        const { offlineKeys, keysFailure } = await import('./offline-keys.js');
-        await offlineKeys(offline(...args)).catch((error: unknown) => {
-          throw new UsageError(keysFailure(error), { cause: reasonOf(error) });
-        });
+        const { offlineKeys } = await import('./offline-keys.js');
+        await offlineKeys(offline(...args));
       };
   keys
     .command('create')

@@ -13,14 +13,27 @@ import { ApiKeys } from '../auth/api-keys.js';
 import { CreateKeyDto } from '../auth/key.dto.js';
 import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
-import { CommandError, type Command } from './keys-command-line.js';
+import { Ending, Exit, UsageError } from './ending.js';
+
+/** What is to be done with keys. The members of a key are checked as those of a request are. */
+export type OfflineKeys =
+  | { readonly verb: 'list' }
+  | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
+  | { readonly verb: 'revoke'; readonly id: string };
 
 /**
  * Makes, lists or revokes keys in the store that the settings of the service name. Keys and lists go to stdout, audit lines to
  * stderr.
  */
-export async function offlineKeys(command: Exclude<Command, { verb: 'help' }>): Promise<void> {
-  const config = configFromEnvironment();
+export async function offlineKeys(command: OfflineKeys): Promise<void> {
+  try {
+    await manage(command, configFromEnvironment());
+  } catch (error) {
+    throw foreseen(error) ?? error;
+  }
+}
+
+async function manage(command: OfflineKeys, config: Config): Promise<void> {
   if (command.verb !== 'create') await assertData(config);
   const store = await openStore(config);
   try {
@@ -46,7 +59,7 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;
   const { hasData } = await import('#store/embedded');
   if (hasData(dataDir)) return;
-  throw new CommandError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
+  throw new UsageError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
 }
 
 /** The name of the system's user. In a container the user may be a number without a name. */
@@ -71,14 +84,11 @@ function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
   return `names ${prefix}…  filters ${usage?.filters ?? 0}${of(maxFilters)}  bytes ${usage?.bytes ?? 0}${of(maxBytes)}`;
 }
 
-/** What went wrong, for people. A defect has its stack. */
-export function keysFailure(error: unknown): string {
-  if (error instanceof StoreOpenError) {
-    return `${error.message}\nWhile the service runs, make and revoke keys with POST and DELETE /v1/keys.`;
-  }
-  const foreseen = [CommandError, ConfigError, ProblemError, StoreError].some(
-    (type) => error instanceof type,
-  );
-  if (!(error instanceof Error)) return String(error);
-  return foreseen ? error.message : (error.stack ?? error.message);
+/** How a foreseen failure ends the command. */
+function foreseen(error: unknown): Ending | undefined {
+  if (error instanceof StoreOpenError)
+    return new UsageError(`${error.message} While the service runs, make and revoke keys without --offline.`);
+  if (error instanceof ProblemError) return new Ending(Exit.Refused, error.message);
+  const known = error instanceof ConfigError || error instanceof StoreError;
+  return known ? new UsageError(error.message) : undefined;
 }

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const keys = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
-  runProgram('cli/keys.js', args, env);
+  runProgram('cli/unseen.js', ['keys', '--offline', ...args], env);
 
 interface Sent {
   status: number;
@@ -79,15 +79,15 @@ describe('npm run keys', () => {
       const env = { DATA_DIR: join(folder, 'mistyped') };
       for (const args of [['list'], ['revoke', '0123456789abcdef']]) {
         const refused = await keys(env, ...args);
-        expect(refused).toMatchObject({ code: 1, stdout: '' });
+        expect(refused).toMatchObject({ code: 2, stdout: '' });
         expect(refused.stderr).toBe(
-          `keys: DATA_DIR ${JSON.stringify(env.DATA_DIR)} has no data of the service, and so no keys\n`,
+          `unseen: DATA_DIR ${JSON.stringify(env.DATA_DIR)} has no data of the service, and so no keys\n`,
         );
         expect(await readdir(folder)).toEqual([]);
       }
       expect(await keys(env, 'create', '--name', 'ops')).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('create needs --scope SCOPE'),
+        code: 2,
+        stderr: expect.stringContaining("required option '--scope <scope...>' not specified"),
       });
       expect(await readdir(folder)).toEqual([]);
       expect(await keys(env, 'create', '--name', 'ops', '--scope', 'admin')).toMatchObject({ code: 0 });
@@ -128,14 +128,14 @@ describe('npm run keys', () => {
     expect(await send(url, 'GET', '/v1/keys', bearer(key))).toMatchObject({ status: 200 });
     expect(service.stderr()).toBe('');
     const locked = await keys(env, 'create', '--name', 'x', '--scope', 'read');
-    expect(locked).toMatchObject({ code: 1, stdout: '' });
+    expect(locked).toMatchObject({ code: 2, stdout: '' });
     expect(locked.stderr).toMatch(
-      /in use by another store.*\nWhile the service runs, .*POST and DELETE \/v1\/keys/,
+      /in use by another store.* While the service runs, .* without --offline\.\n$/,
     );
     service.child.kill('SIGTERM');
     await service.exit();
 
-    expect(await keys(env, 'revoke', '0123456789abcdef')).toMatchObject({ code: 1, stdout: '' });
+    expect(await keys(env, 'revoke', '0123456789abcdef')).toMatchObject({ code: 4, stdout: '' });
     const revoked = await keys(env, 'revoke', id);
     expect(revoked).toMatchObject({ code: 0, stdout: '' });
     expect(audited(revoked.stderr)).toMatchObject([
@@ -187,14 +187,14 @@ describe('npm run keys', () => {
     const service = await start();
     await service.clean();
     const ended = await keys({ DATA_DIR: service.dataDir }, 'create', '--name', 'x', '--scope', 'root');
-    const stderr = 'keys: scopes must be a list of "read", "write" and "admin": "root" is none of them\n';
+    const stderr = 'unseen: scopes must be a list of "read", "write" and "admin": "root" is none of them\n';
     const many = await keys(
       { DATA_DIR: service.dataDir },
       ...['create', '--name', 'x', '--scope', 'read', '--prefix', 'a-', '--max-filters', 'many'],
     );
-    const number = 'keys: maxFilters must be a whole number from 1 to 9007199254740991, not "many"\n';
-    expect(many).toMatchObject({ code: 1, stdout: '', stderr: number });
-    expect(ended).toEqual({ code: 1, stdout: '', stderr });
+    const number = 'must be a whole number from 1 to 9007199254740991, not "many"';
+    expect(many).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(number) });
+    expect(ended).toEqual({ code: 4, stdout: '', stderr });
     await service.clean();
   });
 });

@@ -10,13 +10,7 @@ const CACHE = join(process.cwd(), 'node_modules', '.cache', 'unseen-programs');
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
 const KEPT_MS = 86_400_000;
 const SOURCES = ['src', 'libs'];
-const ENTRIES = [
-  'src/main.ts',
-  'src/cli/unseen.ts',
-  'src/cli/keys.ts',
-  'src/cli/verify.ts',
-  'src/demo/main.ts',
-];
+const ENTRIES = ['src/main.ts', 'src/cli/unseen.ts', 'src/cli/verify.ts', 'src/demo/main.ts'];
 
 /** Packages with binaries or files of their own, and those that Nest asks for in vain. */
 const NOT_BUNDLED = [
