@@ -164,9 +164,15 @@ describe.each([redis, redisCluster])('growth: $name store', (fixture) => {
     const more = items(2_000, 'more');
     expect(await add(fourth.store, fourth.filter, more)).toEqual(model.add(more));
     expect(await check(store, filter, [...keys, ...more])).toEqual(model.check([...keys, ...more]));
-    expect((await fourth.store.describe(fourth.filter)).layers).toEqual(
-      model.stats().slice(0, (await layersOf(filter)).length),
-    );
+    // Another empty layer may just be being made ahead of need.
+    const { layers } = await fourth.store.describe(fourth.filter);
+    expect(layers).toEqual(model.stats().slice(0, layers.length));
+    expect(
+      model
+        .stats()
+        .slice(layers.length)
+        .filter(({ items }) => items > 0),
+    ).toEqual([]);
   });
 
   it('stores that add at once grow it together', async () => {
