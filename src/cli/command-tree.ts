@@ -9,7 +9,7 @@ import { create, empty, list, plan, showOne } from './commands/sets.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
-import { Exit, reasonOf, UsageError } from './ending.js';
+import { Ending, Exit, reasonOf, UsageError } from './ending.js';
 import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
 import { Output } from './terminal/output.js';
@@ -244,7 +244,8 @@ function addKeys(program: Command, run: Runner): void {
         if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
         // The store and its frameworks are loaded only for this.
         const { offlineKeys } = await import('./offline-keys.js');
-        await offlineKeys(offline(...args));
+        const failure = await offlineKeys(offline(...args));
+        if (failure) throw new Ending(failure.exit, failure.message);
       };
   keys
     .command('create')

@@ -13,7 +13,7 @@ import { ApiKeys } from '../auth/api-keys.js';
 import { CreateKeyDto } from '../auth/key.dto.js';
 import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
-import { Ending, Exit, UsageError } from './ending.js';
+import { Exit, UsageError } from './ending.js';
 
 /** What is to be done with keys. The members of a key are checked as those of a request are. */
 export type OfflineKeys =
@@ -21,15 +21,25 @@ export type OfflineKeys =
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
   | { readonly verb: 'revoke'; readonly id: string };
 
+/** A failure that was foreseen. */
+export interface Failure {
+  readonly exit: Exit;
+  /** For people. */
+  readonly message: string;
+}
+
 /**
  * Makes, lists or revokes keys in the store that the settings of the service name. Keys and lists go to stdout, audit lines to
- * stderr.
+ * stderr. Answers how it has failed, if it has.
  */
-export async function offlineKeys(command: OfflineKeys): Promise<void> {
+export async function offlineKeys(command: OfflineKeys): Promise<Failure | undefined> {
   try {
     await manage(command, configFromEnvironment());
+    return undefined;
   } catch (error) {
-    throw foreseen(error) ?? error;
+    const failure = foreseen(error);
+    if (!failure) throw error;
+    return failure;
   }
 }
 
@@ -84,11 +94,13 @@ function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
   return `names ${prefix}…  filters ${usage?.filters ?? 0}${of(maxFilters)}  bytes ${usage?.bytes ?? 0}${of(maxBytes)}`;
 }
 
-/** How a foreseen failure ends the command. */
-function foreseen(error: unknown): Ending | undefined {
-  if (error instanceof StoreOpenError)
-    return new UsageError(`${error.message} While the service runs, make and revoke keys without --offline.`);
-  if (error instanceof ProblemError) return new Ending(Exit.Refused, error.message);
-  const known = error instanceof ConfigError || error instanceof StoreError;
-  return known ? new UsageError(error.message) : undefined;
+function foreseen(error: unknown): Failure | undefined {
+  if (error instanceof StoreOpenError) {
+    const hint = 'While the service runs, make and revoke keys without --offline.';
+    return { exit: Exit.Usage, message: `${error.message} ${hint}` };
+  }
+  if (error instanceof ProblemError) return { exit: Exit.Refused, message: error.message };
+  if (error instanceof UsageError || error instanceof ConfigError || error instanceof StoreError)
+    return { exit: Exit.Usage, message: error.message };
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { transform } from '@swc/core';
 import { build, version as esbuildVersion, type Plugin } from 'esbuild';
 
@@ -10,7 +10,13 @@ const CACHE = join(process.cwd(), 'node_modules', '.cache', 'unseen-programs');
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
 const KEPT_MS = 86_400_000;
 const SOURCES = ['src', 'libs'];
-const ENTRIES = ['src/main.ts', 'src/cli/unseen.ts', 'src/cli/verify.ts', 'src/demo/main.ts'];
+const ENTRIES = [
+  'src/main.ts',
+  'src/cli/unseen.ts',
+  'src/cli/offline-keys.ts',
+  'src/cli/verify.ts',
+  'src/demo/main.ts',
+];
 
 /** Packages with binaries or files of their own, and those that Nest asks for in vain. */
 const NOT_BUNDLED = [
@@ -71,6 +77,11 @@ const SOURCE: Plugin = {
     onResolve({ filter: /^#/ }, ({ path }) => {
       const [library = '', ...folders] = path.slice(1).split('/');
       return { path: resolve('libs', library, 'src', ...folders, 'index.ts') };
+    });
+    // A program that starts another one only when it is asked to is not to load it each time.
+    onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
+      const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');
+      return kind === 'dynamic-import' && ENTRIES.includes(file) ? { path, external: true } : undefined;
     });
     onLoad({ filter: /\/(?:src|libs)\/.*\.ts$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, 'utf8'), {
