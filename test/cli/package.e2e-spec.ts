@@ -43,7 +43,7 @@ describe('the package, installed in an empty folder', () => {
       ...{ cwd: folder, env: { ...settings, AUTH: 'keys' } },
     });
     const key = keys.stdout.trim();
-    expect(key).toMatch(/^unseen_\w+$/);
+    expect(key).toMatch(/^unseen_[0-9a-f]{16}_[\w-]{43}$/);
     const service = spawn(unseen, ['serve'], {
       cwd: folder,
       env: settings,
@@ -65,7 +65,7 @@ describe('the package, installed in an empty folder', () => {
       const made = await call(['keys', 'create', '--name', 'reader', '--scope', 'read', 'write'], {
         UNSEEN_API_KEY,
       });
-      expect(made.stdout).toMatch(/^unseen_\w+\n$/);
+      expect(made.stdout).toMatch(/^unseen_[0-9a-f]{16}_[\w-]{43}\n$/);
       const listed = await call(['keys', 'list'], { UNSEEN_API_KEY });
       expect(listed.stdout).toMatch(/^[0-9a-f]{16} {2}read,write {2}all names {2}made .* {2}reader$/m);
       const [, id = ''] = /^(\w+) .*reader$/m.exec(listed.stdout) ?? [];
