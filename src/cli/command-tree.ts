@@ -72,7 +72,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       // A service that is away is told at once. One that goes away later is waited for.
       await context.client.ready({ signal: interruption.soft });
       // The last argument is the command itself.
-      outcome.exit = await act(context, ...args.slice(0, -1));
+      outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));
     };
 
   program
@@ -91,8 +91,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
 }
 
 /** Arguments and options as commander has read them: their types are those that the command was declared with. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- commander itself says no more
-type Act = (context: Context, ...args: any[]) => Promise<Exit>;
+type Act = (context: Context, ...args: never[]) => Promise<Exit>;
 type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
 
 /** What there is. */
@@ -238,15 +237,14 @@ function addKeys(program: Command, run: Runner): void {
     .description('API keys: of the running service, or with --offline of the store that the settings name')
     .option('--offline', 'open the store; the embedded one while the service is stopped');
   const either =
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
-    (online: Act, offline: (...args: any[]) => OfflineKeys) =>
-      async (...args: unknown[]): Promise<void> => {
-        if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
-        // The store and its frameworks are loaded only for this.
-        const { offlineKeys } = await import('./offline-keys.js');
-        const failure = await offlineKeys(offline(...args));
-        if (failure) throw new Ending(failure.exit, failure.message);
-      };
+    (online: Act, offline: (...args: never[]) => OfflineKeys) =>
+    async (...args: unknown[]): Promise<void> => {
+      if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
+      // The store and its frameworks are loaded only for this.
+      const { offlineKeys } = await import('./offline-keys.js');
+      const failure = await offlineKeys(offline(...(args as never[])));
+      if (failure) throw new Ending(failure.exit, failure.message);
+    };
   keys
     .command('create')
     .description('make a key, and print it this once')

@@ -3,7 +3,7 @@ import { Interrupted } from './ending.js';
 /** How long what is under way may take to end by itself, unless a command asks for more. */
 const GRACE_MS = 5_000;
 /** For the last clean-up after the second signal. */
-const LAST_MS = 1_000;
+const LAST_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -15,8 +15,12 @@ export class Interruption {
   private readonly hardly = new AbortController();
   private timer: NodeJS.Timeout | undefined;
 
-  /** `graceMs`: Infinity where the user decides by a second signal. */
-  constructor(private readonly graceMs = GRACE_MS) {}
+  private isPatient = false;
+
+  /** What is under way may take as long as it takes: the user decides, by a second signal. */
+  bePatient(): void {
+    this.isPatient = true;
+  }
 
   get soft(): AbortSignal {
     return this.softly.signal;
@@ -45,7 +49,7 @@ export class Interruption {
 
   begin(): void {
     this.softly.abort(new Interrupted());
-    if (Number.isFinite(this.graceMs)) this.timer = setTimeout(() => this.giveUp(), this.graceMs).unref();
+    if (!this.isPatient) this.timer = setTimeout(() => this.giveUp(), GRACE_MS).unref();
   }
 
   giveUp(): void {

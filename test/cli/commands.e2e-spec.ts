@@ -115,6 +115,17 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await client.filter(name).has(['a', 'b'])).toEqual([false, true]);
   });
 
+  it('refuses a line that is long for a whole request, and does with the others each thing once', async () => {
+    const name = freshName();
+    const filter = client.filter(name);
+    await filter.create({ type: 'counting', semantics: 'multiset', capacity: 10_000, errorRate: 1e-6 });
+    const items = Array.from({ length: 400 }, (_, i) => `item ${i}`);
+    const lines = [...items.slice(0, 200), 'x'.repeat(600_000), ...items.slice(200), 'y'.repeat(600_000)];
+    const added = await unseen(['add', name], `${lines.join('\n')}\n`);
+    expect(added).toMatchObject({ code: 1, stdout: expect.stringContaining('400 new, 0 seen, 2 refused') });
+    expect(await filter.count(items)).toEqual(items.map(() => 1));
+  });
+
   it('syncs a set to what is live, after a look, and never locks it', async () => {
     const name = freshName('set');
     const set = client.visitedSet(name);

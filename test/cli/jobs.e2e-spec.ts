@@ -170,11 +170,38 @@ describe.each(STORES)('a job of the command line, $name store', ({ start }) => {
     };
     await until('three are leased', async () => (await queue())?.leased === 3);
     running.child.kill('SIGINT');
+    // Longer than what is under way gets elsewhere.
+    await sleep(6_500);
+    expect(running.child.exitCode).toBeNull();
     await writeFile(go, '');
     expect(await running.ended).toMatchObject({
       code: INTERRUPTED,
       stdout: expect.stringContaining('3 done, 0 failed'),
     });
     expect(await queue()).toMatchObject({ waiting: 17, leased: 0 });
+  });
+
+  it('that works on a queue and is interrupted twice ends what it has begun, and gives it back', async () => {
+    const set = await made();
+    await set.discover(urls(5));
+    const running = await begin([
+      'work',
+      set.name,
+      '--exec',
+      'sleep 600; :',
+      '--parallel',
+      '2',
+      '--lease',
+      '600',
+    ]);
+    const queue = async () => {
+      const description = await set.describe();
+      return 'queue' in description ? description.queue : undefined;
+    };
+    await until('two are leased', async () => (await queue())?.leased === 2);
+    running.child.kill('SIGINT');
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(INTERRUPTED);
+    expect(await queue()).toMatchObject({ waiting: 5, leased: 0 });
   });
 });

@@ -140,12 +140,12 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       tasks.push(task);
       await ended;
     };
-    const working = new Worker(set, handler, { untilEmpty: true, leaseSeconds: 3 }).run();
+    const working = new Worker(set, handler, { untilEmpty: true, leaseSeconds: 8 }).run();
     await until('both are leased', async () => tasks.length === 2);
     await set.forget(tasks[0]!.url);
     await until('the handler is told', async () => tasks[0]!.signal.aborted);
     // Longer than the lease.
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    await new Promise((resolve) => setTimeout(resolve, 9_000));
     expect(await set.lease({ max: 1, leaseSeconds: 1 })).toEqual([]);
     end();
     expect(await working).toEqual({ done: 1, failed: 0, lost: 1 });

@@ -178,7 +178,7 @@ function checked<Result>(answer: BatchAnswer<Result>, entries: number, path: str
 }
 
 /** Characters that an entry takes in a body, about: an object has two texts. */
-function sizeOf(entry: unknown): number {
+export function sizeOf(entry: unknown): number {
   if (typeof entry === 'string') return entry.length + 3;
   const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
   return String(url).length + String(payload).length + 24;

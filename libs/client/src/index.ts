@@ -6,6 +6,7 @@ export type {
   VisitedSet as VisitedSetDescription,
 } from './api-types.js';
 export {
+  sizeOf,
   type Answers,
   type AnsweredBlock,
   type CallOptions,
@@ -15,6 +16,7 @@ export {
 } from './batches.js';
 export { UnseenClient, type ClientOptions } from './client.js';
 export * from './errors.js';
+export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { Filter } from './filter.js';
 export { Sync, Syncs } from './syncs.js';
 export {

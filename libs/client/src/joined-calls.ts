@@ -8,6 +8,7 @@ export interface Joining<Entry, Result> {
   readonly sizeOf: (entry: Entry) => number;
 }
 
+/** Entries of a request. */
 export const MOST_ENTRIES = 1_000;
 /** A body of so many characters is less than 4 MiB, whatever they are: that is what a service takes by default. */
 export const MOST_SIZE = 2 ** 19;

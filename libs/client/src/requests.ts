@@ -22,6 +22,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Where calls go, and how long they may take, in ms. */
 export interface RequestOptions {
   readonly url: URL;
   readonly apiKey: string | undefined;

@@ -19,11 +19,13 @@ export interface UrlWithPayload {
   readonly payload: string;
 }
 
+/** How URLs are marked. */
 export interface MarkOptions extends ChangeOptions {
   /** Of a set that ages: how long these URLs are seen, at most its `maxAgeSeconds`, which is the default. */
   readonly ttlSeconds?: number;
 }
 
+/** How leased URLs are given back. */
 export interface ReleaseOptions extends ChangeOptions {
   /** How long before the URL is handed out again (0). */
   readonly delaySeconds?: number;
@@ -31,11 +33,13 @@ export interface ReleaseOptions extends ChangeOptions {
   readonly reason?: string;
 }
 
+/** How leases are made longer. */
 export interface ExtendOptions extends ChangeOptions {
   /** How long from now the leases are to last: 1 to 86,400. */
   readonly leaseSeconds: number;
 }
 
+/** How a list is read, page by page. */
 export interface PageOptions extends CallOptions {
   /** How many a request asks for, 1 to 1,000. */
   readonly pageSize?: number;

@@ -14,6 +14,7 @@ export interface Task extends LeasedUrl {
 /** Fetches a URL, or does whatever else is to be done. When it throws, the URL comes back later. */
 export type Handler = (task: Task) => Promise<unknown>;
 
+/** How a worker works. */
 export interface WorkerOptions {
   /** How many URLs are worked on at once (10): 1 to 1,000. */
   readonly concurrency?: number;
@@ -127,7 +128,10 @@ export class Worker {
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
     try {
-      return await this.set.lease(asked, { idempotencyKey, signal: this.stopping.signal });
+      const leased = await this.set.lease(asked, { idempotencyKey, signal: this.stopping.signal });
+      if (!this.isStopped()) return leased;
+      await this.giveBack(leased);
+      return [];
     } catch (error) {
       if (!this.isStopped()) throw error;
       // URLs may have been leased in this very moment. Then the same call answers them at once.

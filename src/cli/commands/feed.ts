@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ServiceError } from '#client';
+import { MOST_ENTRIES, MOST_SIZE, ServiceError, sizeOf } from '#client';
 import { ChangedSources, Blocks, type Block } from '../jobs/blocks.js';
 import type { Job, Keeping } from '../jobs/job.js';
 import { withPauses } from '../jobs/pauses.js';
@@ -24,9 +24,6 @@ export interface JobFlags {
   readonly checkpoint?: string | false;
   readonly restart?: boolean;
 }
-
-/** Of a call: a block of the client, which sends it as one. */
-const [MAX_ITEMS, MAX_UNITS] = [1_000, 2 ** 19 - 4 * 1_000];
 
 /** Where the checkpoint of a job is. What comes through stdin has no name, so it has a checkpoint only if that is named. */
 export function keepingOf(
@@ -73,7 +70,7 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const complaints = new Complaints(errors, progress);
   if (job?.resumed) errors?.write(`${label}: going on after ${job.done.entries} lines\n`);
   let complained = false;
-  const blocks = new Blocks({ maxItems: MAX_ITEMS, maxUnits: MAX_UNITS, cutAt: job?.cutAt });
+  const blocks = new Blocks({ maxItems: MOST_ENTRIES, maxSize: MOST_SIZE, sizeOf, cutAt: job?.cutAt });
   // A job must find the same blocks when it goes on, so it does not ask how long the sources take.
   const runs = job?.isKept ? sources.runs() : withPauses(sources.runs());
   try {

@@ -19,6 +19,7 @@ export interface WorkOptions {
 /** Leases URLs, and runs a command for each. */
 export async function work(context: Context, name: string, options: WorkOptions): Promise<Exit> {
   const { interruption, errors, quiet } = context;
+  interruption.bePatient();
   const { handle } = await findSet(context.client, name, 'work');
   const { soft, hard } = interruption;
   const worker = new Worker(

@@ -17,8 +17,9 @@ export interface Block {
 
 export interface BlockOptions {
   readonly maxItems: number;
-  /** UTF-16 units of the items, which bounds the bytes of a call. */
-  readonly maxUnits: number;
+  /** Of all items, as `sizeOf` measures them; an item that is larger is a block by itself. */
+  readonly maxSize: number;
+  readonly sizeOf: (item: string) => number;
   /** A block ends here, as it did when it was sent before. */
   readonly cutAt?: number | undefined;
 }
@@ -32,7 +33,7 @@ export class ChangedSources extends Error {
 export class Blocks {
   private items: string[] = [];
   private faults: string[] = [];
-  private units = 0;
+  private size = 0;
   private from = 0;
   private end = 0;
   private readonly hash = createHash('sha256');
@@ -54,7 +55,9 @@ export class Blocks {
         if (at > run.items.length || this.end < done.entries) continue;
       }
       for (; at < run.items.length; at++) {
-        this.add(run.items[at] as string);
+        const item = run.items[at] as string;
+        if (!this.hasRoomFor(item)) yield this.take(false);
+        this.add(item);
         if (this.isFull()) yield this.take(false);
       }
       if (run.fault !== undefined) {
@@ -83,13 +86,18 @@ export class Blocks {
 
   private add(item: string): void {
     this.items.push(item);
-    this.units += item.length;
+    this.size += this.options.sizeOf(item);
     this.end++;
   }
 
+  private hasRoomFor(item: string): boolean {
+    const { maxSize, sizeOf } = this.options;
+    return this.items.length === 0 || this.size + sizeOf(item) <= maxSize;
+  }
+
   private isFull(): boolean {
-    const { maxItems, maxUnits, cutAt } = this.options;
-    return this.end - this.from >= maxItems || this.units >= maxUnits || this.end === cutAt;
+    const { maxItems, cutAt } = this.options;
+    return this.end - this.from >= maxItems || this.end === cutAt;
   }
 
   private take(short: boolean): Block {
@@ -98,7 +106,7 @@ export class Blocks {
     this.from = end;
     this.items = [];
     this.faults = [];
-    this.units = 0;
+    this.size = 0;
     return { from, end, items, faults, digest: this.digest(), short };
   }
 
