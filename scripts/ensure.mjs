@@ -1,0 +1,63 @@
+import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
+import { findScrapy } from './find-scrapy.mjs';
+import { installPackage } from './system-packages.mjs';
+
+const REDIS = {
+  'apt-get': ['redis-server'],
+  dnf: ['redis', 'valkey'],
+  apk: ['redis', 'valkey'],
+  pacman: ['valkey'],
+  brew: ['redis'],
+};
+
+const SCRAPY = {
+  'apt-get': ['python3-scrapy'],
+  dnf: ['python3-scrapy'],
+  apk: ['scrapy'],
+  pacman: ['scrapy'],
+  brew: ['scrapy'],
+};
+
+/** Installs a Redis server if none is recent enough, and says which one there is. Ends the program if that fails. */
+export function ensureRedis() {
+  const found = findRedis();
+  if (!found?.recent) {
+    if (process.env.REDIS_SERVER) fail(`REDIS_SERVER: ${redisComplaint(found)}`);
+    console.log(`${redisComplaint(found)}.`);
+    const why = installPackage(REDIS);
+    const byHand = `install redis-server ${OLDEST_MAJOR} or newer by hand, or set REDIS_SERVER`;
+    if (why) fail(`No Redis server: ${why}; ${byHand}.`);
+    if (!findRedis()?.recent) fail(`${redisComplaint(findRedis())}, after installing; ${byHand}.`);
+  }
+  const { path, version } = findRedis();
+  console.log(`Redis server ${version}: ${path}`);
+}
+
+/** Installs Scrapy if no Python imports it, and says which one there is. Ends the program if that fails. */
+export function ensureScrapy() {
+  if (!findScrapy()) {
+    console.log(`${scrapyComplaint()}.`);
+    const why = installPackage(SCRAPY);
+    const byHand = 'install Scrapy by hand, and set PYTHON to the Python that imports it';
+    if (why) fail(`No Scrapy: ${why}; ${byHand}.`);
+    if (!findScrapy()) fail(`${scrapyComplaint()}, after installing; ${byHand}.`);
+  }
+  const { python, version } = findScrapy();
+  console.log(`Scrapy ${version}: ${python}`);
+}
+
+/** What is wrong with the server that was found, if one was. */
+export function redisComplaint(found) {
+  return found
+    ? `${found.path} is version ${found.version}, the tests need ${OLDEST_MAJOR}.0 or newer`
+    : 'No redis-server (or valkey-server) found';
+}
+
+export function scrapyComplaint() {
+  return 'No Python found that imports Scrapy';
+}
+
+export function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { which } from './find-redis.mjs';
+
+/**
+ * A package manager of the system: whether it needs root, and what comes before its first installation.
+ *
+ * @typedef {{ program: string, root: boolean, update?: string[], install: string[] }} Manager
+ */
+
+/** In the order in which they are tried. */
+const MANAGERS = [
+  { program: 'apt-get', root: true, update: ['update'], install: ['install', '-y'] },
+  { program: 'dnf', root: true, install: ['install', '-y'] },
+  { program: 'apk', root: true, install: ['add'] },
+  { program: 'pacman', root: true, install: ['-Sy', '--noconfirm'] },
+  { program: 'brew', root: false, install: ['install'] },
+];
+
+const updated = new Set();
+
+/**
+ * Installs a package with the system's package manager, and says so.
+ *
+ * @param {Record<string, string[]>} names by package manager: names under which it may have the package, best first.
+ * @returns {string | undefined} why it could not be installed; undefined if it was.
+ */
+export function installPackage(names) {
+  const manager = MANAGERS.find(({ program }) => names[program] && which(program));
+  if (!manager) return 'no package manager known here has it';
+  const { program, update, install } = manager;
+  if (update && !updated.has(program)) {
+    if (!run(manager, update)) return `${program} ${update.join(' ')} failed`;
+    updated.add(program);
+  }
+  const done = names[program].some((name) => run(manager, [...install, name]));
+  return done ? undefined : `${program} could not install ${names[program].join(' or ')}`;
+}
+
+function run({ program, root }, command) {
+  const asRoot = root && process.getuid?.() !== 0 && which('sudo') ? ['sudo'] : [];
+  const words = [...asRoot, program, ...command];
+  console.log(`Installing with the system's package manager: ${words.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  return spawnSync(words[0], words.slice(1), { stdio: 'inherit', env }).status === 0;
+}

@@ -1,0 +1,24 @@
+/**
+ * Provides the tools that tests run against: a Redis server, and Scrapy.
+ *
+ *   tools-ensure.mjs           uses installed ones, else installs them with the system's package manager
+ *   tools-ensure.mjs --check   exits 1 with one line if there is no Redis server. Says which other tools are missing, whose
+ *                              tests are skipped then; with CI=true it exits 1 for these, too.
+ */
+import { ensureRedis, ensureScrapy, fail, redisComplaint, scrapyComplaint } from './ensure.mjs';
+import { findRedis } from './find-redis.mjs';
+import { findScrapy } from './find-scrapy.mjs';
+
+if (process.argv[2] === '--check') check();
+else {
+  ensureRedis();
+  ensureScrapy();
+}
+
+function check() {
+  const server = findRedis();
+  if (!server?.recent) fail(`${redisComplaint(server)}; run: npm run redis:ensure`);
+  if (findScrapy()) return;
+  if (process.env.CI === 'true') fail(`${scrapyComplaint()}; run: npm run tools:ensure`);
+  console.error(`${scrapyComplaint()}: its tests are skipped. To run them: npm run tools:ensure`);
+}
