@@ -1,0 +1,8 @@
+"""Scrapy with Unseen: which URLs a crawl has seen, across runs and machines, and forgetting one."""
+
+from .dupefilter import DupeFilter
+from .middlewares import ForgetFailed, MarkCrawled
+from .options import SettingError
+from .scheduler import Scheduler
+
+__all__ = ["DupeFilter", "ForgetFailed", "MarkCrawled", "Scheduler", "SettingError"]

@@ -1,0 +1,92 @@
+"""A filter of duplicates that asks Unseen about each request: for other schedulers, such as that of scrapy-redis."""
+
+import logging
+from typing import Any, Optional
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.http import Request
+from scrapy.settings import BaseSettings
+from scrapy.utils.request import fingerprint
+
+from .options import options_of
+from .service import ServiceUnavailable
+from .visited import Visited
+
+logger = logging.getLogger(__name__)
+
+
+class DupeFilter(BaseDupeFilter):
+    """
+    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. It blocks the crawl while it asks, but for what it has asked about a short while
+    ago. ``close`` and ``clear`` leave the set as it is: others may share it.
+    """
+
+    def __init__(self, settings: BaseSettings, spider_name: Optional[str] = None, crawler: Optional[Crawler] = None) -> None:
+        self._settings = settings
+        self._crawler = crawler
+        self._name = spider_name
+        self._visited: Optional[Visited] = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "DupeFilter":
+        spider = getattr(crawler, "spider", None)
+        return cls(crawler.settings, getattr(spider, "name", None), crawler)
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> "DupeFilter":
+        return cls(settings)
+
+    @classmethod
+    def from_spider(cls, spider: Spider) -> "DupeFilter":
+        return cls(spider.settings, spider.name, spider.crawler)
+
+    def open(self) -> None:
+        self._asked()
+
+    def request_seen(self, request: Request) -> bool:
+        visited = self._asked()
+        key = visited.key_of(request)
+        if visited.is_known(key):
+            return True
+        try:
+            return visited.visit([key])[0]
+        except ServiceUnavailable as error:
+            logger.error("Unseen was not asked about %s: %s", request, error)
+            self._count("unseen/unknown")
+            if self._options.on_error == "close" and self._crawler is not None and self._crawler.engine is not None:
+                self._crawler.engine.close_spider(self._crawler.spider, "unseen_unavailable")
+            return self._options.on_error != "new"
+
+    def log(self, request: Request, spider: Spider) -> None:
+        logger.debug("Filtered request that was seen: %s", request)
+        for stat in ("bloomfilter/filtered", "dupefilter/filtered"):
+            self._count(stat)
+
+    def forget(self, *requests: "str | Request") -> None:
+        """Makes URLs, or requests of any method, unseen."""
+        found = [Request(one) if isinstance(one, str) else one for one in requests]
+        visited = self._asked()
+        visited.forget([visited.key_of(request) for request in found])
+
+    def clear(self) -> None:
+        """Called by scrapy-redis when it closes or flushes. A set that is shared is not emptied unasked."""
+        logger.info("The visited set stays as it is; UNSEEN_CLEAR_ON_START empties it")
+
+    def close(self, reason: str = "") -> None:
+        if self._visited is not None:
+            self._visited.close()
+
+    def _asked(self) -> Visited:
+        if self._visited is None:
+            spider = getattr(self._crawler, "spider", None)
+            self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
+            fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
+            self._visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
+            self._visited.open()
+        return self._visited
+
+    def _count(self, stat: str) -> None:
+        if self._crawler is not None and self._crawler.stats is not None:
+            self._crawler.stats.inc_value(stat, spider=getattr(self._crawler, "spider", None))

@@ -1,0 +1,72 @@
+"""What marks pages that were crawled, and forgets those that failed."""
+
+from typing import Any, AsyncIterator, Iterable, Optional
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+
+from .options import SettingError
+from .scheduler import Scheduler
+
+
+def _scheduler_of(crawler: Crawler) -> Scheduler:
+    scheduler = getattr(crawler, "unseen", None)
+    if isinstance(scheduler, Scheduler):
+        return scheduler
+    raise SettingError('this middleware needs SCHEDULER = "scrapy_unseen.Scheduler"')
+
+
+class MarkCrawled:
+    """A spider middleware for ``UNSEEN_MARK = "crawled"``: a page is marked when its callback has ended without an error."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "MarkCrawled":
+        return cls(crawler)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any], spider: Spider) -> Iterable[Any]:
+        yield from result
+        self._mark(response)
+
+    async def process_spider_output_async(
+        self, response: Response, result: AsyncIterator[Any], spider: Spider
+    ) -> AsyncIterator[Any]:
+        async for one in result:
+            yield one
+        self._mark(response)
+
+    def _mark(self, response: Response) -> None:
+        scheduler = _scheduler_of(self._crawler)
+        if scheduler.marks_crawled:
+            scheduler.mark(scheduler.keys_of(response))
+
+
+class ForgetFailed:
+    """
+    A downloader middleware: a page whose last attempt has failed is forgotten, so that another run tries it again. It has to come
+    before Scrapy's own RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES = {"scrapy_unseen.ForgetFailed": 540}``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._codes = {int(code) for code in crawler.settings.getlist("RETRY_HTTP_CODES")}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "ForgetFailed":
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response, spider: Spider) -> Response:
+        if response.status in self._codes:
+            self._forget(request)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception, spider: Spider) -> Optional[Response]:
+        self._forget(request)
+        return None
+
+    def _forget(self, request: Request) -> None:
+        first = (request.meta.get("redirect_urls") or [request.url])[0]
+        _scheduler_of(self._crawler).forget(request.replace(url=first))

@@ -1,0 +1,132 @@
+"""What the settings of a crawl say about Unseen."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Optional
+
+from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
+
+DEFAULT_URL = "http://127.0.0.1:3000"
+#: As the service has it, less the ending of the filter for what is no URL.
+REQUESTS = ".requests"
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+LONGEST_NAME = 64 - len(REQUESTS)
+#: A filter of a higher rate would leave out pages: the Bloom filter that such a setting is meant for did.
+MOST_ERROR_RATE = 1e-4
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+class SettingError(NotConfigured):
+    """A setting has a value that it cannot have. The text names both, and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Options:
+    url: str
+    api_key: Optional[str]
+    #: Name of the visited set.
+    set_name: str
+    #: What the set is made with if there is none.
+    spec: Dict[str, Any]
+    batch_size: int
+    #: How long a request waits for others to be asked about with it, in seconds.
+    batch_delay: float
+    #: What a request is taken for when the service does not answer: ``new``, ``seen``; or ``close`` the spider.
+    on_error: str
+    #: How long a call may take with all its repeats, in seconds.
+    timeout: float
+    clear_on_start: bool
+    #: ``url``: GET requests by their URLs; ``fingerprint``: all by their fingerprints.
+    key: str
+    #: ``scheduled``: when a request is scheduled; ``crawled``: when its callback has succeeded.
+    mark: str
+    #: How long a URL that was seen is not asked about again, in seconds.
+    cache_seconds: float
+
+
+def options_of(settings: BaseSettings, spider_name: str) -> Options:
+    """Reads the settings. Raises SettingError."""
+    return Options(
+        url=_url(settings.get("UNSEEN_URL") or DEFAULT_URL),
+        api_key=settings.get("UNSEEN_API_KEY") or None,
+        set_name=_set_name(settings.get("UNSEEN_SET") or "%(spider)s", spider_name),
+        spec=_spec(settings),
+        batch_size=_whole(settings, "UNSEEN_BATCH_SIZE", 200, 1, 10_000),
+        batch_delay=_number(settings, "UNSEEN_BATCH_DELAY", 0.02, 0, 10),
+        on_error=_one_of(settings, "UNSEEN_ON_ERROR", "new", "seen", "close"),
+        timeout=_number(settings, "UNSEEN_TIMEOUT", 30, 0.1, 3_600),
+        clear_on_start=settings.getbool("UNSEEN_CLEAR_ON_START", False),
+        key=_one_of(settings, "UNSEEN_KEY", "url", "fingerprint"),
+        mark=_one_of(settings, "UNSEEN_MARK", "scheduled", "crawled"),
+        cache_seconds=_number(settings, "UNSEEN_CACHE_SECONDS", 60, 0, 86_400),
+    )
+
+
+def _url(url: str) -> str:
+    if re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url):
+        return url.rstrip("/")
+    raise SettingError(f"UNSEEN_URL must be an http or https URL such as {DEFAULT_URL}, not {url!r}")
+
+
+def _set_name(pattern: str, spider_name: str) -> str:
+    try:
+        name = pattern % {"spider": spider_name}
+    except (KeyError, TypeError, ValueError) as error:
+        raise SettingError(f"UNSEEN_SET {pattern!r} may have %(spider)s in it and no other: {error}") from error
+    if NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
+        return name
+    suggestion = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:LONGEST_NAME] or "crawl"
+    raise SettingError(
+        f'UNSEEN_SET is {name!r}, and a set must be named by 1 to {LONGEST_NAME} of a-z, 0-9, ".", "_" and "-": '
+        f"UNSEEN_SET = {suggestion!r}, for example"
+    )
+
+
+def _spec(settings: BaseSettings) -> Dict[str, Any]:
+    spec: Dict[str, Any] = {"capacity": _whole(settings, "UNSEEN_CAPACITY", 1_000_000, 1, 2**50)}
+    if settings.get("UNSEEN_ERROR_RATE") is not None:
+        spec["errorRate"] = _number(settings, "UNSEEN_ERROR_RATE", MOST_ERROR_RATE, 1e-9, 0.5)
+    if settings.get("UNSEEN_MAX_AGE") is not None:
+        spec["maxAgeSeconds"] = _seconds("UNSEEN_MAX_AGE", settings.get("UNSEEN_MAX_AGE"))
+    if settings.get("BLOOMFILTER_BIT") is not None and settings.get("UNSEEN_CAPACITY") is None:
+        hashes = _whole(settings, "BLOOMFILTER_HASH_NUMBER", 6, 1, 64)
+        bits = 2 ** _whole(settings, "BLOOMFILTER_BIT", 30, 1, 60)
+        # How many a Bloom filter of so many bits and hashes is best for.
+        spec["capacity"] = max(1, math.floor(bits * math.log(2) / hashes))
+        spec.setdefault("errorRate", max(1e-9, min(MOST_ERROR_RATE, 0.5**hashes)))
+    return spec
+
+
+def _one_of(settings: BaseSettings, name: str, *allowed: str) -> str:
+    value = settings.get(name) or allowed[0]
+    if value in allowed:
+        return str(value)
+    raise SettingError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _whole(settings: BaseSettings, name: str, default: int, least: int, most: int) -> int:
+    value = _number(settings, name, default, least, most)
+    if value == int(value):
+        return int(value)
+    raise SettingError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+
+
+def _number(settings: BaseSettings, name: str, default: float, least: float, most: float) -> float:
+    value = settings.get(name, default)
+    try:
+        number = float(default if value is None else value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if least <= number <= most:
+        return number
+    raise SettingError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
+
+
+def _seconds(name: str, value: Any) -> int:
+    found = re.fullmatch(r"(\d{1,9})([smhd]?)", str(value))
+    seconds = int(found[1]) * UNITS[found[2]] if found else 0
+    if 10 <= seconds <= 315_576_000:
+        return seconds
+    raise SettingError(f"{name} must be a time of 10 seconds to 10 years such as 3600, '12h' or '30d', not {value!r}")

@@ -1,0 +1,124 @@
+"""Calls of the service: blocking, safe in several threads, and repeated until they are answered."""
+
+import json
+import random
+import socket
+import threading
+import time
+import uuid
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Dict, List, Optional
+from urllib.parse import quote, urlsplit
+
+#: Longest answer that is read.
+MOST_BYTES = 16 * 2**20
+ATTEMPT_SECONDS = 10.0
+FIRST_WAIT, MOST_WAIT = 0.05, 2.0
+#: The service is to be asked later, or the way to it is broken.
+PASSING = frozenset({408, 429, 502, 503, 504})
+
+
+class ServiceError(Exception):
+    """The service refused: ``code`` and ``status`` of its problem document."""
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.status = status
+        self.code = code
+
+
+class ServiceUnavailable(Exception):
+    """Nobody answered in time, or none that could serve. What was asked may have been done."""
+
+
+class Service:
+    def __init__(self, url: str, api_key: Optional[str], timeout: float) -> None:
+        parts = urlsplit(url)
+        self._secure = parts.scheme == "https"
+        self._address = (parts.hostname or "", parts.port or (443 if self._secure else 80))
+        self._base = parts.path
+        self._headers = {"Content-Type": "application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._timeout = timeout
+        self._idle: List[HTTPConnection] = []
+        self._lock = threading.Lock()
+
+    def post(self, path: str, body: Optional[Dict[str, Any]] = None, timeout: Optional[float] = None) -> Any:
+        """The JSON of the answer. Repeats are under one Idempotency-Key, so nothing is done twice."""
+        end = time.monotonic() + (self._timeout if timeout is None else timeout)
+        headers = {**self._headers, "Idempotency-Key": uuid.uuid4().hex}
+        data = b"" if body is None else json.dumps(body).encode()
+        wait = FIRST_WAIT
+        while True:
+            left = end - time.monotonic()
+            try:
+                return self._attempt(path, data, headers, max(0.05, min(ATTEMPT_SECONDS, left)))
+            except (OSError, HTTPException, _Passing) as error:
+                pause = getattr(error, "retry_after", None) or random.uniform(0, wait)
+                if time.monotonic() + pause >= end:
+                    raise ServiceUnavailable(f"{self._address[0]}:{self._address[1]}{path}: {error}") from error
+                time.sleep(pause)
+                wait = min(MOST_WAIT, 2 * wait)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _attempt(self, path: str, data: bytes, headers: Dict[str, str], seconds: float) -> Any:
+        connection = self._take(seconds)
+        try:
+            connection.request("POST", self._base + path, data, headers)
+            response = connection.getresponse()
+            text = response.read(MOST_BYTES + 1)
+            if len(text) > MOST_BYTES:
+                raise HTTPException(f"the answer has more than {MOST_BYTES} bytes")
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            with self._lock:
+                self._idle.append(connection)
+        return _answer(response.status, response.getheader("Retry-After"), text)
+
+    def _take(self, seconds: float) -> HTTPConnection:
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            kind = HTTPSConnection if self._secure else HTTPConnection
+            connection = kind(*self._address, timeout=seconds)
+            connection.connect()
+            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sock.settimeout(seconds)
+        return connection
+
+
+class _Passing(Exception):
+    def __init__(self, text: str, retry_after: Optional[float]) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
+    try:
+        body = json.loads(text) if text else None
+    except ValueError:
+        body = None
+    if 200 <= status < 300 and (body is not None or not text):
+        return body
+    problem = body if isinstance(body, dict) else {}
+    code, detail = str(problem.get("code", "")), str(problem.get("detail", ""))[:500]
+    if status in PASSING and code != "STORE_DATA_LOST" or code == "FILTER_BUSY":
+        seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
+        raise _Passing(f"{status} {code}", seconds)
+    if not code:
+        raise ServiceError(status, "NO_UNSEEN_SERVICE", f"answered {status}, and not by an Unseen service")
+    raise ServiceError(status, code, detail)
+
+
+def path_of(*parts: str) -> str:
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)

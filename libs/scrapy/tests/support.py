@@ -1,0 +1,111 @@
+"""A site on loopback, and crawls of it, each in a process of its own: a reactor runs once."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+import uuid
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+UNSEEN = os.environ["UNSEEN_TEST_URL"]
+ROOT = Path(__file__).parent.parent
+LONGEST = 120
+
+
+class Site:
+    """Pages that count how often they were fetched. ``/broken/N`` fails until it is mended, ``/moved/N`` leads to ``/page/N``."""
+
+    def __init__(self) -> None:
+        self.hits: "Counter[str]" = Counter()
+        self.broken = True
+        self.on_hit: Optional[Callable[[str], None]] = None
+        lock = threading.Lock()
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                with lock:
+                    site.hits[self.path] += 1
+                if site.on_hit:
+                    site.on_hit(self.path)
+                moved = self.path.startswith("/moved/")
+                status = 302 if moved else 503 if self.path.startswith("/broken/") and site.broken else 200
+                body = b"<html></html>"
+                self.send_response(status)
+                if moved:
+                    self.send_header("Location", self.path.replace("/moved/", "/page/"))
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def page(self, number: int) -> str:
+        return f"{self.url}/page/{number}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def fresh_name(prefix: str = "scrapy") -> str:
+    return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> "subprocess.Popen[str]":
+    given = {"urls": urls, "settings": {"UNSEEN_URL": UNSEEN, **settings}, "spider": spider}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.crawl", json.dumps(given)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+    )
+
+
+def crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Dict[str, Any]:
+    """Runs a crawl to its end. Answers its stats, and what it said on stderr under ``log``."""
+    return ended(start_crawl(urls, settings, **spider))
+
+
+def ended(process: "subprocess.Popen[str]") -> Dict[str, Any]:
+    out, log = process.communicate(timeout=LONGEST)
+    lines = [line for line in out.splitlines() if line.startswith("{")]
+    stats = json.loads(lines[-1]) if lines else {}
+    return {**stats, "log": log, "exit": process.returncode}
+
+
+def call(method: str, path: str, body: Any = None) -> Any:
+    """Asks the service itself."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(UNSEEN + path, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=LONGEST) as response:
+        text = response.read()
+    return json.loads(text) if text else None
+
+
+def until(what: str, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONGEST
+    while not holds():
+        if time.monotonic() > end:
+            raise AssertionError(f"still not so: {what}")
+        time.sleep(0.01)

@@ -1,0 +1,137 @@
+import tempfile
+import unittest
+from typing import Any, Dict
+
+from tests.support import Site, call, crawl, fresh_name
+
+CRAWLED = {"UNSEEN_MARK": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.MarkCrawled": 50}}
+
+
+class SchedulerTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.site = Site()
+        self.addCleanup(self.site.close)
+        self.settings: Dict[str, Any] = {"UNSEEN_SET": fresh_name()}
+
+    def assert_stats(self, stats: Dict[str, Any], **expected: Any) -> None:
+        found = {name: stats.get(name.replace("__", "/"), 0) for name in expected}
+        self.assertEqual(found, expected, stats["log"][-3000:])
+        if "the callback has failed" not in stats["log"]:
+            self.assertNotIn("Traceback", stats["log"])
+
+    def test_ten_then_the_same_ten_among_a_hundred(self) -> None:
+        pages = [self.site.page(i) for i in range(100)]
+        for mark in ({}, CRAWLED):
+            with self.subTest(**mark):
+                settings = {"UNSEEN_SET": fresh_name(), **mark}
+                first = crawl(pages[:10] + pages, settings)
+                self.assert_stats(
+                    first,
+                    bloomfilter__filtered=10,
+                    dupefilter__filtered=10,
+                    response_received_count=100,
+                    finish_reason="finished",
+                )
+                second = crawl(pages[:10] + pages, settings)
+                self.assert_stats(second, bloomfilter__filtered=110, response_received_count=0, finish_reason="finished")
+                call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/forget", {"urls": pages[20:27]})
+                third = crawl(pages[:10] + pages, settings)
+                self.assert_stats(third, bloomfilter__filtered=103, response_received_count=7)
+
+    def test_the_seeds_example(self) -> None:
+        pages = [self.site.page(i) for i in range(100)]
+        settings = {**self.settings, "BLOOMFILTER_BIT": 10, "BLOOMFILTER_HASH_NUMBER": 6}
+        stats = crawl(pages[:10] + pages, settings)
+        self.assert_stats(stats, bloomfilter__filtered=10, response_received_count=100)
+        made = call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")
+        self.assertEqual((made["capacity"], made["errorRate"]), (118, 1e-4))
+
+    def test_what_is_not_to_be_filtered_is_neither_asked_nor_marked(self) -> None:
+        page = self.site.page(1)
+        stats = crawl([page, page], self.settings, dont_filter=[page])
+        self.assert_stats(stats, response_received_count=2, bloomfilter__filtered=0)
+        self.assertEqual(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["items"], 0)
+
+    def test_other_methods_are_told_apart_by_fingerprint(self) -> None:
+        page = self.site.page(1)
+        stats = crawl([page, f"POST {page}", f"POST {page}", page], self.settings)
+        self.assert_stats(stats, response_received_count=2, bloomfilter__filtered=2)
+        name = self.settings["UNSEEN_SET"]
+        self.assertEqual(call("GET", f"/v1/filters/{name}.requests")["items"], 1)
+        self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
+        again = crawl([f"POST {page}"], self.settings)
+        self.assert_stats(again, response_received_count=0, bloomfilter__filtered=1)
+
+    def test_where_a_redirect_leads_to_is_seen_too(self) -> None:
+        for mark in ({}, CRAWLED):
+            with self.subTest(**mark):
+                settings = {"UNSEEN_SET": fresh_name(), **mark}
+                crawl([f"{self.site.url}/moved/1"], settings)
+                stats = crawl([self.site.page(1), f"{self.site.url}/moved/1"], settings)
+                self.assert_stats(stats, bloomfilter__filtered=2, response_received_count=0)
+
+    def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
+        pages = [self.site.page(i) for i in range(20)]
+        settings = {**self.settings, **CRAWLED}
+        self.assert_stats(crawl(pages, settings, fails=["/page/3", "/page/4"]), response_received_count=20)
+        again = crawl(pages, settings)
+        self.assert_stats(again, response_received_count=2, bloomfilter__filtered=18)
+        self.assertEqual((self.site.hits["/page/3"], self.site.hits["/page/5"]), (2, 1))
+
+    def test_what_was_not_fetched_when_the_spider_closes_is_fetched_by_the_next(self) -> None:
+        pages = [self.site.page(i) for i in range(200)]
+        for extra in ({}, {"JOBDIR": tempfile.mkdtemp()}):
+            with self.subTest(**extra):
+                settings = {"UNSEEN_SET": fresh_name(), **extra}
+                self.site.hits.clear()
+                closed = crawl(pages, {**settings, "CLOSESPIDER_PAGECOUNT": 30})
+                self.assert_stats(closed, finish_reason="closespider_pagecount")
+                self.assertLess(len(self.site.hits), 200)
+                crawl(pages, settings)
+                self.assertEqual(set(self.site.hits.values()), {1})
+                self.assertEqual(len(self.site.hits), 200)
+
+    def test_a_spider_forgets_pages_and_those_that_failed_for_good(self) -> None:
+        page, broken = self.site.page(1), f"{self.site.url}/broken/1"
+        settings = {**self.settings, "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
+        crawl([page, broken], settings, forgets=[page])
+        self.assertEqual((self.site.hits["/page/1"], self.site.hits["/broken/1"]), (1, 2))
+        self.site.broken = False
+        stats = crawl([page, broken], settings)
+        self.assert_stats(stats, response_received_count=2, bloomfilter__filtered=0)
+        self.assert_stats(crawl([page, broken], settings), response_received_count=0)
+
+    def test_a_set_is_emptied_when_that_is_asked_for_only(self) -> None:
+        page = self.site.page(1)
+        crawl([page, f"POST {page}"], self.settings)
+        cleared = crawl([page, f"POST {page}"], {**self.settings, "UNSEEN_CLEAR_ON_START": True})
+        self.assert_stats(cleared, response_received_count=2)
+
+    def test_two_crawls_of_one_set_at_once_fetch_no_page_twice(self) -> None:
+        from tests.support import ended, start_crawl
+
+        pages = [self.site.page(i) for i in range(300)]
+        both = [start_crawl(some, self.settings) for some in (pages, list(reversed(pages)))]
+        for process in both:
+            self.assert_stats(ended(process), finish_reason="finished")
+        self.assertEqual(set(self.site.hits.values()), {1})
+        self.assertEqual(len(self.site.hits), 300)
+
+    def test_names_and_values_are_refused_with_what_is_allowed(self) -> None:
+        for settings, says in (
+            ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'my-crawl'"),
+            ({"UNSEEN_SET": "x" * 60}, "1 to 55 of a-z"),
+            ({"UNSEEN_URL": "redis://localhost"}, "not 'redis://localhost'"),
+            ({"UNSEEN_MARK": "never"}, "one of scheduled, crawled, not 'never'"),
+            ({"UNSEEN_MARK": "crawled"}, "needs SPIDER_MIDDLEWARES"),
+            ({"UNSEEN_BATCH_SIZE": "many"}, "from 1 to 10000, not 'many'"),
+            ({"UNSEEN_MAX_AGE": "1s"}, "10 seconds to 10 years"),
+        ):
+            with self.subTest(**settings):
+                stats = crawl([self.site.page(1)], {**self.settings, **settings})
+                self.assertIn(says, stats["log"])
+        self.assertEqual(self.site.hits, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
