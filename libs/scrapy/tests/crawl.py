@@ -4,12 +4,13 @@ import json
 import sys
 from typing import Any, Iterator
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 
 GIVEN = json.loads(sys.argv[1])
 SPIDER = GIVEN["spider"]
+AT_ONCE = 8
 
 
 class Given(Spider):
@@ -17,6 +18,12 @@ class Given(Spider):
     handle_httpstatus_list = [503]
 
     def start_requests(self) -> Iterator[Request]:
+        if SPIDER.get("slow"):
+            # A few at a time, as links are found: else all would be asked about at once.
+            self.left = list(GIVEN["urls"])
+            self.crawler.signals.connect(self.one_more, signal=signals.request_dropped)
+            yield from (Request(self.left.pop(0)) for _ in range(AT_ONCE))
+            return
         for url in GIVEN["urls"]:
             method, _, target = url.rpartition(" ")
             yield Request(target, method=method or "GET", dont_filter=target in SPIDER.get("dont_filter", []))
@@ -27,6 +34,14 @@ class Given(Spider):
         if response.url in SPIDER.get("forgets", []):
             self.crawler.unseen.forget(response.url)
         yield {"url": response.url}
+        if getattr(self, "left", None):
+            yield Request(self.left.pop(0))
+
+    def one_more(self) -> None:
+        from twisted.internet import reactor
+
+        if self.left:
+            reactor.callLater(0, self.crawler.engine.crawl, Request(self.left.pop(0)))
 
 
 def main() -> None:

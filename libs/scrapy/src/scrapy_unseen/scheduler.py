@@ -7,6 +7,7 @@ from scrapy import Spider, signals
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Request, Response
 from twisted.internet import defer, threads
 from twisted.python.failure import Failure
@@ -21,8 +22,6 @@ logger = logging.getLogger(__name__)
 MARKED = "unseen_marked"
 MIDDLEWARE = "scrapy_unseen.MarkCrawled"
 UNAVAILABLE = "unseen_unavailable"
-#: How long what is left may take when the spider closes, in seconds.
-CLOSING = 10.0
 
 Asked = Tuple[Request, Key]
 
@@ -54,7 +53,10 @@ class Scheduler(ScrapyScheduler):
         self._timer: Optional[Any] = None
         self._asking = 0
         self._to_visit: List[Key] = []
-        self._closing = False
+        #: Nothing more is asked, what was queued is still fetched: the service was away for too long.
+        self._ending = False
+        #: Keys of calls that were never answered, and may have been marked.
+        self._unanswered: List[Key] = []
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
@@ -64,7 +66,6 @@ class Scheduler(ScrapyScheduler):
 
     def close(self, reason: str) -> "defer.Deferred[Any]":
         """What was marked and is not fetched is forgotten again, unless it is kept in a JOBDIR."""
-        self._closing = True
         self._flush()
         closing = self._until_quiet()
         closing.addCallback(lambda _: self._give_back())
@@ -81,6 +82,9 @@ class Scheduler(ScrapyScheduler):
         key = self._visited.key_of(request)
         if self._visited.is_known(key) or key in self._scheduled:
             self._count_seen(request)
+            return False
+        if self._ending:
+            self.stats.inc_value("unseen/dropped", spider=self.spider)
             return False
         if self._options.mark == "crawled":
             self._scheduled.add(key)
@@ -175,9 +179,8 @@ class Scheduler(ScrapyScheduler):
                 self.stats.inc_value("unseen/dropped", spider=self.spider)
                 self._signal_dropped(request)
         else:
-            # It may have marked them before it went away.
-            self._lost = [*getattr(self, "_lost", []), *(key for _, key in asked)]
-            self._close_spider()
+            self._unanswered.extend(key for _, key in asked)
+            self._end()
 
     def _schedule(self, request: Request, key: Key) -> None:
         request.meta[MARKED] = [key.is_url, key.text]
@@ -226,10 +229,14 @@ class Scheduler(ScrapyScheduler):
         if slot is not None:
             slot.nextcall.schedule()
 
-    def _close_spider(self) -> None:
-        if not self._closing:
-            self._closing = True
-            self.crawler.engine.close_spider(self.spider, UNAVAILABLE)
+    def _end(self) -> None:
+        """Closes the spider when what is queued has been fetched. What is marked and not fetched would be lost to the next run."""
+        if not self._ending:
+            self._ending = True
+            self.crawler.signals.connect(self._idle, signal=signals.spider_idle)
+
+    def _idle(self) -> None:
+        raise CloseSpider(UNAVAILABLE)
 
     def _cannot_open(self, failure: Failure) -> Any:
         if failure.check(ServiceUnavailable) and self._options.on_error != "close":
@@ -254,7 +261,7 @@ class Scheduler(ScrapyScheduler):
         quiet.callback(None)
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
-        keys: List[Key] = list(getattr(self, "_lost", []))
+        keys = list(self._unanswered)
         while not self.marks_crawled:
             request = self.mqs.pop()
             if request is None:

@@ -1,0 +1,56 @@
+import unittest
+from typing import Any, Dict
+
+from scrapy import Request, Spider
+from scrapy.settings import Settings
+from tests.support import UNSEEN, Site, call, crawl, fresh_name
+
+from scrapy_unseen import DupeFilter
+
+SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
+
+
+class DupeFilterTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.site = Site()
+        self.addCleanup(self.site.close)
+        self.settings: Dict[str, Any] = {"UNSEEN_SET": fresh_name(), **SCRAPYS}
+
+    def test_ten_then_the_same_ten_among_a_hundred_with_scrapys_own_scheduler(self) -> None:
+        pages = [self.site.page(i) for i in range(100)]
+        first = crawl(pages[:10] + pages, self.settings)
+        self.assertEqual((first.get("bloomfilter/filtered"), first.get("response_received_count")), (10, 100), first["log"])
+        second = crawl(pages[:10] + pages, self.settings)
+        self.assertEqual((second.get("dupefilter/filtered"), second.get("response_received_count", 0)), (110, 0))
+
+    def test_is_made_used_and_cleared_as_scrapy_redis_does_and_keeps_its_set(self) -> None:
+        name = fresh_name()
+        settings = Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": name})
+        spider = Spider(name="any")
+        spider.settings = settings
+        spider.crawler = None
+        for made in (DupeFilter.from_settings(settings), DupeFilter.from_spider(spider)):
+            page = Request("https://example.org/")
+            made.request_seen(page)
+            self.assertTrue(made.request_seen(page))
+            made.clear()
+            made.close("finished")
+        self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
+
+    def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
+        name = fresh_name()
+        filters = [DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": name, **extra})) for extra in ({}, {"UNSEEN_CACHE_SECONDS": 0})]
+        page = Request("https://example.org/a")
+        cached, plain = filters
+        self.assertFalse(cached.request_seen(page))
+        call("POST", f"/v1/visited-sets/{name}/urls/forget", {"urls": [page.url]})
+        self.assertTrue(cached.request_seen(page))
+        self.assertFalse(plain.request_seen(page))
+        plain.forget(page.url)
+        self.assertFalse(plain.request_seen(page))
+        cached.forget(page)
+        self.assertFalse(cached.request_seen(page))
+
+
+if __name__ == "__main__":
+    unittest.main()
