@@ -187,13 +187,8 @@ class Scheduler(ScrapyScheduler):
         self._push(request)
 
     def _push(self, request: Request) -> bool:
-        """As Scrapy's own scheduler does with a request that is new."""
-        kept = self._dqpush(request)
-        if not kept:
-            self._mqpush(request)
-        self.stats.inc_value(f"scheduler/enqueued/{'disk' if kept else 'memory'}", spider=self.spider)
-        self.stats.inc_value("scheduler/enqueued", spider=self.spider)
-        return True
+        """As Scrapy's own scheduler does with a request that no filter has seen."""
+        return super().enqueue_request(request)
 
     def _drop(self, request: Request) -> None:
         self._count_seen(request)
