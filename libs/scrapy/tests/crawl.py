@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, Iterator
+from typing import Any, AsyncIterator, Iterator
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
@@ -27,6 +27,11 @@ class Given(Spider):
         for url in GIVEN["urls"]:
             method, _, target = url.rpartition(" ")
             yield Request(target, method=method or "GET", dont_filter=target in SPIDER.get("dont_filter", []))
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Which later versions of Scrapy call."""
+        for request in self.start_requests():
+            yield request
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         if response.url.endswith(tuple(SPIDER.get("fails", []))):

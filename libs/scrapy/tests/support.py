@@ -71,7 +71,7 @@ def fresh_name(prefix: str = "scrapy") -> str:
 
 def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> "subprocess.Popen[str]":
     given = {"urls": urls, "settings": {"UNSEEN_URL": UNSEEN, **settings}, "spider": spider}
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [sys.executable, "-m", "tests.crawl", json.dumps(given)],
         stdout=subprocess.PIPE,

@@ -9,9 +9,10 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Request, Response
-from twisted.internet import defer, threads
+from twisted.internet import defer
 from twisted.python.failure import Failure
 
+from .loop import call_later, in_thread
 from .options import Options, SettingError, options_of
 from .service import ServiceError, ServiceUnavailable
 from .visited import Key, Visited
@@ -60,7 +61,7 @@ class Scheduler(ScrapyScheduler):
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
-        opened = threads.deferToThread(self._visited.open)
+        opened = in_thread(self._visited.open)
         opened.addErrback(self._cannot_open)
         return opened
 
@@ -124,14 +125,16 @@ class Scheduler(ScrapyScheduler):
         if len(self._waiting) >= self._options.batch_size:
             self._flush()
         elif self._timer is None:
-            from twisted.internet import reactor
+            self._timer = call_later(self._options.batch_delay, self._time_is_up)
 
-            self._timer = reactor.callLater(self._options.batch_delay, self._flush)
+    def _time_is_up(self) -> None:
+        self._timer = None
+        self._flush()
 
     def _flush(self) -> None:
-        if self._timer is not None and self._timer.active():
+        if self._timer is not None:
             self._timer.cancel()
-        self._timer = None
+            self._timer = None
         asked, self._waiting = self._waiting, []
         marks, self._to_visit = self._to_visit, []
         if marks:
@@ -148,14 +151,12 @@ class Scheduler(ScrapyScheduler):
 
     def _in_thread(self, act: Callable[[], Any]) -> "defer.Deferred[Any]":
         self._asking += 1
-        done = threads.deferToThread(act)
+        done = in_thread(act)
 
         def ended(result: Any) -> Any:
             self._asking -= 1
-            from twisted.internet import reactor
-
             # After what others have added to this.
-            reactor.callLater(0, self._check_quiet)
+            call_later(0, self._check_quiet)
             return result
 
         return done.addBoth(ended)
@@ -267,7 +268,7 @@ class Scheduler(ScrapyScheduler):
         if not keys:
             return None
         self.stats.inc_value("unseen/given_back", len(keys), spider=self.spider)
-        giving = threads.deferToThread(self._visited.forget, keys)
+        giving = in_thread(lambda: self._visited.forget(keys))
         return giving.addErrback(self._not_given_back, len(keys))
 
     def _not_given_back(self, failure: Failure, count: int) -> None:
