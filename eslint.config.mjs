@@ -107,9 +107,15 @@ const ENVIRONMENT = {
 
 export default tseslint.config(
   // The kernel is AssemblyScript: its own tsconfig.json checks it.
-  { ignores: ['dist', 'node_modules', 'coverage', 'data', 'libs/bloom/kernel'] },
+  { ignores: ['**/dist', '**/node_modules', 'coverage', 'data', 'libs/bloom/kernel'] },
+  {
+    // Examples have packages of their own, which may not be there: their tests check their types.
+    files: ['examples/**/*.ts'],
+    extends: [tseslint.configs.strict],
+  },
   {
     files: ['**/*.ts'],
+    ignores: ['examples/**'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: root } },
     plugins: { 'import-x': importX },

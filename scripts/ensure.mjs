@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { findExamples } from './find-examples.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
 import { findScrapy } from './find-scrapy.mjs';
 import { installPackage } from './system-packages.mjs';
@@ -46,6 +48,18 @@ export function ensureScrapy() {
   console.log(`Scrapy ${version}: ${python}`);
 }
 
+/** Installs the packages of examples that lack theirs, and says so. Ends the program if that fails. */
+export function ensureExamples() {
+  for (const { name, folder, installed } of findExamples()) {
+    if (!installed) {
+      console.log(`Installing the packages of examples/${name}: npm ci`);
+      const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
+      if (status !== 0) fail(`The packages of examples/${name} could not be installed.`);
+    }
+    console.log(`Packages of examples/${name}: installed`);
+  }
+}
+
 /** What is wrong with the server that was found, if one was. */
 export function redisComplaint(found) {
   return found
@@ -55,6 +69,14 @@ export function redisComplaint(found) {
 
 export function scrapyComplaint() {
   return 'No Python found that imports Scrapy';
+}
+
+/** Which examples lack their packages; empty if none does. */
+export function examplesComplaint() {
+  const missing = findExamples().filter(({ installed }) => !installed);
+  return missing.length === 0
+    ? ''
+    : `Packages not installed: ${missing.map(({ name }) => `examples/${name}`).join(', ')}`;
 }
 
 export function fail(message) {

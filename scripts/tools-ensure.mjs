@@ -1,11 +1,19 @@
 /**
- * Provides the tools that tests run against: a Redis server, and Scrapy.
+ * Provides the tools that tests run against: a Redis server, Scrapy, and the packages of the examples.
  *
- *   tools-ensure.mjs           uses installed ones, else installs them with the system's package manager
+ *   tools-ensure.mjs           uses installed ones, else installs them with the system's package manager, and npm
  *   tools-ensure.mjs --check   exits 1 with one line if there is no Redis server. Says which other tools are missing, whose
  *                              tests are skipped then; with CI=true it exits 1 for these, too.
  */
-import { ensureRedis, ensureScrapy, fail, redisComplaint, scrapyComplaint } from './ensure.mjs';
+import {
+  ensureExamples,
+  ensureRedis,
+  ensureScrapy,
+  examplesComplaint,
+  fail,
+  redisComplaint,
+  scrapyComplaint,
+} from './ensure.mjs';
 import { findRedis } from './find-redis.mjs';
 import { findScrapy } from './find-scrapy.mjs';
 
@@ -13,12 +21,14 @@ if (process.argv[2] === '--check') check();
 else {
   ensureRedis();
   ensureScrapy();
+  ensureExamples();
 }
 
 function check() {
   const server = findRedis();
   if (!server?.recent) fail(`${redisComplaint(server)}; run: npm run redis:ensure`);
-  if (findScrapy()) return;
-  if (process.env.CI === 'true') fail(`${scrapyComplaint()}; run: npm run tools:ensure`);
-  console.error(`${scrapyComplaint()}: its tests are skipped. To run them: npm run tools:ensure`);
+  const missing = [findScrapy() ? '' : scrapyComplaint(), examplesComplaint()].filter(Boolean);
+  if (missing.length === 0) return;
+  if (process.env.CI === 'true') fail(`${missing.join('; ')}; run: npm run tools:ensure`);
+  console.error(`${missing.join('; ')}: their tests are skipped. To run them: npm run tools:ensure`);
 }

@@ -1,0 +1,1 @@
+export declare function findExamples(): { name: string; folder: string; installed: boolean }[];

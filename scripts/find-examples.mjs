@@ -1,0 +1,24 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FOLDER = join(import.meta.dirname, '..', 'examples');
+
+/**
+ * The examples that have packages of their own, and whether those are installed as their lock files have them.
+ *
+ * @returns {{ name: string, folder: string, installed: boolean }[]}
+ */
+export function findExamples() {
+  return readdirSync(FOLDER)
+    .map((name) => ({ name, folder: join(FOLDER, name) }))
+    .filter(({ folder }) => existsSync(join(folder, 'package-lock.json')))
+    .map((example) => ({ ...example, installed: isInstalled(example.folder) }));
+}
+
+/** npm writes its own lock file last. */
+function isInstalled(folder) {
+  const written = join(folder, 'node_modules', '.package-lock.json');
+  return (
+    existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs
+  );
+}
