@@ -20,6 +20,7 @@ import { CHART_TITLE, peerChart } from './peer-chart.js';
 import { peerGroup } from './peer-rows.js';
 import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
+import { scrapyGroup } from './scrapy-rows.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
@@ -40,6 +41,7 @@ const GROUPS: readonly Group[] = [
   ageGroup,
   clientGroup,
   cliGroup,
+  scrapyGroup,
   singleGroup,
   frameworkGroup,
   memoryGroup,

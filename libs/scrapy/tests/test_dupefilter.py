@@ -35,11 +35,14 @@ class DupeFilterTest(unittest.TestCase):
             self.assertTrue(made.request_seen(page))
             made.clear()
             made.close("finished")
+            self.addCleanup(made.close)
         self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
 
     def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
         name = fresh_name()
         filters = [DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": name, **extra})) for extra in ({}, {"UNSEEN_CACHE_SECONDS": 0})]
+        for one in filters:
+            self.addCleanup(one.close)
         page = Request("https://example.org/a")
         cached, plain = filters
         self.assertFalse(cached.request_seen(page))

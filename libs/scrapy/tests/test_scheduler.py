@@ -47,10 +47,19 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual((made["capacity"], made["errorRate"]), (118, 1e-4))
 
     def test_what_is_not_to_be_filtered_is_neither_asked_nor_marked(self) -> None:
+        page, moved = self.site.page(1), f"{self.site.url}/moved/2"
+        for mark in ({}, CRAWLED):
+            with self.subTest(**mark):
+                settings = {"UNSEEN_SET": fresh_name(), **mark}
+                stats = crawl([page, page, moved], settings, dont_filter=[page, moved])
+                self.assert_stats(stats, downloader__response_status_count__200=3, bloomfilter__filtered=0)
+                self.assertEqual(call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["items"], 0)
+
+    def test_what_no_set_takes_is_told_apart_by_fingerprint_and_spoils_no_other(self) -> None:
         page = self.site.page(1)
-        stats = crawl([page, page], self.settings, dont_filter=[page])
-        self.assert_stats(stats, response_received_count=2, bloomfilter__filtered=0)
-        self.assertEqual(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["items"], 0)
+        stats = crawl(["data:,a", page, "data:,a", "data:,b", page], self.settings)
+        self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=2)
+        self.assertEqual(call("GET", f"/v1/filters/{self.settings['UNSEEN_SET']}.requests")["items"], 2)
 
     def test_other_methods_are_told_apart_by_fingerprint(self) -> None:
         page = self.site.page(1)
@@ -124,7 +133,7 @@ class SchedulerTest(unittest.TestCase):
             ({"UNSEEN_URL": "redis://localhost"}, "not 'redis://localhost'"),
             ({"UNSEEN_MARK": "never"}, "one of scheduled, crawled, not 'never'"),
             ({"UNSEEN_MARK": "crawled"}, "needs SPIDER_MIDDLEWARES"),
-            ({"UNSEEN_BATCH_SIZE": "many"}, "from 1 to 10000, not 'many'"),
+            ({"UNSEEN_BATCH_SIZE": "many"}, "from 1 to 1000, not 'many'"),
             ({"UNSEEN_MAX_AGE": "1s"}, "10 seconds to 10 years"),
         ):
             with self.subTest(**settings):

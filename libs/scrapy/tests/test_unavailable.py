@@ -146,8 +146,10 @@ class UnavailableTest(unittest.TestCase):
         self.site.on_hit = None
         again = crawl(self.pages, settings)
         self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
-        self.assertEqual(set(self.site.hits.values()), {1})
         self.assertEqual(len(self.site.hits), PAGES)
+        # Calls whose answers were cut off may or may not have marked: these pages are fetched rather than missed.
+        twice = sum(self.site.hits.values()) - PAGES
+        self.assertLessEqual(twice, stats.get("unseen/unknown", 0))
 
     def test_a_service_that_was_away_at_the_start_is_used_when_it_is_back(self) -> None:
         self.relay.shut()

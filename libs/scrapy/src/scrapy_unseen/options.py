@@ -53,7 +53,7 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
         api_key=settings.get("UNSEEN_API_KEY") or None,
         set_name=_set_name(settings.get("UNSEEN_SET") or "%(spider)s", spider_name),
         spec=_spec(settings),
-        batch_size=_whole(settings, "UNSEEN_BATCH_SIZE", 200, 1, 10_000),
+        batch_size=_whole(settings, "UNSEEN_BATCH_SIZE", 200, 1, 1_000),
         batch_delay=_number(settings, "UNSEEN_BATCH_DELAY", 0.02, 0, 10),
         on_error=_one_of(settings, "UNSEEN_ON_ERROR", "new", "seen", "close"),
         timeout=_number(settings, "UNSEEN_TIMEOUT", 30, 0.1, 3_600),

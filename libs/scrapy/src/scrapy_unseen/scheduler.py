@@ -56,8 +56,6 @@ class Scheduler(ScrapyScheduler):
         self._to_visit: List[Key] = []
         #: Nothing more is asked, what was queued is still fetched: the service was away for too long.
         self._ending = False
-        #: Keys of calls that were never answered, and may have been marked.
-        self._unanswered: List[Key] = []
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
@@ -108,12 +106,12 @@ class Scheduler(ScrapyScheduler):
         self._soon()
 
     def keys_of(self, response: Response) -> List[Key]:
-        """The keys that a response has answered: that of its request as it was scheduled, and that of its final URL."""
-        keys = [_key_in(response.request)] if _key_in(response.request) else []
-        final = Key(True, response.url)
-        if self._options.key == "url" and response.request.method == "GET" and final not in keys:
-            keys.append(final)
-        return [key for key in keys if key is not None]
+        """The keys that a response has answered: that of its request as it was asked about, and that of its final URL."""
+        asked = _key_in(response.request)
+        if asked is None:
+            return []
+        final = self._visited.key_of(response.request.replace(url=response.url))
+        return [asked, final] if final.is_url and final != asked else [asked]
 
     @property
     def marks_crawled(self) -> bool:
@@ -142,12 +140,18 @@ class Scheduler(ScrapyScheduler):
             marking.addErrback(self._not_marked, marks)
         if not asked:
             return
+        # One call each, which is answered or not as a whole.
+        for kind in (True, False):
+            some = [(request, key) for request, key in asked if key.is_url == kind]
+            if some:
+                self._ask(some)
+
+    def _ask(self, asked: Sequence[Asked]) -> None:
         keys = [key for _, key in asked]
         ask = self._visited.ask if self.marks_crawled else self._visited.visit
         asking = self._in_thread(lambda: ask(keys))
         asking.addCallbacks(self._answered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
         asking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
-        asking.addBoth(lambda _: self._wake())
 
     def _in_thread(self, act: Callable[[], Any]) -> "defer.Deferred[Any]":
         self._asking += 1
@@ -156,7 +160,7 @@ class Scheduler(ScrapyScheduler):
         def ended(result: Any) -> Any:
             self._asking -= 1
             # After what others have added to this.
-            call_later(0, self._check_quiet)
+            call_later(0, self._call_ended)
             return result
 
         return done.addBoth(ended)
@@ -171,17 +175,18 @@ class Scheduler(ScrapyScheduler):
     def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
         failure.trap(ServiceUnavailable, ServiceError)
         logger.error("Unseen was not asked about %d requests: %s", len(asked), failure.value)
-        self.stats.inc_value("unseen/unknown", len(asked), spider=self.spider)
-        if self._options.on_error == "new":
+        if self._options.on_error == "close":
+            self._end()
+        # What may have been marked, and is not fetched, would be lost to the next run.
+        marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", False)
+        if self._options.on_error == "new" or marked:
+            self.stats.inc_value("unseen/unknown", len(asked), spider=self.spider)
             for request, key in asked:
                 self._schedule(request, key)
-        elif self._options.on_error == "seen":
-            for request, _ in asked:
-                self.stats.inc_value("unseen/dropped", spider=self.spider)
-                self._signal_dropped(request)
-        else:
-            self._unanswered.extend(key for _, key in asked)
-            self._end()
+            return
+        for request, _ in asked:
+            self.stats.inc_value("unseen/dropped", spider=self.spider)
+            self._signal_dropped(request)
 
     def _schedule(self, request: Request, key: Key) -> None:
         request.meta[MARKED] = [key.is_url, key.text]
@@ -207,8 +212,8 @@ class Scheduler(ScrapyScheduler):
         if self.marks_crawled:
             return
         # Where a redirect has led to is seen, too.
-        final = Key(True, response.url)
-        if self._options.key == "url" and request.method == "GET" and _key_in(request) not in (None, final):
+        final = self._visited.key_of(request.replace(url=response.url))
+        if final.is_url and _key_in(request) not in (None, final):
             self.mark([final])
 
     def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
@@ -217,6 +222,10 @@ class Scheduler(ScrapyScheduler):
         self.stats.inc_value("unseen/unmarked", len(keys), spider=self.spider)
 
     # The engine.
+
+    def _call_ended(self) -> None:
+        self._check_quiet()
+        self._wake()
 
     def _wake(self) -> None:
         """Without this the engine would look after its requests with its next heartbeat only, 5 s later."""
@@ -257,7 +266,7 @@ class Scheduler(ScrapyScheduler):
         quiet.callback(None)
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
-        keys = list(self._unanswered)
+        keys: List[Key] = []
         while not self.marks_crawled:
             request = self.mqs.pop()
             if request is None:

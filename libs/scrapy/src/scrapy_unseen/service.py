@@ -28,7 +28,11 @@ class ServiceError(Exception):
 
 
 class ServiceUnavailable(Exception):
-    """Nobody answered in time, or none that could serve. What was asked may have been done."""
+    """Nobody answered in time, or none that could serve. ``sent``: the service may have got the call, and done it."""
+
+    def __init__(self, text: str, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
 
 
 class Service:
@@ -50,14 +54,18 @@ class Service:
         headers = {**self._headers, "Idempotency-Key": uuid.uuid4().hex}
         data = b"" if body is None else json.dumps(body).encode()
         wait = FIRST_WAIT
+        sent = False
         while True:
             left = end - time.monotonic()
             try:
-                return self._attempt(path, data, headers, max(0.05, min(ATTEMPT_SECONDS, left)))
+                seconds = max(0.05, min(ATTEMPT_SECONDS, left))
+                connection = self._take(seconds)
+                sent = True
+                return self._attempt(connection, path, data, headers)
             except (OSError, HTTPException, _Passing) as error:
                 pause = getattr(error, "retry_after", None) or random.uniform(0, wait)
                 if time.monotonic() + pause >= end:
-                    raise ServiceUnavailable(f"{self._address[0]}:{self._address[1]}{path}: {error}") from error
+                    raise ServiceUnavailable(f"{self._address[0]}:{self._address[1]}{path}: {error}", sent) from error
                 time.sleep(pause)
                 wait = min(MOST_WAIT, 2 * wait)
 
@@ -67,8 +75,7 @@ class Service:
         for connection in idle:
             connection.close()
 
-    def _attempt(self, path: str, data: bytes, headers: Dict[str, str], seconds: float) -> Any:
-        connection = self._take(seconds)
+    def _attempt(self, connection: HTTPConnection, path: str, data: bytes, headers: Dict[str, str]) -> Any:
         try:
             connection.request("POST", self._base + path, data, headers)
             response = connection.getresponse()

@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 
 #: Keys that are remembered between two questions.
 MOST_CACHED = 200_000
+#: Entries of one call.
 BATCH = 1_000
 
 
@@ -54,7 +55,8 @@ class Visited:
         self._service.close()
 
     def key_of(self, request: Request) -> Key:
-        if self._options.key == "url" and request.method == "GET":
+        # A visited set takes no URLs such as those of ftp and of data.
+        if self._options.key == "url" and request.method == "GET" and request.url.startswith(("http:", "https:")):
             return Key(True, request.url)
         return Key(False, self._fingerprint(request).hex())
 

@@ -1,0 +1,48 @@
+"""What docs/guides/scrapy.md shows is done as it stands there."""
+
+import re
+import unittest
+from pathlib import Path
+from typing import Any, Dict, List
+
+from tests.support import ROOT, Site, crawl, fresh_name
+
+GUIDE = (ROOT.parent.parent / "docs" / "guides" / "scrapy.md").read_text()
+OPTIONS = (ROOT / "src" / "scrapy_unseen" / "options.py").read_text()
+
+
+def blocks() -> List[Dict[str, Any]]:
+    """The settings of each block of Python that has some."""
+    found = []
+    for block in re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE):
+        settings: Dict[str, Any] = {}
+        if "self." not in block:
+            exec(block, {}, settings)
+            found.append(settings)
+    return found
+
+
+class GuideTest(unittest.TestCase):
+    def test_has_each_setting(self) -> None:
+        settings = set(re.findall(r'"((?:UNSEEN|BLOOMFILTER)_\w+)"', OPTIONS))
+        self.assertGreater(len(settings), 10)
+        self.assertEqual({name for name in settings if f"`{name}`" not in GUIDE}, set())
+        self.assertEqual({name for name in re.findall(r"`(UNSEEN_[A-Z_]+)`", GUIDE) if name not in settings}, set())
+
+    def test_its_settings_drop_in_a_second_run_what_the_first_has_seen(self) -> None:
+        site = Site()
+        self.addCleanup(site.close)
+        pages = [site.page(i) for i in range(10)]
+        first, crawled = blocks()
+        for settings in (first, {**first, **crawled}):
+            with self.subTest(**settings):
+                # The service and the set of this test.
+                there = {name: value for name, value in settings.items() if name != "UNSEEN_URL"}
+                spider = fresh_name("guide")
+                runs = [crawl(pages, there, name=spider) for _ in range(2)]
+                self.assertEqual([run.get("response_received_count", 0) for run in runs], [10, 0], runs[1]["log"])
+                self.assertEqual(runs[1].get("bloomfilter/filtered"), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
