@@ -4,6 +4,7 @@ import { commandLineEnvironment } from '../config/config.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
+import type { ImportSetOptions } from './commands/import-set.js';
 import { createKey, listKeys, revokeKey, type KeyOptions } from './commands/keys.js';
 import { create, empty, list, plan, showOne } from './commands/sets.js';
 import { sync } from './commands/sync.js';
@@ -161,6 +162,19 @@ function addTransfers(program: Command, run: Runner): void {
     .argument('<file>', 'an export, or - for stdin')
     .option('--name <name>', 'another name than that it was exported under')
     .action(run(importFrom));
+  program
+    .command('import-set')
+    .description('mark the members of a Redis SET as seen, while others go on writing it')
+    .argument('<name>', 'a visited set, for URLs, or a filter, for fingerprints')
+    .requiredOption('--redis <url>', 'where the SET is: redis:// or rediss://')
+    .requiredOption('--key <key>', 'of the SET')
+    .option('--parallel <calls>', 'calls at once', whole(1, 16), 4)
+    // The client of Redis is loaded only for this.
+    .action(
+      run(async (context: Context, name: string, options: ImportSetOptions) =>
+        (await import('./commands/import-set.js')).importSet(context, name, options),
+      ),
+    );
 }
 
 /** A command that reads sources. */

@@ -2,9 +2,9 @@ import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
-import { feed, identityOf, keepingOf, type FeedOptions, type JobFlags } from './feed.js';
+import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags } from './feed.js';
 import { findFilter, findSet, type Found } from './found.js';
-import { checking, REFUSED, sending, type Send } from './sending.js';
+import { adding, checking, REFUSED, sending, type Send } from './sending.js';
 
 export type ChangingVerb = 'visit' | 'discover' | 'forget' | 'add' | 'remove';
 
@@ -36,7 +36,10 @@ export async function change(
   const job = Job.open({ verb, name, generation, about, keeping: keepingOf(sources, options, context) });
   let seconds: number;
   try {
-    ({ seconds } = await feed(context, { names: sources, label: `${verb} ${name}`, send, options, job }));
+    const source = await sourcesOf(context, sources, options);
+    ({ seconds } = await feed(context, {
+      ...{ source, label: `${verb} ${name}`, send, parallel: options.parallel, job },
+    }));
   } catch (error) {
     job.leave();
     throw error instanceof Interrupted ? interrupted(job) : error;
@@ -51,11 +54,7 @@ export async function change(
 async function changing({ client }: Context, verb: ChangingVerb, name: string): Promise<[Found, Send]> {
   if (verb === 'add' || verb === 'remove') {
     const found = await findFilter(client, name, verb);
-    const { add, remove } = found.handle;
-    return [
-      found,
-      verb === 'add' ? sending(add, (fresh) => (fresh === true ? 'new' : 'seen')) : sending(remove),
-    ];
+    return [found, verb === 'add' ? adding(found.handle) : sending(found.handle.remove)];
   }
   const found = await findSet(client, name, verb);
   const { visit, discover, forget } = found.handle;
@@ -86,7 +85,8 @@ async function tryOut(
   const sum: Counts = {};
   let refused = 0;
   await feed(context, {
-    ...{ names, label: `${verb} ${name} (dry run)`, send: checking(found), options },
+    source: await sourcesOf(context, names, options),
+    ...{ label: `${verb} ${name} (dry run)`, send: checking(found), parallel: options.parallel },
     took: async ({ faults }, { counts }) => {
       refused += faults.length;
       for (const [word, count] of Object.entries(counts)) {

@@ -1,6 +1,6 @@
 import { Exit } from '../ending.js';
 import type { Context } from './context.js';
-import { feed, type FeedOptions } from './feed.js';
+import { feed, sourcesOf, type FeedOptions } from './feed.js';
 import { find } from './found.js';
 import { checking } from './sending.js';
 
@@ -23,10 +23,8 @@ export async function check(
   const shown = (item: string): string => (json ? JSON.stringify({ [one]: item, result: wanted }) : item);
   let printed = 0;
   const { complained } = await feed(context, {
-    names,
-    label: `check ${name}`,
-    send: checking(found),
-    options,
+    source: await sourcesOf(context, names, options),
+    ...{ label: `check ${name}`, send: checking(found), parallel: options.parallel },
     took: async ({ items }, { results }) => {
       const some = items.filter((_, i) => results[i] === wanted);
       printed += some.length;

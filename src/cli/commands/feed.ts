@@ -7,6 +7,7 @@ import { runBlocks } from '../jobs/run-blocks.js';
 import { UsageError } from '../ending.js';
 import { Sources, STDIN, type SourceFormat } from '../sources/sources.js';
 import { isRemote } from '../sources/remote.js';
+import type { Source } from '../sources/runs.js';
 import { Complaints } from '../terminal/complaints.js';
 import { Progress } from '../terminal/progress.js';
 import type { Context } from './context.js';
@@ -42,11 +43,21 @@ export function identityOf(sources: readonly string[]): readonly string[] {
   return sources.map((name) => (name === STDIN || isRemote(name) ? name : resolve(name)));
 }
 
+/** The sources that a call names. Throws UsageError if a local one cannot be read. */
+export async function sourcesOf(
+  { interruption }: Context,
+  names: readonly string[],
+  { format }: FeedOptions,
+): Promise<Source> {
+  return Sources.of(names, format, interruption.soft);
+}
+
 export interface Feed {
-  readonly names: readonly string[];
+  readonly source: Source;
   readonly label: string;
   readonly send: Send;
-  readonly options: FeedOptions;
+  /** Calls at once. */
+  readonly parallel: number;
   /** Of a call that changes something. */
   readonly job?: Job;
   /** Takes the answers of a block, in order. */
@@ -62,20 +73,19 @@ const NOTHING = { entries: 0, digest: '' };
 
 /** Reads sources, sends them in blocks, and shows how it goes. Throws what ended it early, when all before that is taken. */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
-  const { names, label, send, options, job, took } = feeding;
+  const { source, label, send, parallel, job, took } = feeding;
   const { soft, hard } = context.interruption;
-  const sources = await Sources.of(names, options.format, soft);
   const errors = context.quiet ? undefined : context.errors;
-  const progress = new Progress(progressOutput(context), label, sources.meter);
+  const progress = new Progress(progressOutput(context), label, source.meter);
   const complaints = new Complaints(errors, progress);
   if (job?.resumed) errors?.write(`${label}: going on after ${job.done.entries} lines\n`);
   let complained = false;
   const blocks = new Blocks({ maxItems: MOST_ENTRIES, maxSize: MOST_SIZE, sizeOf, cutAt: job?.cutAt });
   // A job must find the same blocks when it goes on, so it does not ask how long the sources take.
-  const runs = job?.isKept ? sources.runs() : withPauses(sources.runs());
+  const runs = job?.isKept ? source.runs() : withPauses(source.runs());
   try {
     await runBlocks(blocks.of(runs, job?.done ?? NOTHING), {
-      parallel: options.parallel,
+      parallel,
       stop: soft,
       send: async (block) => {
         job?.sends(block);

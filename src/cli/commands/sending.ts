@@ -1,4 +1,4 @@
-import { ValidationError, type CallOptions, type ChangeOptions, type Verb } from '#client';
+import { ValidationError, type CallOptions, type ChangeOptions, type Filter, type Verb } from '#client';
 import { show } from '../../errors/show.js';
 import type { Found } from './found.js';
 
@@ -55,6 +55,11 @@ export function sending<Result extends string | boolean, Options extends CallOpt
     }
     return { results: words, counts: tally(words), complaints };
   };
+}
+
+/** Adds items to a filter, in the words of visited sets. */
+export function adding({ add }: Filter): Send {
+  return sending(add, (fresh) => (fresh === true ? 'new' : 'seen'));
 }
 
 /** Asks whether items are there, in the same words for both kinds. */

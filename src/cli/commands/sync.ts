@@ -4,7 +4,7 @@ import { Job } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
 import { interrupted, partialOr, withAll, words } from './change.js';
 import { tell, type Context } from './context.js';
-import { feed, identityOf, keepingOf, type FeedOptions, type JobFlags } from './feed.js';
+import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags } from './feed.js';
 import { find, type Found } from './found.js';
 import { sending } from './sending.js';
 
@@ -73,7 +73,8 @@ async function run(
     job.opened(opened.id);
   }
   const { seconds } = await feed(context, {
-    ...{ names, label: `sync ${handle.name}`, send: sending(opened.keep), options, job },
+    source: await sourcesOf(context, names, options),
+    ...{ label: `sync ${handle.name}`, send: sending(opened.keep), parallel: options.parallel, job },
   });
   const asked = {
     ...(force && { force }),

@@ -1,8 +1,8 @@
-import type { Meter } from '../terminal/progress.js';
+import type { Meter } from './runs.js';
 
 /** Counts the bytes of all sources as they are read. */
 export class SourceMeter implements Meter {
-  bytes = 0;
+  read = 0;
   private known = 0;
   private unknown = 0;
 

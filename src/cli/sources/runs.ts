@@ -7,5 +7,19 @@ export interface Run {
   readonly pause?: boolean;
 }
 
+/** What a job reads: once, from its beginning. */
+export interface Source {
+  readonly meter: Meter;
+  runs(): AsyncGenerator<Run, void, undefined>;
+}
+
+/** How much of it has been read. */
+export interface Meter {
+  /** Bytes of files, members of a set. */
+  readonly read: number;
+  /** Undefined while it is unknown, as for a pipe. */
+  readonly total: number | undefined;
+}
+
 /** Bytes of a source as they come. */
 export type Chunks = AsyncIterable<Buffer>;

@@ -7,7 +7,7 @@ import { lineRuns } from './lines.js';
 import { cannotRead, openLocal, sizeOf } from './local.js';
 import { SourceMeter } from './meter.js';
 import { isRemote, openRemote } from './remote.js';
-import type { Chunks, Run } from './runs.js';
+import type { Chunks, Run, Source } from './runs.js';
 import { sitemapParts } from './sitemap.js';
 
 export const STDIN = '-';
@@ -20,7 +20,7 @@ const MAX_SITEMAPS = 50_000;
 export type SourceFormat = 'auto' | 'lines' | 'sitemap';
 
 /** Files, `-` for stdin, and URLs, read one after the other: lines or sitemaps, packed by gzip or not. */
-export class Sources {
+export class Sources implements Source {
   readonly meter = new SourceMeter();
   private readonly seenSitemaps = new Set<string>();
 
@@ -82,7 +82,7 @@ export class Sources {
   private async *bytes(name: string, stream: Readable): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of stream) {
-        this.meter.bytes += (chunk as Buffer).length;
+        this.meter.read += (chunk as Buffer).length;
         yield chunk as Buffer;
       }
     } catch (error) {

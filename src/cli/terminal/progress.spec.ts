@@ -4,7 +4,7 @@ import { bytes, Progress, time } from './progress.js';
 /** What is written, and a clock that the test moves. */
 function shown(isTTY: boolean, total: number | undefined) {
   const written: string[] = [];
-  const meter = { bytes: 0, total };
+  const meter = { read: 0, total };
   let ms = 0;
   const output = { isTTY, columns: 100, write: (text: string) => written.push(text) };
   const progress = new Progress(output, 'visit crawl', meter, () => ms);
@@ -15,7 +15,7 @@ describe('progress', () => {
   it('is a bar on a terminal, with rate and time left, and is taken away at the end', () => {
     const { written, meter, progress, pass } = shown(true, 1_000);
     pass(2_000);
-    meter.bytes = 250;
+    meter.read = 250;
     progress.add(50_000);
     expect(written).toEqual([
       '\r[######..................]  25 % visit crawl: 50,000 lines, 25,000/s, 6 s left\x1b[K',

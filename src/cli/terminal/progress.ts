@@ -1,15 +1,10 @@
+import type { Meter } from '../sources/runs.js';
+
 /** Where progress is shown: stderr. */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
-}
-
-/** How much of the sources has been read. */
-export interface Meter {
-  readonly bytes: number;
-  /** Undefined while it is unknown, as for a pipe. */
-  readonly total: number | undefined;
 }
 
 const BAR_WIDTH = 24;
@@ -65,8 +60,8 @@ export class Progress {
   }
 
   private share(): number | undefined {
-    const { bytes, total } = this.meter;
-    return total === undefined || total === 0 ? undefined : Math.min(1, bytes / total);
+    const { read, total } = this.meter;
+    return total === undefined || total === 0 ? undefined : Math.min(1, read / total);
   }
 
   private bar(): string {

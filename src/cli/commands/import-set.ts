@@ -1,0 +1,63 @@
+import { Interrupted, UsageError, type Exit } from '../ending.js';
+import { show } from '../../errors/show.js';
+import { Job } from '../jobs/job.js';
+import { RedisSet } from '../sources/redis-set.js';
+import { number, time } from '../terminal/progress.js';
+import { partialOr, withAll, words } from './change.js';
+import { tell, type Context } from './context.js';
+import { feed } from './feed.js';
+import { find, type Found } from './found.js';
+import { adding, sending, type Send } from './sending.js';
+
+export interface ImportSetOptions {
+  /** A redis:// or rediss:// URL. */
+  readonly redis: string;
+  readonly key: string;
+  /** Calls at once. */
+  readonly parallel: number;
+}
+
+/** Marks the members of a Redis SET as seen: as URLs in a visited set, as items in a filter. */
+export async function importSet(context: Context, name: string, options: ImportSetOptions): Promise<Exit> {
+  const { redis, key, parallel } = options;
+  const found = await find(context.client, name);
+  const send = marking(found, name);
+  const members = await RedisSet.open(redis, key, context.interruption.soft);
+  try {
+    const { generation } = found.description;
+    // Each member is marked once, however often it is sent: to begin anew is to go on.
+    const job = Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
+    const label = `import-set ${name}`;
+    const { seconds } = await feed(context, { source: members, label, send, parallel, job }).catch(
+      (error: unknown) => {
+        if (!(error instanceof Interrupted)) throw error;
+        throw new Interrupted(
+          `interrupted after ${number(job.done.entries)} members: the same command goes on`,
+        );
+      },
+    );
+    const grown = (await members.sizeNow()) - members.size;
+    const counts = withAll(
+      ['new', 'seen', ...(found.kind === 'filter' ? [] : ['invalid'])],
+      job.counts,
+      job.refused,
+    );
+    const again =
+      grown > 0 ? `; ${number(grown)} came while it was read: call it again when nothing writes there` : '';
+    const told = { verb: 'import-set', name, counts, grown, seconds: Number(seconds.toFixed(3)) };
+    await tell(context, told, `${label}: ${words(counts)} (${time(seconds)})${again}`);
+    return partialOr(counts);
+  } finally {
+    members.close();
+  }
+}
+
+function marking(found: Found, name: string): Send {
+  if (found.kind === 'visited set') return sending(found.handle.visit);
+  const { description } = found;
+  if ('semantics' in description && description.semantics === 'multiset')
+    throw new UsageError(
+      `${show(name)} is a multiset, which would count a member as often as it is met: make a counting filter of sets`,
+    );
+  return adding(found.handle);
+}

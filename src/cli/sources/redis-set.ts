@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+import { Redis } from 'ioredis';
+import { show } from '../../errors/show.js';
+import { Ending, Exit, reasonOf, Unreachable, UsageError } from '../ending.js';
+import { MAX_LINE_BYTES } from './lines.js';
+import type { Run, Source } from './runs.js';
+
+const CONNECT_MS = 10_000;
+/** Members that Redis looks at in one step: it answers others meanwhile. */
+const STEP = 1_000;
+const ATTEMPTS = 5;
+const LONGEST_WAIT_MS = 2_000;
+
+/**
+ * The members of a Redis SET. It is read in small steps, each of which can be repeated, while others go on writing: what is
+ * in it from beginning to end is met, some of it more than once.
+ */
+export class RedisSet implements Source {
+  readonly meter: { read: number; total: number };
+
+  private constructor(
+    private readonly redis: Redis,
+    private readonly key: string,
+    /** Members when it was opened. */
+    readonly size: number,
+    private readonly signal: AbortSignal,
+  ) {
+    this.meter = { read: 0, total: size };
+  }
+
+  /** Throws UsageError if it is no SET, or none is there, and Unreachable if Redis does not answer. */
+  static async open(url: string, key: string, signal: AbortSignal): Promise<RedisSet> {
+    const redis = connect(url);
+    try {
+      const type = await asked(() => redis.type(key));
+      if (type === 'none') throw new UsageError(`Redis has no key ${show(key)}`);
+      if (type !== 'set') throw new UsageError(`the key ${show(key)} is a ${type}, not a set`);
+      return new RedisSet(redis, key, await asked(() => redis.scard(key)), signal);
+    } catch (error) {
+      redis.disconnect();
+      throw error;
+    }
+  }
+
+  async *runs(): AsyncGenerator<Run, void, undefined> {
+    let cursor = '0';
+    do {
+      const [next, members] = await asked(() => this.redis.sscanBuffer(this.key, cursor, 'COUNT', STEP));
+      this.signal.throwIfAborted();
+      cursor = next.toString();
+      yield* runsOf(members);
+      this.meter.read += members.length;
+    } while (cursor !== '0');
+  }
+
+  /** How many members it has now. */
+  async sizeNow(): Promise<number> {
+    return asked(() => this.redis.scard(this.key));
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+}
+
+function connect(url: string): Redis {
+  if (!/^rediss?:\/\/[^/?#]/.test(url))
+    throw new UsageError('--redis must be a URL such as redis://127.0.0.1:6379/0');
+  const redis = new Redis(url, {
+    connectTimeout: CONNECT_MS,
+    maxRetriesPerRequest: ATTEMPTS,
+    retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, LONGEST_WAIT_MS),
+    // It needs a permission that Redis 7.0 does not know.
+    disableClientInfo: true,
+  });
+  // Each command says what is wrong.
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+async function asked<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const reason = reasonOf(error);
+    const [, node] = /^MOVED \d+ (\S+)$/.exec(reason) ?? [];
+    if (node !== undefined)
+      throw new UsageError(`another node of the cluster has the key: --redis redis://${node}`);
+    if (error instanceof Error && error.name === 'ReplyError')
+      throw new Ending(Exit.Refused, `Redis refused: ${reason}`);
+    throw new Unreachable(`cannot read from Redis: ${reason}`);
+  }
+}
+
+/** Members that no set takes are faults, as lines of files are. */
+function* runsOf(members: readonly Buffer[]): Generator<Run, void, undefined> {
+  let items: string[] = [];
+  for (const member of members) {
+    const fault = faultOf(member);
+    if (fault === undefined) {
+      items.push(member.toString());
+      continue;
+    }
+    yield { items, fault };
+    items = [];
+  }
+  yield { items };
+}
+
+function faultOf(member: Buffer): string | undefined {
+  const shown = show(member.subarray(0, 64).toString('latin1'));
+  if (member.length > MAX_LINE_BYTES) return `the member ${shown}… has more than ${MAX_LINE_BYTES} bytes`;
+  return isUtf8(member) ? undefined : `the member ${shown} is not valid UTF-8`;
+}
