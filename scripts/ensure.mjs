@@ -13,10 +13,10 @@ const REDIS = {
 };
 
 const SCRAPY = {
-  'apt-get': ['python3-scrapy'],
-  dnf: ['python3-scrapy'],
-  apk: ['scrapy'],
-  pacman: ['scrapy'],
+  'apt-get': ['python3-scrapy python3-setuptools python3-wheel'],
+  dnf: ['python3-scrapy python3-setuptools python3-wheel'],
+  apk: ['scrapy py3-setuptools py3-wheel'],
+  pacman: ['scrapy python-setuptools python-wheel'],
   brew: ['scrapy'],
 };
 
@@ -37,7 +37,7 @@ export function ensureRedis() {
 
 /** Installs Scrapy if no Python imports it, and says which one there is. Ends the program if that fails. */
 export function ensureScrapy() {
-  if (!findScrapy()) {
+  if (!findScrapy()?.builds) {
     console.log(`${scrapyComplaint()}.`);
     const why = installPackage(SCRAPY);
     const byHand = 'install Scrapy by hand, and set PYTHON to the Python that imports it';
@@ -68,7 +68,9 @@ export function redisComplaint(found) {
 }
 
 export function scrapyComplaint() {
-  return 'No Python found that imports Scrapy';
+  return findScrapy()
+    ? 'The Python that imports Scrapy builds no wheels'
+    : 'No Python found that imports Scrapy';
 }
 
 /** Which examples lack their packages; empty if none does. */

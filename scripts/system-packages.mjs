@@ -21,7 +21,8 @@ const updated = new Set();
 /**
  * Installs a package with the system's package manager, and says so.
  *
- * @param {Record<string, string[]>} names by package manager: names under which it may have the package, best first.
+ * @param {Record<string, string[]>} names by package manager: names under which it may have the package, best first; several
+ *   packages with spaces between them.
  * @returns {string | undefined} why it could not be installed; undefined if it was.
  */
 export function installPackage(names) {
@@ -32,7 +33,7 @@ export function installPackage(names) {
     if (!run(manager, update)) return `${program} ${update.join(' ')} failed`;
     updated.add(program);
   }
-  const done = names[program].some((name) => run(manager, [...install, name]));
+  const done = names[program].some((name) => run(manager, [...install, ...name.split(' ')]));
   return done ? undefined : `${program} could not install ${names[program].join(' or ')}`;
 }
 
