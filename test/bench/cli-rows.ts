@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
 import { UnseenClient } from '#client';
 import { onBothStores } from './both-stores.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { realStream } from './real-stream.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, atLeast, type BenchOptions, type Group, type Row } from './row.js';
 
 const run = promisify(execFile);
@@ -21,6 +23,54 @@ export const cliGroup: Group = {
   name: 'cli',
   measure: (options) => onBothStores(options, rowsOf),
 };
+
+/**
+ * The members of a Redis SET moved by `import-set`, beside what one would type: SMEMBERS, which stops that Redis for as long as
+ * it takes, into a stream of curl.
+ */
+async function movingRows(
+  store: string,
+  url: string,
+  workers: Workers,
+  urls: readonly string[],
+  quick: boolean,
+): Promise<Row[]> {
+  const redis = await RedisInstance.start();
+  try {
+    const client = new Redis(redis.url);
+    for (let i = 0; i < urls.length; i += 10_000) await client.sadd('seen', urls.slice(i, i + 10_000));
+    const members = await client.scard('seen');
+    client.disconnect();
+    const set = new UnseenClient({ url }).visitedSet('moved');
+    await set.create({ capacity: urls.length });
+    const pasted = `redis-cli -u ${redis.url} --raw SMEMBERS seen | curl -sS -X POST -T - -H 'Content-Type: text/plain' -o /dev/null ${url}/v1/visited-sets/moved/urls/visit`;
+    const ways = {
+      'smembers-to-curl': () => run('sh', ['-c', pasted]),
+      'import-set': () =>
+        run(process.execPath, [PROGRAM, 'import-set', 'moved', '--redis', redis.url, '--key', 'seen'], {
+          env: { UNSEEN_URL: url },
+        }).catch(
+          // Some members are no URLs, which it says.
+          (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
+        ),
+    };
+    const rows: Row[] = [];
+    for (const [way, move] of Object.entries(ways)) {
+      const rounds: Measured[] = [];
+      for (let round = 0; round < (quick ? 1 : ROUNDS); round++) {
+        await set.clear();
+        rounds.push(await measured(workers, members, move));
+        const description = await set.describe();
+        const items = 'items' in description ? description.items : 0;
+        assertSetUp(items > members / 3, `${way}: ${items} of ${members} are in the set`);
+      }
+      rows.push({ name: `cli-${store}/${way}`, ...summary(rounds) });
+    }
+    return rows;
+  } finally {
+    await redis.stop();
+  }
+}
 
 async function rowsOf(
   store: string,
@@ -64,7 +114,11 @@ async function rowsOf(
     const curl = { name: `cli-${store}/visit-by-curl`, ...summary(rounds.curl) };
     const unseen = { name: `cli-${store}/visit`, ...summary(rounds.unseen) };
     const times = unseen.itemsPerSecond / curl.itemsPerSecond;
-    return [curl, { ...unseen, targets: [atLeast('speed against curl', times, LEAST_SPEED, '×')] }];
+    return [
+      curl,
+      { ...unseen, targets: [atLeast('speed against curl', times, LEAST_SPEED, '×')] },
+      ...(redisVersion() === undefined ? [] : await movingRows(store, url, workers, urls, quick)),
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
