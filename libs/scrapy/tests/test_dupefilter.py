@@ -5,7 +5,7 @@ from scrapy import Request, Spider
 from scrapy.settings import Settings
 from tests.support import UNSEEN, Site, call, crawl, fresh_name
 
-from scrapy_unseen import DupeFilter
+from scrapy_unseen import DupeFilter, SettingError
 
 SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
 
@@ -37,6 +37,11 @@ class DupeFilterTest(unittest.TestCase):
             made.close("finished")
             self.addCleanup(made.close)
         self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
+
+    def test_refuses_what_only_the_scheduler_can_do(self) -> None:
+        made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "crawled"}))
+        with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
+            made.open()
 
     def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
         name = fresh_name()

@@ -10,7 +10,7 @@ from scrapy.http import Request
 from scrapy.settings import BaseSettings
 from scrapy.utils.request import fingerprint
 
-from .options import options_of
+from .options import SettingError, options_of
 from .service import ServiceUnavailable
 from .visited import Visited
 
@@ -82,6 +82,8 @@ class DupeFilter(BaseDupeFilter):
         if self._visited is None:
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
+            if self._options.mark == "crawled":
+                raise SettingError('UNSEEN_MARK = "crawled" needs SCHEDULER = "scrapy_unseen.Scheduler": a filter is asked once')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
             self._visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
             self._visited.open()
