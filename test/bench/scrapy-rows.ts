@@ -11,7 +11,7 @@ import { median } from './statistics.js';
 
 const run = promisify(execFile);
 const FOLDER = join('libs', 'scrapy');
-const ROUNDS = 5;
+const ROUNDS = 3;
 const LEAST_SPEED = 0.9;
 const PAGES = 5_000;
 const QUICK_PAGES = 300;
