@@ -1,4 +1,4 @@
-import { Request } from '@crawlee/cheerio';
+import { Request, type RequestOptions } from '@crawlee/cheerio';
 
 const PREFIX = 'unseen:';
 
@@ -20,6 +20,13 @@ export function markedKey({ url }: Request, mark: string): string {
 /** Whether a request was marked when it was added. */
 export function isMarked({ uniqueKey }: Request): boolean {
   return uniqueKey.startsWith(PREFIX);
+}
+
+/** A request under another key: a copy, since callers know their requests by their keys. */
+export function withKey(request: Request, uniqueKey: string): Request {
+  // By way of JSON, as the queue stores it: a spread loses what Crawlee hides in `userData`, such as the depth of the crawl.
+  const options: RequestOptions = JSON.parse(JSON.stringify(request));
+  return new Request({ ...options, uniqueKey });
 }
 
 export function withoutFragment(url: string): string {

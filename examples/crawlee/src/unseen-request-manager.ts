@@ -22,7 +22,7 @@ import {
   type CreateVisitedSet,
   type VisitedSet,
 } from 'unseen-client';
-import { isByUrl, isMarked, keyByUrl, markedKey, withoutFragment } from './identity.js';
+import { isByUrl, isMarked, keyByUrl, markedKey, withKey, withoutFragment } from './identity.js';
 import { Journal, type Entry } from './journal.js';
 
 /** When a URL is marked as seen. */
@@ -227,7 +227,7 @@ export class UnseenRequestManager implements IRequestManager {
     await this.settleAll();
     const byUrl = block.filter(isByUrl);
     const others = block.filter((request) => !isByUrl(request));
-    const queued = others.length === 0 ? [] : await this.enqueue(others, adding);
+    const queued = await this.enqueue(others, adding);
     if (byUrl.length === 0) return queued;
     const asked = byUrl.filter(({ uniqueKey }) => !this.failed.has(uniqueKey));
     const failed = byUrl.filter(({ uniqueKey }) => this.failed.has(uniqueKey)).map(present);
@@ -262,19 +262,29 @@ export class UnseenRequestManager implements IRequestManager {
   /** Marks the requests of an entry, and queues those that are new. An entry that fails is settled later. */
   private async settle(entry: Entry): Promise<Added[]> {
     const { key, forefront, requests } = entry;
+    const adding = { forefront, left: Infinity, overLimit: [] };
+    const added: Added[] = [];
+    const invalid: Request[] = [];
     try {
-      const results = await this.visitOnce(entry);
-      const seen = requests.filter((_, i) => results[i] === 'seen');
-      const others = requests.filter((_, i) => results[i] !== 'seen');
-      // Unseen has decided: the queue, which knows what it handled before it was forgotten, must not decide again.
-      for (const [i, request] of requests.entries())
-        if (results[i] === 'new') request.uniqueKey = markedKey(request, `${key}.${i}`);
-      const queued = await this.enqueue(others, { forefront, left: Infinity, overLimit: [] });
-      await this.journal.remove(entry);
-      return [...seen.map(present), ...queued];
+      const fresh: Request[] = [];
+      for (const [i, result] of (await this.visitOnce(entry)).entries()) {
+        const request = requests[i];
+        if (request === undefined) continue;
+        // Unseen has decided: the queue, which knows what it handled before that was forgotten, must not decide again.
+        if (result === 'new') fresh.push(withKey(request, markedKey(request, `${key}.${i}`)));
+        else if (result === 'seen') added.push(present(request));
+        else invalid.push(request);
+      }
+      added.push(...(await this.enqueue(fresh, adding)));
     } catch (error) {
       this.unsettled.push(entry);
       throw error;
+    }
+    try {
+      // What Unseen takes for no URL, such as one that is too long, is the queue's to refuse: now, and not once more later.
+      return [...added, ...(await this.enqueue(invalid, adding))];
+    } finally {
+      await this.journal.remove(entry);
     }
   }
 
@@ -294,7 +304,6 @@ export class UnseenRequestManager implements IRequestManager {
     });
   }
 
-  /** What Unseen takes for no URL goes on to the queue, which refuses it if it must. */
   private async check(requests: readonly Request[]): Promise<{ seen: Request[]; others: Request[] }> {
     const results = requests.length === 0 ? [] : await this.set.check(requests.map(({ url }) => url));
     return {
@@ -304,6 +313,7 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   private async enqueue(requests: readonly Request[], adding: Adding): Promise<Added[]> {
+    if (requests.length === 0) return [];
     const { addedRequests, requestsOverLimit = [] } = await this.queue.addRequestsBatched([...requests], {
       forefront: adding.forefront,
       waitForAllRequestsToBeAdded: true,
@@ -366,16 +376,19 @@ function present({ uniqueKey }: Request): Added {
 }
 
 function requestOf(source: Source | string): Request {
-  if (typeof source === 'string') return new Request({ url: source });
-  if (source instanceof Request) return source;
-  const { url, requestsFromUrl } = source;
-  if (requestsFromUrl !== undefined)
+  const options = typeof source === 'string' ? { url: source } : source;
+  if ('requestsFromUrl' in options)
     throw new TypeError(
-      `lists are not fetched: fetch ${requestsFromUrl} with downloadListOfUrls, and add its URLs`,
+      `lists are not fetched: fetch ${options.requestsFromUrl} with downloadListOfUrls, and add its URLs`,
     );
-  if (typeof url !== 'string')
-    throw new TypeError(`a request must have a URL, which ${JSON.stringify(source)} has not`);
-  return new Request({ ...source, url });
+  const { url } = options;
+  if (url === undefined || !isHttpUrl(url))
+    throw new TypeError(`a request must have an http or https URL, not ${JSON.stringify(url)}`);
+  return options instanceof Request ? options : new Request({ ...options, url });
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 async function* blocksOf(sources: RequestsLike, size: number): AsyncGenerator<Request[]> {
