@@ -1,47 +1,33 @@
 /**
- * What a test does with a request manager, in a process of its own, since Crawlee's storages are of a process. It is copied beside
- * the built example. `node crawlee-probe.mjs SCENARIO JSON` prints what the scenario answers, as JSON.
+ * What tests do with request managers, in processes of their own, since Crawlee's storages are of a process. It is copied beside
+ * the built example. `node crawlee-probe.mjs SCENARIO JSON` prints what a scenario answers, as JSON. Without arguments it
+ * answers lines of `[SCENARIO, GIVEN]`, one after the other, each with a request queue of its own.
  */
-import { CheerioCrawler, log, LogLevel, Request, RequestList } from '@crawlee/cheerio';
+import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { CheerioCrawler, log, LogLevel, Request, RequestList, RequestQueue } from '@crawlee/cheerio';
 import { UnseenRequestManager } from './dist/unseen-request-manager.js';
 
 log.setLevel(LogLevel.OFF);
-const [scenario, given] = process.argv.slice(2);
-const { service, set, site = 'https://example.org', ...rest } = JSON.parse(given);
-
-/** The calls of the service, by their last word. */
-const calls = {};
-/** What comes between the service and the client: it gets a call's last word and how to make it. */
-let between = (_verb, call) => call();
-
-function open(options = {}) {
-  return UnseenRequestManager.open({
-    set: { name: set, capacity: 100_000 },
-    service: {
-      url: service,
-      timeoutMs: 400,
-      fetch: (input, init) => {
-        const verb = String(input).split('/').at(-1);
-        calls[verb] = (calls[verb] ?? 0) + 1;
-        return between(verb, () => fetch(input, init));
-      },
-    },
-    ...options,
-  });
-}
-
-function urls(count, from = 0) {
-  return Array.from({ length: count }, (_, i) => `${site}/u${from + i}`);
-}
 
 const all = { waitForAllRequestsToBeAdded: true, waitBetweenBatchesMillis: 0 };
-const failure = (promise) =>
-  promise.then(
+
+function urls(count, from = 0) {
+  return Array.from({ length: count }, (_, i) => `https://example.org/u${from + i}`);
+}
+
+function fresh(added) {
+  return added.filter(({ wasAlreadyPresent }) => !wasAlreadyPresent).length;
+}
+
+function failure(promise) {
+  return promise.then(
     () => 'no error',
     (error) => `${error.name}: ${error.message}`,
   );
-const fresh = (added) => added.filter(({ wasAlreadyPresent }) => !wasAlreadyPresent).length;
+}
 
+/** Takes and handles what there is. */
 async function drain(manager) {
   const fetched = [];
   for await (const request of manager) {
@@ -52,9 +38,38 @@ async function drain(manager) {
 }
 
 /** Ends this process as a crash would: at once. */
-const crash = () => process.kill(process.pid, 'SIGKILL');
+function crash() {
+  process.kill(process.pid, 'SIGKILL');
+}
 
-const SCENARIOS = {
+/** What can be done, once. */
+class Scenarios {
+  /** The calls of the service, by their last word. */
+  calls = {};
+  /** What comes between the client and the service: it is given a call's last word, and how to make it. */
+  between = (_verb, call) => call();
+
+  constructor({ service, set, ...given }, queue) {
+    Object.assign(this, { service, set, given, queue });
+  }
+
+  open(options = {}) {
+    return UnseenRequestManager.open({
+      set: { name: this.set, capacity: 100_000 },
+      service: {
+        url: this.service,
+        timeoutMs: 2_000,
+        fetch: (input, init) => {
+          const verb = String(input).split('/').at(-1);
+          this.calls[verb] = (this.calls[verb] ?? 0) + 1;
+          return this.between(verb, () => fetch(input, init));
+        },
+      },
+      ...(this.queue && { queue: this.queue }),
+      ...options,
+    });
+  }
+
   /** As main.ts, and ends where it is told to. */
   async crawl() {
     const {
@@ -65,14 +80,14 @@ const SCENARIOS = {
       lockSecs,
       maxRequestRetries = 1,
       robots = false,
-    } = rest;
+    } = this.given;
     let visits = 0;
-    between = async (verb, call) => {
+    this.between = async (verb, call) => {
       const answer = await call();
       if (verb === 'visit' && ++visits === crashAtVisit) crash();
       return answer;
     };
-    const manager = await open({ mark });
+    const manager = await this.open({ mark });
     const crawler = new CheerioCrawler({
       requestQueue: manager.asRequestQueue(),
       maxRequestRetries,
@@ -90,11 +105,11 @@ const SCENARIOS = {
     await manager.addRequestsBatched(start);
     const { requestsFinished, requestsFailed } = await crawler.run();
     return { finished: requestsFinished, failed: requestsFailed };
-  },
+  }
 
   /** What a request carries. */
   async carried() {
-    const manager = await open();
+    const manager = await this.open();
     const [url] = urls(1);
     const request = new Request({
       url,
@@ -108,18 +123,18 @@ const SCENARIOS = {
     await manager.addRequest(request);
     const { label, userData, headers, crawlDepth, maxRetries } = await manager.fetchNextRequest();
     return { label, userData, headers, crawlDepth, maxRetries, isUntouched: request.uniqueKey === key };
-  },
+  }
 
   async counting() {
-    const manager = await open({ mark: rest.mark });
+    const manager = await this.open({ mark: this.given.mark });
     const { addedRequests } = await manager.addRequestsBatched(urls(1_001), all);
     const again = await manager.addRequestsBatched(urls(1_001), all);
-    const { visit = 0, check = 0 } = calls;
+    const { visit = 0, check = 0 } = this.calls;
     return { fresh: fresh(addedRequests), again: fresh(again.addedRequests), visit, check };
-  },
+  }
 
   async limit() {
-    const manager = await open({ mark: rest.mark });
+    const manager = await this.open({ mark: this.given.mark });
     await manager.addRequestsBatched(urls(5));
     const { addedRequests, requestsOverLimit } = await manager.addRequestsBatched(urls(50), {
       maxNewRequests: 3,
@@ -131,10 +146,10 @@ const SCENARIOS = {
       fetched: await drain(manager),
       pending: manager.getPendingCount(),
     };
-  },
+  }
 
   async others() {
-    const manager = await open();
+    const manager = await this.open();
     const [url] = urls(1);
     const requests = [
       { url, uniqueKey: 'mine' },
@@ -147,39 +162,39 @@ const SCENARIOS = {
       fresh: fresh(addedRequests),
       again: fresh(again.addedRequests),
       fetched: (await drain(manager)).length,
-      calls: Object.keys(calls),
+      calls: Object.keys(this.calls),
     };
-  },
+  }
 
   async forget() {
-    const manager = await open();
+    const manager = await this.open();
     const [a, b] = urls(2);
     await manager.addRequestsBatched([a, b]);
     const first = await drain(manager);
     const forgotten = await manager.forget([a]);
     await manager.addRequestsBatched([a, b]);
     return { first, forgotten, second: await drain(manager) };
-  },
+  }
 
   /** The service does what it is asked, and its answers are lost. */
   async lost() {
-    const manager = await open();
-    between = async (verb, call) => {
+    const manager = await this.open();
+    this.between = async (verb, call) => {
       await call();
       throw new TypeError(`the answer to ${verb} is lost`);
     };
     const error = await failure(manager.addRequestsBatched(urls(5)));
     const finished = await failure(manager.isFinished());
     const queued = manager.getTotalCount();
-    between = (_verb, call) => call();
+    this.between = (_verb, call) => call();
     const { addedRequests } = await manager.addRequestsBatched(urls(5));
     return { error, finished, queued, fresh: fresh(addedRequests), fetched: await drain(manager) };
-  },
+  }
 
   async background() {
-    const manager = await open();
+    const manager = await this.open();
     let visits = 0;
-    between = (verb, call) => {
+    this.between = (verb, call) => {
       if (verb === 'visit' && ++visits > 1) throw new TypeError('away');
       return call();
     };
@@ -191,10 +206,10 @@ const SCENARIOS = {
     const requests = urls(6).map((url) => ({ url, skipNavigation: true }));
     const added = await crawler.addRequests(requests, { batchSize: 5, waitBetweenBatchesMillis: 0 });
     return { fresh: fresh(added.addedRequests), error: await failure(crawler.run()) };
-  },
+  }
 
-  async queue() {
-    const manager = await open();
+  async asQueue() {
+    const manager = await this.open();
     const { queue } = manager;
     new CheerioCrawler({
       requestQueue: manager.asRequestQueue(),
@@ -222,10 +237,10 @@ const SCENARIOS = {
       after: [await manager.isEmpty(), await manager.isFinished(), manager.getPendingCount()],
       counts: [await manager.handledCount(), manager.getTotalCount()],
     };
-  },
+  }
 
   async list() {
-    const manager = await open();
+    const manager = await this.open();
     const list = urls(3).map((url) => ({ url, skipNavigation: true }));
     const crawler = new CheerioCrawler({
       requestList: await RequestList.open(null, list),
@@ -234,32 +249,44 @@ const SCENARIOS = {
     });
     const { requestsFinished } = await crawler.run();
     return { finished: requestsFinished };
-  },
+  }
 
   async refused() {
-    const manager = await open();
+    const manager = await this.open();
     const [url] = urls(1);
     const answers = [
-      failure(open({ mark: 'never' })),
+      failure(this.open({ mark: 'never' })),
       failure(manager.addRequest({})),
       failure(manager.addRequest({ requestsFromUrl: url })),
       failure(manager.addRequestsBatched([url], { batchSize: 0 })),
       failure(manager.addRequestsBatched(['mailto:me@example.org'])),
     ];
     return Promise.all(answers);
-  },
+  }
 
   async requestManagerOption() {
-    const manager = await open();
+    const manager = await this.open();
     try {
       new CheerioCrawler({ requestManager: manager, requestHandler: async () => {} });
       return 'taken';
     } catch (error) {
       return String(error.message);
     }
-  },
-};
+  }
+}
 
-console.log(JSON.stringify(await SCENARIOS[scenario]()));
-// Crawlee has a timer of a second left.
-process.exit();
+const [scenario, given] = process.argv.slice(2);
+if (scenario !== undefined) {
+  console.log(JSON.stringify(await new Scenarios(JSON.parse(given))[scenario]()));
+  // Crawlee has a timer of a second left.
+  process.exit();
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const [asked, options] = JSON.parse(line);
+  const queue = await RequestQueue.open(randomUUID());
+  const answered = await new Scenarios(options, queue)[asked]().then(
+    (answer) => ({ answer }),
+    (error) => ({ error: error.stack }),
+  );
+  console.log(JSON.stringify(answered));
+}

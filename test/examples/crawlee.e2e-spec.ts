@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnseenClient, type VisitedSet } from '#client';
 import { STORES } from '../e2e/stores.js';
@@ -75,10 +78,15 @@ describeExample(`the example crawlee${why}`, () => {
     let set: VisitedSet;
     let storage: string;
     let site: Site | undefined;
+    let prober: Prober;
     beforeAll(async () => {
       app = await STORES[0]!.start();
+      prober = await Prober.start(example);
     });
-    afterAll(() => app.close());
+    afterAll(async () => {
+      await prober.stop();
+      await app.close();
+    });
     beforeEach(async () => {
       set = new UnseenClient({ url: app.url }).visitedSet(freshName('crawlee'));
       storage = await mkdtemp(join(tmpdir(), 'unseen-crawlee-'));
@@ -93,16 +101,32 @@ describeExample(`the example crawlee${why}`, () => {
       const all = { service: app.url, set: set.name, ...given };
       return run(example, [PROBE, scenario, JSON.stringify(all)], storage, goesOn);
     }
-    async function answer(scenario: string, given: object = {}): Promise<unknown> {
-      return parsed(await probe(scenario, given));
+    /** In a process of many scenarios, each with a request queue of its own. */
+    function answer(scenario: string, given: object = {}): Promise<unknown> {
+      return prober.ask(scenario, { service: app.url, set: set.name, ...given });
     }
     const u = (...numbers: number[]) => numbers.map((i) => `https://example.org/u${i}`);
 
-    it.each(MARKS)('%s: a second run fetches no page', async (mark) => {
+    it('a second run of the main program fetches no page', async () => {
+      site = await startSite(linked(12));
+      const crawl = async () => {
+        const options = ['--service', app.url, '--set', set.name, `${site!.url}/0`];
+        return parsed(await run(example, [MAIN, ...options], storage));
+      };
+      expect(await crawl()).toEqual({ finished: 12, failed: 0 });
+      expect(site.total()).toBe(12);
+      site.reset();
+      expect(await crawl()).toEqual({ finished: 0, failed: 0 });
+      expect(site.total()).toBe(0);
+    });
+
+    it.each(MARKS)('%s: a second run with a new queue fetches no page', async (mark) => {
       site = await startSite(linked(12));
       const given = { mark, start: [`${site.url}/0`] };
       expect(await answer('crawl', given)).toEqual({ finished: 12, failed: 0 });
-      expect(site.total()).toBe(12);
+      expect(Object.fromEntries(site.fetched)).toEqual(
+        Object.fromEntries(paths(12).map((path) => [path, 1])),
+      );
       site.reset();
       expect(await answer('crawl', given)).toEqual({ finished: 0, failed: 0 });
       expect(site.total()).toBe(0);
@@ -240,7 +264,7 @@ describeExample(`the example crawlee${why}`, () => {
     it('what a request carries is handed out with it, and the request that was given stays as it was', async () => {
       expect(await answer('carried')).toEqual({
         label: 'detail',
-        userData: { a: [1], label: 'detail' },
+        userData: { a: [1], label: 'detail', __crawlee: { crawlDepth: 3, maxRetries: 7 } },
         headers: { x: 'y' },
         crawlDepth: 3,
         maxRetries: 7,
@@ -249,7 +273,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
 
     it('does what the request queue does', async () => {
-      expect(await answer('queue')).toEqual({
+      expect(await answer('asQueue')).toEqual({
         locks: true,
         timeouts: true,
         added: [false, true],
@@ -288,6 +312,47 @@ describeExample(`the example crawlee${why}`, () => {
     });
   });
 });
+
+/** A process that answers one scenario after the other. */
+class Prober {
+  private readonly closed: Promise<unknown>;
+  private readonly lines: AsyncIterator<string, undefined>;
+  private stderr = '';
+
+  private constructor(
+    private readonly child: ChildProcessByStdio<Writable, Readable, Readable>,
+    private readonly storage: string,
+  ) {
+    this.closed = once(child, 'close');
+    this.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    child.stderr.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
+  }
+
+  static async start(example: Example): Promise<Prober> {
+    const storage = await mkdtemp(join(tmpdir(), 'unseen-crawlee-'));
+    const child = spawn(process.execPath, [PROBE], {
+      cwd: example.folder,
+      env: { PATH: process.env.PATH, CRAWLEE_STORAGE_DIR: storage },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    return new Prober(child, storage);
+  }
+
+  async ask(scenario: string, given: object): Promise<unknown> {
+    this.child.stdin.write(`${JSON.stringify([scenario, given])}\n`);
+    const { done, value } = await this.lines.next();
+    if (done === true) throw new Error(`${PROBE} has ended: ${this.stderr}`);
+    const answered = JSON.parse(value) as { answer?: unknown; error?: string };
+    if (answered.error !== undefined) throw new Error(answered.error);
+    return answered.answer;
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.closed;
+    await rm(this.storage, { recursive: true, force: true });
+  }
+}
 
 /** What a program printed. */
 function parsed({ stdout, stderr }: Ended): unknown {
