@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+import { CheerioCrawler, log, LogLevel } from '@crawlee/cheerio';
+import { UnseenRequestManager, type Mark } from './unseen-request-manager.js';
+
+const USAGE = `npm start -- [options] URL...
+
+Crawls the sites of the URLs, each on its own host.
+
+  --set NAME       the visited set (crawl)
+  --capacity N     how many URLs it is made for (1000000)
+  --service URL    where Unseen is (UNSEEN_URL, or http://127.0.0.1:3000)
+  --mark WHEN      when a URL is marked: scheduled or handled (scheduled)
+
+UNSEEN_API_KEY is the API key, if the service wants one.`;
+
+async function main(): Promise<void> {
+  const { values, positionals: urls } = parseArgs({
+    allowPositionals: true,
+    options: {
+      set: { type: 'string', default: 'crawl' },
+      capacity: { type: 'string', default: '1000000' },
+      service: { type: 'string', default: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' },
+      mark: { type: 'string', default: 'scheduled' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help || urls.length === 0) {
+    console.log(USAGE);
+    return;
+  }
+  if (process.env.CRAWLEE_LOG_LEVEL === undefined) log.setLevel(LogLevel.WARNING);
+
+  const manager = await UnseenRequestManager.open({
+    set: { name: values.set, capacity: Number(values.capacity) },
+    service: { url: values.service, apiKey: process.env.UNSEEN_API_KEY },
+    mark: markOf(values.mark),
+  });
+  const crawler = new CheerioCrawler({
+    requestQueue: manager.asRequestQueue(),
+    async requestHandler({ enqueueLinks }) {
+      await enqueueLinks({ strategy: 'same-hostname' });
+    },
+  });
+  const { requestsFinished, requestsFailed } = await crawler.run(urls);
+  console.log(JSON.stringify({ finished: requestsFinished, failed: requestsFailed }));
+}
+
+function markOf(text: string): Mark {
+  if (text === 'scheduled' || text === 'handled') return text;
+  throw new TypeError(`--mark must be scheduled or handled, not ${text}`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a page answers with. */
+export interface Page {
+  readonly links?: readonly string[];
+  /** In place of HTML. */
+  readonly text?: string;
+  /** Redirects to this path. */
+  readonly to?: string;
+  readonly status?: number;
+  /** The answer waits for it. */
+  readonly until?: () => Promise<unknown>;
+}
+
+/** A site on loopback that knows how often each of its pages was fetched. */
+export interface Site {
+  readonly url: string;
+  /** The fetched paths, each with how often. */
+  readonly fetched: Map<string, number>;
+  /** How often pages were fetched, in all. */
+  total(): number;
+  /** Forgets what was fetched. */
+  reset(): void;
+  stop(): Promise<void>;
+}
+
+/** Serves pages by their paths. `host`: what redirects lead to, if not this site. */
+export async function startSite(pages: Readonly<Record<string, Page>>, host?: string): Promise<Site> {
+  const fetched = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    fetched.set(path, (fetched.get(path) ?? 0) + 1);
+    const { links = [], text, to, status = 200, until } = pages[path] ?? { status: 404 };
+    void Promise.resolve(until?.()).then(() => {
+      response.writeHead(to === undefined ? status : 302, {
+        'content-type': text === undefined ? 'text/html' : 'text/plain',
+        ...(to !== undefined && {
+          location: host === undefined ? to : `http://${host}:${portOf(server)}${to}`,
+        }),
+      });
+      response.end(text ?? `<html>${links.map((link) => `<a href="${link}">${link}</a>`).join('')}</html>`);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${portOf(server)}`,
+    fetched,
+    total: () => [...fetched.values()].reduce((sum, times) => sum + times, 0),
+    reset: () => fetched.clear(),
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
