@@ -55,12 +55,16 @@ class Later extends Error {
 
 const MOST_REDIRECTS = 10;
 const MOST_DELAY_SECONDS = 3_600;
+const LOOK_MS = 1_000;
 
 /** Fetches pages, one for each URL that it is given, and discovers what they lead to. */
 export class Crawler {
   readonly counts = { fetched: 0, disallowed: 0, failed: 0, givenBack: 0 };
   private readonly turns: Turns;
   private readonly robots: Robots;
+  /** How many URLs are in hand, most of which wait for their host. */
+  private held = 0;
+  private isWatching = false;
 
   constructor(
     private readonly set: VisitedSet,
@@ -75,6 +79,8 @@ export class Crawler {
 
   /** The handler of a worker. When it throws, the worker gives the URL back, with the reason. */
   async handle(task: Task): Promise<void> {
+    this.held++;
+    this.keepRoom();
     try {
       await this.crawl(task);
     } catch (error) {
@@ -83,6 +89,8 @@ export class Crawler {
       if (!(error instanceof Later)) throw error;
       // A worker delays by the number of attempts alone. It takes a URL that is given back already for one whose lease is over.
       await this.set.release(task.id, { reason: error.message, delaySeconds: error.delaySeconds });
+    } finally {
+      this.held--;
     }
   }
 
@@ -122,10 +130,8 @@ export class Crawler {
 
   /** Fetches a page when its host may be asked. Undefined if robots are not to fetch it. */
   private async inTurn(url: URL, task: Task): Promise<Page | undefined> {
-    if (this.turns.waiting(url.host) >= this.options.perHost && this.mayPutOff(task))
-      throw new Later('its host is busy', this.turns.book(url.host), false);
     const arrived = performance.now();
-    const leave = await this.turns.enter(url.host, task.signal);
+    const leave = await this.turns.enter(url.host, task.signal, this.mayPutOff(task));
     let asked = false;
     try {
       if (performance.now() - arrived > (this.options.leaseSeconds * 1_000) / 3) await this.hold(task);
@@ -140,6 +146,22 @@ export class Crawler {
     } finally {
       leave(asked ? Math.max(this.options.delayMs, this.robots.rulesOf(url)?.delayMs ?? 0) : 0);
     }
+  }
+
+  /**
+   * While all URLs that may be in hand are, no other can be leased. If that lasts, it is for the hosts that are slow: most of
+   * theirs go back, so that those of other hosts find room.
+   */
+  private keepRoom(): void {
+    if (this.isWatching || this.held < this.options.held) return;
+    this.isWatching = true;
+    const look = (): void => {
+      this.isWatching = false;
+      if (this.held < this.options.held) return;
+      this.turns.putOff(this.options.perHost, (seconds) => new Later('its host is busy', seconds, false));
+      this.keepRoom();
+    };
+    setTimeout(look, LOOK_MS).unref();
   }
 
   /**

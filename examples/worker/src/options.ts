@@ -27,7 +27,7 @@ export interface Options {
   readonly starts: readonly string[];
   readonly concurrency: number;
   readonly held: number;
-  /** How many URLs of a host wait here; others are put off, so that the URLs of other hosts have room. */
+  /** How many URLs of a slow host wait here when there is no room; the others go back to the queue for a while. */
   readonly perHost: number;
   readonly delayMs: number;
   readonly userAgent: string;

@@ -1,19 +1,26 @@
+interface Waiter {
+  readonly enter: () => void;
+  readonly refuse: (reason: Error) => void;
+  readonly mayPutOff: boolean;
+}
+
 /** Places that are taken and given back, first come, first served. */
 class Places {
-  private readonly waiting = new Map<() => void, (reason: Error) => void>();
+  private readonly queue = new Set<Waiter>();
 
   constructor(private free: number) {}
 
-  get isIdle(): boolean {
-    return this.free > 0 && this.waiting.size === 0;
+  /** Who waits, in order. */
+  get waiting(): readonly Waiter[] {
+    return [...this.queue];
   }
 
-  get queued(): number {
-    return this.waiting.size;
+  get isIdle(): boolean {
+    return this.free > 0 && this.queue.size === 0;
   }
 
   /** Resolves when there is a place. Rejects with the signal's reason if that comes first. */
-  async take(signal: AbortSignal): Promise<void> {
+  async take(signal: AbortSignal, mayPutOff = false): Promise<void> {
     signal.throwIfAborted();
     if (this.free > 0) {
       this.free--;
@@ -21,38 +28,39 @@ class Places {
     }
     await new Promise<void>((resolve, reject) => {
       const end = (): void => {
-        this.waiting.delete(enter);
+        this.queue.delete(waiter);
         signal.removeEventListener('abort', leave);
       };
-      const enter = (): void => {
-        end();
-        resolve();
+      const waiter: Waiter = {
+        mayPutOff,
+        enter: () => {
+          end();
+          resolve();
+        },
+        refuse: (reason) => {
+          end();
+          reject(reason);
+        },
       };
-      const refuse = (reason: Error): void => {
-        end();
-        reject(reason);
-      };
-      const leave = (): void => refuse(signal.reason as Error);
-      this.waiting.set(enter, refuse);
+      const leave = (): void => waiter.refuse(signal.reason as Error);
+      this.queue.add(waiter);
       signal.addEventListener('abort', leave, { once: true });
     });
   }
 
   give(): void {
-    const [next] = this.waiting.keys();
+    const [next] = this.queue;
     if (next === undefined) this.free++;
-    else next();
-  }
-
-  refuseAll(reason: Error): void {
-    for (const refuse of [...this.waiting.values()]) refuse(reason);
+    else next.enter();
   }
 }
 
 /** Those who wait for one host. */
 interface Line {
   readonly place: Places;
-  /** How long the last turn took, with the pause after it. */
+  /** When the last turn began. */
+  begunMs: number;
+  /** How long turns take, with the pauses after them. */
   paceMs: number;
   /** Up to when the times to come back are given away. */
   bookedMs: number;
@@ -74,49 +82,50 @@ export class Turns {
     this.places = new Places(concurrency);
   }
 
-  /** Resolves when it is this one's turn. Rejects with the reason of the signal, or of `stop`. */
-  async enter(host: string, signal: AbortSignal): Promise<Leave> {
+  /** Resolves when it is this one's turn. Rejects with the reason of the signal, of `putOff`, or of `stop`. */
+  async enter(host: string, signal: AbortSignal, mayPutOff: boolean): Promise<Leave> {
     if (this.stopped) throw this.stopped;
-    const line = this.lines.get(host) ?? { place: new Places(1), paceMs: SECOND_MS, bookedMs: 0 };
+    const line = this.lines.get(host) ?? { place: new Places(1), begunMs: 0, paceMs: 0, bookedMs: 0 };
     this.lines.set(host, line);
-    await line.place.take(signal);
+    await line.place.take(signal, mayPutOff);
+    line.begunMs = performance.now();
     try {
-      // A slow host holds no place that another could use while it pauses.
+      // Last, so that who waits for a slow host holds no place that another could use.
       await this.places.take(signal);
     } catch (error) {
       this.next(host, line);
       throw error;
     }
-    const begun = performance.now();
     return (pauseMs) => {
       this.places.give();
-      line.paceMs = performance.now() - begun + pauseMs;
+      line.paceMs = (line.paceMs + performance.now() - line.begunMs + pauseMs) / 2;
       setTimeout(() => this.next(host, line), pauseMs).unref();
     };
   }
 
-  /** How many wait for a host. */
-  waiting(host: string): number {
-    return this.lines.get(host)?.place.queued ?? 0;
-  }
-
   /**
-   * In how many seconds one that finds the line of its host too long should come back. Each gets another time, so that not
-   * all come back at once.
+   * Shortens lines that go slowly to `keep`, from their ends. Each who is sent away is told in how many seconds to come back:
+   * when the line will have come so far, so that they do not all come back at once.
    */
-  book(host: string): number {
-    const line = this.lines.get(host);
-    if (line === undefined) return 0;
+  putOff(keep: number, reason: (seconds: number) => Error): void {
     const now = performance.now();
-    line.bookedMs = Math.max(line.bookedMs, now + line.place.queued * line.paceMs) + line.paceMs;
-    return Math.min(MOST_BOOKED_SECONDS, Math.ceil((line.bookedMs - now) / SECOND_MS));
+    for (const line of this.lines.values()) {
+      const { waiting } = line.place;
+      // Of a host that has not answered yet it is known how long it has not.
+      const pace = Math.max(line.paceMs, now - line.begunMs);
+      if (waiting.length * pace < SECOND_MS) continue;
+      for (const waiter of waiting.slice(keep).filter(({ mayPutOff }) => mayPutOff)) {
+        line.bookedMs = Math.max(line.bookedMs, now + keep * pace) + pace;
+        waiter.refuse(reason(Math.min(MOST_BOOKED_SECONDS, Math.ceil((line.bookedMs - now) / SECOND_MS))));
+      }
+    }
   }
 
   /** Sends all away who wait, and who come later. Turns that have begun go on. */
   stop(reason: Error): void {
     this.stopped = reason;
-    this.places.refuseAll(reason);
-    for (const { place } of this.lines.values()) place.refuseAll(reason);
+    const places = [this.places, ...[...this.lines.values()].map(({ place }) => place)];
+    for (const { refuse } of places.flatMap(({ waiting }) => waiting)) refuse(reason);
   }
 
   /** A host that nobody asks for is forgotten. */

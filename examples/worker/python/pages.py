@@ -1,0 +1,124 @@
+"""Pages: how they are fetched, and what they link to."""
+
+import re
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
+from typing import Callable, List, Optional, Tuple
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: HTTPMessage
+    text: str
+    #: The page was longer than what was read of it.
+    cut: bool
+
+
+def host_of(url: str) -> str:
+    """``host``, or ``host:port`` if the port is not that of the scheme. Throws ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{url!r} is no http or https URL")
+    host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    host = f"[{host}]" if ":" in host else host
+    return host if parts.port in (None, 443 if parts.scheme == "https" else 80) else f"{host}:{parts.port}"
+
+
+def site_of(url: str) -> str:
+    return f"{urlsplit(url).scheme}://{host_of(url)}"
+
+
+def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMessage], int]) -> Answer:
+    """Asks for a page, and follows no redirect. ``timeout`` is for all of it; ``wanted``: how many bytes are read."""
+    parts = urlsplit(url)
+    kept = "%:@!$&'()*+,;=/?"
+    target = quote(parts.path or "/", safe=kept) + (f"?{quote(parts.query, safe=kept)}" if parts.query else "")
+    host = urlsplit(site_of(url)).hostname
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(host, parts.port, timeout=timeout)
+    late = threading.Event()
+    begun = time.monotonic()
+    try:
+        connection.connect()
+        # The timeout of a socket is that of each of its reads.
+        timer = threading.Timer(begun + timeout - time.monotonic(), _hang_up, (connection.sock, late))
+        timer.start()
+        try:
+            headers = {"User-Agent": user_agent, "Accept": "text/html,application/xhtml+xml,*/*;q=0.5"}
+            connection.request("GET", target, headers={**headers, "Accept-Encoding": "identity"})
+            response = connection.getresponse()
+            most = wanted(response.status, response.headers)
+            data = response.read(most + 1) if most > 0 else b""
+            if len(data) <= most and response.length:
+                raise HTTPException("the answer was cut off")
+        finally:
+            timer.cancel()
+    except (OSError, HTTPException, ValueError) as error:
+        if late.is_set() or isinstance(error, TimeoutError):
+            raise TimeoutError(f"no whole answer within {timeout:g} s") from error
+        raise
+    finally:
+        connection.close()
+    if late.is_set():
+        raise TimeoutError(f"no whole answer within {timeout:g} s")
+    charset = response.headers.get_content_charset() or "utf-8"
+    try:
+        text = data[:most].decode(charset, "replace")
+    except LookupError:
+        text = data[:most].decode("utf-8", "replace")
+    return Answer(response.status, response.headers, text, len(data) > most > 0)
+
+
+def _hang_up(sock: socket.socket, late: threading.Event) -> None:
+    late.set()
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: List[str] = []
+        self.base: Optional[str] = None
+        self.follow = True
+
+    def handle_starttag(self, tag: str, attrs: List[Tuple[str, Optional[str]]]) -> None:
+        values = dict(attrs)
+        href = values.get("href")
+        if tag == "base" and href is not None and self.base is None:
+            self.base = href
+        elif tag in ("a", "area") and href is not None:
+            self.hrefs.append(href)
+        elif tag == "meta" and (values.get("name") or "").lower() == "robots":
+            if re.search(r"\b(nofollow|none)\b", values.get("content") or "", re.IGNORECASE):
+                self.follow = False
+
+
+def links_of(html: str, page: str) -> List[str]:
+    """Where a page leads to, each once, without fragments. Nowhere if the page asks robots not to follow."""
+    parser = _Links()
+    parser.feed(html)
+    parser.close()
+    if not parser.follow:
+        return []
+    base = resolve(parser.base or "", page) or page
+    links = (resolve(href, base) for href in parser.hrefs)
+    return list(dict.fromkeys(link for link in links if link is not None))
+
+
+def resolve(href: str, base: str) -> Optional[str]:
+    """None for what is no http or https URL."""
+    try:
+        url = urldefrag(urljoin(base, href.strip())).url
+        host_of(url)
+        return url
+    except ValueError:
+        return None
