@@ -11,6 +11,50 @@ from typing import Callable, List, Optional, Tuple
 from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 
+#: Longest time of a Retry-After that is believed.
+MOST_RETRY_AFTER_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Page:
+    """What goes on of a page."""
+
+    status: int
+    links: List[str]
+    #: Its one link is where it redirects to.
+    redirect: bool = False
+    #: It was longer than what was read of it.
+    cut: bool = False
+
+
+class SiteBusy(Exception):
+    """The site cannot answer now: it is to be asked again, at the soonest after so many seconds."""
+
+    def __init__(self, status: int, retry_after: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.retry_after = retry_after
+
+
+def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Page:
+    """One that is gone, or that is no HTML, is a page without links. Raises SiteBusy."""
+
+    def wanted(status: int, headers: HTTPMessage) -> int:
+        is_html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
+        return max_bytes if 200 <= status < 300 and is_html else 0
+
+    answer = get(url, user_agent, timeout, wanted)
+    if answer.status in (408, 429) or answer.status >= 500:
+        asked = answer.headers.get("Retry-After", "")
+        seconds = int(asked) if re.fullmatch(r"[0-9]{1,9}", asked) else 0
+        raise SiteBusy(answer.status, min(MOST_RETRY_AFTER_SECONDS, seconds))
+    location = answer.headers.get("Location") if 300 <= answer.status < 400 else None
+    if location is not None:
+        # What a redirect leads to is a URL like others: it has a host and rules of its own, and may have been fetched.
+        to = resolve(location, url)
+        return Page(answer.status, [] if to is None else [to], redirect=True)
+    return Page(answer.status, links_of(answer.text, url), cut=answer.cut)
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
@@ -21,7 +65,7 @@ class Answer:
 
 
 def host_of(url: str) -> str:
-    """``host``, or ``host:port`` if the port is not that of the scheme. Throws ValueError."""
+    """``host``, or ``host:port`` if the port is not that of the scheme. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{url!r} is no http or https URL")

@@ -8,17 +8,14 @@ import argparse
 import json
 import math
 import os
-import re
 import signal
 import sys
 import threading
 import time
-from dataclasses import dataclass
-from http.client import HTTPMessage
 from typing import Any, Dict, FrozenSet, List, Optional
 
 from options import read_options
-from pages import get, host_of, links_of, resolve
+from pages import Page, SiteBusy, fetch_page, host_of
 from robots import Robots
 from service import Refused, Service, Unreachable
 from turns import Task, Turns
@@ -38,14 +35,6 @@ class Later(Exception):
         super().__init__(why)
         self.seconds = math.ceil(max(0, seconds))
         self.failure = failure
-
-
-@dataclass(frozen=True)
-class Page:
-    status: int
-    links: List[str]
-    redirect: bool = False
-    cut: bool = False
 
 
 class Worker:
@@ -219,23 +208,10 @@ class Worker:
                 raise Later("the lease is over", 0, failure=False)
 
     def _fetch(self, task: Task) -> Page:
-        options = self._options
-
-        def wanted(status: int, headers: HTTPMessage) -> int:
-            is_html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
-            return options.max_bytes if 200 <= status < 300 and is_html else 0
-
-        answer = get(task.url, options.user_agent, options.timeout, wanted)
-        if answer.status in (408, 429) or answer.status >= 500:
-            asked = answer.headers.get("Retry-After", "")
-            seconds = min(MOST_DELAY_SECONDS, int(asked)) if re.fullmatch(r"[0-9]{1,9}", asked) else 0
-            raise Later(f"HTTP {answer.status}", max(seconds, self._delay(task)), failure=True)
-        location = answer.headers.get("Location") if 300 <= answer.status < 400 else None
-        if location is not None:
-            # What a redirect leads to is a URL like others: it has a host and rules of its own, and may have been fetched.
-            to = resolve(location, task.url)
-            return Page(answer.status, [] if to is None else [to], redirect=True)
-        return Page(answer.status, links_of(answer.text, task.url), cut=answer.cut)
+        try:
+            return fetch_page(task.url, self._options.user_agent, self._options.timeout, self._options.max_bytes)
+        except SiteBusy as error:
+            raise Later(str(error), max(error.retry_after, self._delay(task)), failure=True) from error
 
     def _follow(self, task: Task, page: Page) -> None:
         depth = task.depth if page.redirect else task.depth + 1

@@ -1,7 +1,6 @@
 import type { Task, UrlWithPayload, VisitedSet } from 'unseen-client';
-import { get, textOf } from './get.js';
-import { linksOf, resolve } from './links.js';
 import type { Options } from './options.js';
+import { fetchPage, SiteBusyError, type Page } from './page.js';
 import { Robots, type Rules } from './robots.js';
 import { Turns } from './turns.js';
 
@@ -30,13 +29,6 @@ interface Place {
   readonly depth: number;
   /** How many redirects led here, one after the other. */
   readonly redirects: number;
-}
-
-interface Page {
-  readonly status: number;
-  readonly links: readonly string[];
-  readonly isRedirect: boolean;
-  readonly cut: boolean;
 }
 
 /** The URL is to come back at a time that is known better than by the number of its attempts. */
@@ -193,23 +185,12 @@ export class Crawler {
 
   private async fetch(url: URL, { attempt, signal }: Task): Promise<Page> {
     const { userAgent, timeoutMs, maxBytes } = this.options;
-    return get(url, { userAgent, timeoutMs, redirect: 'manual', signal }, async (response) => {
-      const { status, headers } = response;
-      if (status === 408 || status === 429 || status >= 500) {
-        const delay = Math.max(this.delaySeconds(attempt), secondsOf(headers.get('retry-after')));
-        throw new Later(`HTTP ${status}`, delay, true);
-      }
-      // What a redirect leads to is a URL like others: it has a host and rules of its own, and may have been fetched.
-      const location = status >= 300 && status < 400 ? headers.get('location') : null;
-      if (location !== null) {
-        const to = resolve(location, url);
-        return { status, links: to === undefined ? [] : [to.href], isRedirect: true, cut: false };
-      }
-      const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(headers.get('content-type') ?? '');
-      if (!response.ok || !isHtml) return { status, links: [], isRedirect: false, cut: false };
-      const { text, cut } = await textOf(response, maxBytes);
-      return { status, links: linksOf(text, url), isRedirect: false, cut };
-    });
+    try {
+      return await fetchPage(url, { userAgent, timeoutMs, maxBytes, signal });
+    } catch (error) {
+      if (!(error instanceof SiteBusyError)) throw error;
+      throw new Later(error.message, Math.max(error.retryAfterSeconds, this.delaySeconds(attempt)), true);
+    }
   }
 
   private toFollow(links: readonly string[], depth: number): readonly string[] {
@@ -243,9 +224,4 @@ function placeOf(payload = ''): Place {
 
 function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : 0;
-}
-
-/** Seconds that a Retry-After asks for; 0 if it has no number. */
-function secondsOf(retryAfter: string | null): number {
-  return /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(MOST_DELAY_SECONDS, Number(retryAfter)) : 0;
 }

@@ -57,6 +57,10 @@ async function work(options: Options): Promise<void> {
   }
 }
 
+if (process.argv.includes('--help')) {
+  console.log(USAGE);
+  process.exit();
+}
 let options: Options;
 try {
   options = readOptions(process.argv.slice(2));
