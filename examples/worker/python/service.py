@@ -1,0 +1,137 @@
+"""Calls of the service, over plain HTTP."""
+
+import json
+import random
+import socket
+import threading
+import time
+import uuid
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Dict, List, Optional
+from urllib.parse import quote, urlsplit
+
+
+#: Of a set that is made: it grows when there are more URLs.
+CAPACITY = 1_000_000
+
+
+class Refused(Exception):
+    """The service answered that it did not do what was asked."""
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(f"{code or status}: {detail}")
+        self.code = code
+
+
+class Unreachable(Exception):
+    """Nobody answered in time who could do what was asked. It may have been done."""
+
+
+class _Passing(Exception):
+    """To be asked again, at the soonest after so many seconds if the service says so."""
+
+    def __init__(self, text: str, seconds: Optional[float]) -> None:
+        super().__init__(text)
+        self.seconds = seconds
+
+
+class Service:
+    """Calls about one visited set. A call is repeated under one Idempotency-Key, so nothing is done twice."""
+
+    ATTEMPT_SECONDS = 30.0
+    REPEAT_SECONDS = 60.0
+    FIRST_WAIT, MOST_WAIT = 0.1, 5.0
+    PASSING = frozenset({408, 429, 502, 503, 504})
+
+    def __init__(self, url: str, name: str, api_key: Optional[str]) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"SERVICE must be an http or https URL, not {url!r}")
+        self._connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._address = (parts.hostname, parts.port)
+        self._base = parts.path.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._name = name
+        self._of_thread = threading.local()
+
+    def create(self, max_attempts: int) -> None:
+        self._send("POST", "/v1/visited-sets", {"name": self._name, "capacity": CAPACITY, "maxAttempts": max_attempts})
+
+    def describe(self) -> Dict[str, Any]:
+        return self._send("GET", self._path(""))
+
+    def discover(self, urls: List[Dict[str, str]]) -> List[str]:
+        """``new``, ``seen`` or ``invalid`` for each: marked and queued in one step."""
+        results: List[str] = []
+        for start in range(0, len(urls), 1000):
+            results += self._send("POST", self._path("/urls/discover"), {"urls": urls[start : start + 1000]})["results"]
+        return results
+
+    def lease(self, most: int, lease_seconds: int, wait_seconds: int) -> List[Dict[str, Any]]:
+        body = {"max": most, "leaseSeconds": lease_seconds, "waitSeconds": wait_seconds}
+        return self._send("POST", self._path("/queue/lease"), body)["urls"]
+
+    def ack(self, ids: List[str]) -> List[str]:
+        return self._send("POST", self._path("/queue/ack"), {"ids": ids})["results"]
+
+    def release(self, ids: List[str], reason: str, delay_seconds: int) -> List[str]:
+        # At most 256 bytes. A character that is cut in two is left out.
+        short = reason.encode("utf-8", "replace")[:256].decode("utf-8", "ignore")
+        body = {"ids": ids, "delaySeconds": delay_seconds, "reason": short}
+        return self._send("POST", self._path("/queue/release"), body)["results"]
+
+    def extend(self, ids: List[str], lease_seconds: int) -> List[str]:
+        return self._send("POST", self._path("/queue/extend"), {"ids": ids, "leaseSeconds": lease_seconds})["results"]
+
+    def _path(self, rest: str) -> str:
+        return f"/v1/visited-sets/{quote(self._name, safe='')}{rest}"
+
+    def _send(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
+        end = time.monotonic() + self.REPEAT_SECONDS
+        headers = {**self._headers, "Idempotency-Key": uuid.uuid4().hex}
+        data = None if body is None else json.dumps(body).encode()
+        wait = self.FIRST_WAIT
+        while True:
+            try:
+                return self._attempt(method, path, data, headers)
+            except (OSError, HTTPException, _Passing) as error:
+                asked = error.seconds if isinstance(error, _Passing) else None
+                pause = random.uniform(0, wait) if asked is None else asked + random.uniform(0, 0.25)
+                if time.monotonic() + pause >= end:
+                    raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
+                time.sleep(pause)
+                wait = min(self.MOST_WAIT, 2 * wait)
+
+    def _attempt(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
+        # A connection for each thread. http.client opens it again when it was closed.
+        connection: Optional[HTTPConnection] = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._connect(*self._address, timeout=self.ATTEMPT_SECONDS)
+            self._of_thread.connection = connection
+        try:
+            if connection.sock is None:
+                connection.connect()
+                connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.request(method, self._base + path, data, headers)
+            response = connection.getresponse()
+            # http.client takes headers that were cut off for the whole of them. The service says how long its answers are.
+            if response.length is None and not response.chunked:
+                raise HTTPException("the answer was cut off")
+            text = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        try:
+            answer = json.loads(text) if text else None
+        except ValueError:
+            answer = None
+        if 200 <= response.status < 300 and answer is not None:
+            return answer
+        problem = answer if isinstance(answer, dict) else {}
+        code, detail = str(problem.get("code", "")), str(problem.get("detail", "no Unseen service answered"))
+        if (response.status in self.PASSING and code != "STORE_DATA_LOST") or code == "FILTER_BUSY":
+            seconds = response.getheader("Retry-After", "")
+            raise _Passing(f"{response.status} {code}", float(seconds) if seconds.isdigit() else None)
+        raise Refused(response.status, code, detail)

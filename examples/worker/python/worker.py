@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""A worker on the queue of a visited set: fetches pages, and discovers what they link to.
+
+It does the same as the one in ``src``, and both can work on one queue at once. Python 3.9 or later, and no package but this.
+"""
+
+import argparse
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Dict, FrozenSet, List, Optional
+
+from options import read_options
+from pages import Page, SiteBusy, fetch_page, host_of
+from robots import Robots
+from service import Refused, Service, Unreachable
+from turns import Task, Turns
+
+MOST_REDIRECTS = 10
+MOST_DELAY_SECONDS = 3600
+
+
+def log(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Later(Exception):
+    """The URL is to come back after so many seconds. A failure: it could not be fetched, rather than was not tried."""
+
+    def __init__(self, why: str, seconds: float, failure: bool) -> None:
+        super().__init__(why)
+        self.seconds = math.ceil(max(0, seconds))
+        self.failure = failure
+
+
+class Worker:
+    """Leases URLs, fetches them, discovers what they lead to, and acknowledges them."""
+
+    WAIT_SECONDS = 1
+    POLL_SECONDS = 0.5
+    LOOK_SECONDS = 1.0
+
+    def __init__(self, service: Service, options: argparse.Namespace, max_attempts: float) -> None:
+        self._service = service
+        self._options = options
+        self._max_attempts = max_attempts
+        self._turns = Turns()
+        self._robots = Robots(options.user_agent, options.timeout, options.retry)
+        #: A plain member: what takes a lock must not be called by the handler of a signal.
+        self._stopping = False
+        self._over = threading.Event()
+        #: Whoever settles a URL makes room for another.
+        self._settled = threading.Condition()
+        self._held: Dict[str, Task] = {}
+        self._output = threading.Lock()
+        self.counts = {"fetched": 0, "disallowed": 0, "failed": 0, "given back": 0}
+
+    def run(self) -> None:
+        """Works until it is stopped or, unless it is to go on for ever, until there is nothing left."""
+        fetchers = [threading.Thread(target=self._fetch_all) for _ in range(self._options.concurrency)]
+        extender = threading.Thread(target=self._extend_all)
+        for thread in [extender, *fetchers]:
+            thread.start()
+        try:
+            self._lease_all()
+        finally:
+            self._give_back(self._turns.stop())
+            for thread in fetchers:
+                thread.join()
+            self._over.set()
+            extender.join()
+
+    def stop(self) -> None:
+        """Takes nothing more. What is being fetched is fetched to its end, the rest is given back."""
+        self._stopping = True
+        self._turns.stopped = True
+
+    def _lease_all(self) -> None:
+        looked = time.monotonic()
+        while not self._stopping:
+            with self._settled:
+                free = self._options.held - len(self._held)
+                if free == 0:
+                    self._settled.wait(self.POLL_SECONDS)
+            if free == 0:
+                if time.monotonic() - looked >= self.LOOK_SECONDS:
+                    self._keep_room()
+                    looked = time.monotonic()
+                continue
+            try:
+                if self._lease(free) > 0 or self._options.forever:
+                    continue
+                if not self._held and self._is_empty():
+                    return
+            except Unreachable as error:
+                log(str(error))
+
+    def _lease(self, most: int) -> int:
+        # By the time it was asked for, a lease ends no sooner than we think.
+        until = time.monotonic() + self._options.lease
+        leased = self._service.lease(most, self._options.lease, self.WAIT_SECONDS)
+        tasks = [self._task(one, until) for one in leased]
+        with self._settled:
+            self._held.update((task.id, task) for task in tasks)
+        if self._stopping:
+            self._give_back(tasks)
+            return 0
+        for task in tasks:
+            self._turns.wait(task)
+        return len(tasks)
+
+    def _keep_room(self) -> None:
+        """While all URLs that may be in hand are, no other can be leased. If that lasts, it is for the hosts that are slow: most
+        of theirs go back, so that those of other hosts find room."""
+        for task, seconds in self._turns.put_off(self._options.per_host, self._may_put_off):
+            self._release(task, Later("its host is busy", seconds, failure=False))
+
+    def _may_put_off(self, task: Task) -> bool:
+        """An attempt is a lease, whether the page was asked for or not. So only in the first half of its attempts is a URL put
+        off, and the other half is left for failures. After that it waits here."""
+        return 2 * task.attempt < self._max_attempts
+
+    def _task(self, leased: Dict[str, Any], until: float) -> Task:
+        try:
+            payload = json.loads(leased.get("payload", ""))
+        except ValueError:
+            # Whoever put the URL into the queue gave it something else to carry, or nothing.
+            payload = None
+        place = payload if isinstance(payload, dict) else {}
+        depth, redirects = (n if type(n) is int and n >= 0 else 0 for n in map(place.get, ("depth", "redirects")))
+        try:
+            host = host_of(leased["url"])
+        except ValueError:
+            host = ""
+        return Task(leased["id"], leased["url"], leased["attempt"], depth, redirects, until, host)
+
+    def _is_empty(self) -> bool:
+        queue = self._service.describe()["queue"]
+        return queue["waiting"] + queue["leased"] + queue["delayed"] == 0
+
+    def _extend_all(self) -> None:
+        while not self._over.wait(self._options.lease / 3):
+            with self._settled:
+                tasks = list(self._held.values())
+            try:
+                if tasks:
+                    self._extend(tasks)
+            except (Refused, Unreachable) as error:
+                log(str(error))
+
+    def _extend(self, tasks: List[Task]) -> None:
+        until = time.monotonic() + self._options.lease
+        words = self._service.extend([task.id for task in tasks], self._options.lease)
+        for task, word in zip(tasks, words):
+            task.until = until if word == "extended" else -math.inf
+
+    def _fetch_all(self) -> None:
+        while True:
+            task = self._turns.next()
+            if task is None:
+                return
+            try:
+                self._crawl(task)
+            except Later as later:
+                self._release(task, later)
+            except Exception as error:  # Whatever goes wrong with a page, the others are fetched.
+                why = str(error) or type(error).__name__
+                self._release(task, Later(why, self._delay(task), failure=True))
+
+    def _crawl(self, task: Task) -> None:
+        page = self._fetch_in_turn(task)
+        if page is not None:
+            self._follow(task, page)
+        # After its links are in the queue: a worker that dies in between loses none, the page is fetched again.
+        self._service.ack([task.id])
+        self._drop(task)
+
+    def _fetch_in_turn(self, task: Task) -> Optional[Page]:
+        """None if robots are not to fetch it."""
+        asked = False
+        try:
+            self._hold(task)
+            rules = self._robots.rules_of(task.url)
+            if rules is None:
+                asked = True
+                rules = self._robots.load(task.url)
+            if rules.unknown is not None:
+                raise Later(rules.unknown, max(rules.until - time.monotonic(), self._delay(task)), failure=True)
+            if not self._robots.allows(rules, task.url):
+                self._count("disallowed")
+                self._print({"url": task.url, "depth": task.depth, "disallowed": True})
+                return None
+            asked = True
+            return self._fetch(task)
+        finally:
+            known = self._robots.rules_of(task.url) if asked else None
+            self._turns.leave(task.host, max(self._options.delay, known.delay if known else 0) if asked else 0)
+
+    def _hold(self, task: Task) -> None:
+        """Makes sure that the URL is still ours: while the service was away its lease may have ended."""
+        if time.monotonic() >= task.until:
+            self._extend([task])
+            if time.monotonic() >= task.until:
+                raise Later("the lease is over", 0, failure=False)
+
+    def _fetch(self, task: Task) -> Page:
+        try:
+            return fetch_page(task.url, self._options.user_agent, self._options.timeout, self._options.max_bytes)
+        except SiteBusy as error:
+            raise Later(str(error), max(error.retry_after, self._delay(task)), failure=True) from error
+
+    def _follow(self, task: Task, page: Page) -> None:
+        depth = task.depth if page.redirect else task.depth + 1
+        redirects = task.redirects + 1 if page.redirect else 0
+        hosts: Optional[FrozenSet[str]] = self._options.hosts
+        links = [link for link in page.links if hosts is None or host_of(link) in hosts]
+        if depth > self._options.max_depth or redirects > MOST_REDIRECTS:
+            links = []
+        payload = json.dumps({"depth": depth, "redirects": redirects})
+        results = self._service.discover([{"url": link, "payload": payload} for link in links])
+        self._count("fetched")
+        visit = {"url": task.url, "depth": task.depth, "status": page.status}
+        visit.update(links=len(links), new=results.count("new"), **({"cut": True} if page.cut else {}))
+        self._print(visit)
+
+    def _delay(self, task: Task) -> float:
+        """Twice as long each time."""
+        return min(MOST_DELAY_SECONDS, self._options.retry * 2 ** min(task.attempt - 1, 30))
+
+    def _release(self, task: Task, later: Later) -> None:
+        self._count("failed" if later.failure else "given back")
+        if later.failure:
+            log(f"{task.url}: {later}, attempt {task.attempt}")
+        try:
+            self._service.release([task.id], str(later), later.seconds)
+        except (Refused, Unreachable) as error:
+            log(str(error))
+        self._drop(task)
+
+    def _give_back(self, tasks: List[Task]) -> None:
+        if not tasks:
+            return
+        try:
+            self._service.release([task.id for task in tasks], "the worker was stopped", 0)
+        except (Refused, Unreachable) as error:
+            log(str(error))
+        for task in tasks:
+            self._count("given back")
+            self._drop(task)
+
+    def _drop(self, task: Task) -> None:
+        with self._settled:
+            self._held.pop(task.id, None)
+            self._settled.notify()
+
+    def _count(self, what: str) -> None:
+        with self._output:
+            self.counts[what] += 1
+
+    def _print(self, visit: Dict[str, Any]) -> None:
+        with self._output:
+            print(json.dumps(visit), flush=True)
+
+
+def prepare(service: Service, options: argparse.Namespace) -> float:
+    """Makes the set, unless it is there; then it is used as it is. Answers how often it hands out a URL."""
+    try:
+        service.create(options.attempts)
+    except Refused as error:
+        if error.code != "FILTER_EXISTS":
+            raise
+        log(f"{options.set} is there already, and is used as it is")
+    service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])
+    return service.describe().get("maxAttempts", math.inf)
+
+
+def main() -> int:
+    options = read_options()
+    try:
+        service = Service(options.service, options.set, os.environ.get("UNSEEN_API_KEY"))
+        worker = Worker(service, options, prepare(service, options))
+    except (Refused, Unreachable, ValueError) as error:
+        log(str(error))
+        return 1
+
+    def stop(number: int, _: Any) -> None:
+        for other in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(other, lambda number, _: os._exit(128 + number))
+        # Not by `print`, which may be at work already.
+        name = signal.Signals(number).name
+        os.write(2, f"{name}: what has begun is brought to its end; again: ends at once\n".encode())
+        worker.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    try:
+        worker.run()
+    except Refused as error:
+        log(str(error))
+        return 1
+    finally:
+        log(", ".join(f"{count} {what}" for what, count in worker.counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

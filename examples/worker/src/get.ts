@@ -1,0 +1,66 @@
+/** How pages are asked for. */
+export interface GetOptions {
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  readonly redirect: 'follow' | 'manual';
+  readonly signal: AbortSignal;
+}
+
+/** Asks for a page, and has its answer read. The time is that of all of it; what `read` leaves is not downloaded. */
+export async function get<T>(
+  url: URL,
+  { userAgent, timeoutMs, redirect, signal }: GetOptions,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const ending = new AbortController();
+  const leave = (): void => ending.abort(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  const late = new Error(`no whole answer within ${timeoutMs / 1_000} s`);
+  const timer = setTimeout(() => ending.abort(late), timeoutMs);
+  try {
+    const headers = { 'user-agent': userAgent, accept: 'text/html,application/xhtml+xml,*/*;q=0.5' };
+    return await read(await fetch(url, { headers, redirect, signal: ending.signal }));
+  } catch (error) {
+    throw ending.signal.aborted ? ending.signal.reason : new Error(whyOf(error), { cause: error });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+    ending.abort();
+  }
+}
+
+/** The text of an answer, or of its beginning: no more bytes are read, whatever is sent. */
+export async function textOf(
+  { body, headers }: Response,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly cut: boolean }> {
+  const decoder = decoderOf(headers.get('content-type') ?? '');
+  let [text, left] = ['', maxBytes];
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) return { text: text + decoder.decode(), cut: false };
+    text += decoder.decode(value.subarray(0, left), { stream: true });
+    left -= value.length;
+    if (left < 0) return { text, cut: true };
+  }
+}
+
+function decoderOf(contentType: string): TextDecoder {
+  const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]+)/i.exec(contentType) ?? [];
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+/** `fetch` fails with the words "fetch failed"; why, its cause says. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+  return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
+}

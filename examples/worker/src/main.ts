@@ -1,0 +1,74 @@
+/** A worker on the queue of a visited set: fetches pages, and discovers what they link to. */
+import { ConflictError, UnseenClient, UnseenError, Worker, type VisitedSet } from 'unseen-client';
+import { Crawler } from './crawler.js';
+import { readOptions, USAGE, type Options } from './options.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** Of a set that is made: it grows when there are more URLs. */
+const CAPACITY = 1_000_000;
+
+function log(text: string): void {
+  console.error(text);
+}
+
+/** Makes the set, unless it is there; then it is used as it is. Answers how often it hands out a URL. */
+async function prepare(set: VisitedSet, { attempts, starts }: Options): Promise<number> {
+  await set.create({ capacity: CAPACITY, maxAttempts: attempts }).catch((error: unknown) => {
+    if (!(error instanceof ConflictError)) throw error;
+    log(`${set.name} is there already, and is used as it is`);
+  });
+  const description = await set.describe();
+  if (!('queue' in description)) throw new Error(`${set.name} has lost data: see docs/operations.md`);
+  await set.discover([...starts]);
+  return description.maxAttempts ?? Infinity;
+}
+
+async function work(options: Options): Promise<void> {
+  const unseen = new UnseenClient({ url: options.service, apiKey: process.env.UNSEEN_API_KEY });
+  const set = unseen.visitedSet(options.set);
+  const crawler = new Crawler(set, options, await prepare(set, options), {
+    visit: (visit) => console.log(JSON.stringify(visit)),
+    log,
+  });
+  const worker = new Worker(set, (task) => crawler.handle(task), {
+    concurrency: options.held,
+    leaseSeconds: options.leaseSeconds,
+    untilEmpty: !options.forever,
+    delaySeconds: (attempt) => crawler.delaySeconds(attempt),
+    onError: (error, task) => {
+      // The crawler has told of what fails with a URL, but for the service itself.
+      if (task === undefined || error instanceof UnseenError) log(String(error));
+    },
+  });
+  // Once: the second signal ends the program as if nobody listened.
+  const stop = (signal: NodeJS.Signals): void => {
+    for (const other of SIGNALS) process.off(other, stop);
+    log(`${signal}: what has begun is brought to its end; again: ends at once`);
+    crawler.stop();
+    void worker.stop();
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    await worker.run();
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+    const { fetched, disallowed, failed, givenBack } = crawler.counts;
+    log(`${fetched} fetched, ${disallowed} disallowed, ${failed} failed, ${givenBack} given back`);
+  }
+}
+
+if (process.argv.includes('--help')) {
+  console.log(USAGE);
+  process.exit();
+}
+let options: Options;
+try {
+  options = readOptions(process.argv.slice(2));
+} catch (error) {
+  log(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  process.exit(2);
+}
+await work(options).catch((error: unknown) => {
+  log(String(error));
+  process.exitCode = 1;
+});

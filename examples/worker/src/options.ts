@@ -1,0 +1,110 @@
+import { parseArgs } from 'node:util';
+
+export const USAGE = `npm start -- [options] SERVICE SET START...
+
+  SERVICE  where Unseen is, such as http://127.0.0.1:3000 (its key: UNSEEN_API_KEY)
+  SET      the visited set; workers of one set share its queue
+  START    where the crawl begins, one URL or more
+
+  --concurrency N     pages fetched at once (8)
+  --held N            URLs leased at once, most of which wait for their host (4 times the concurrency)
+  --delay SECONDS     pause between two requests to a host (1); robots.txt may ask for a longer one
+  --user-agent TEXT   who asks; the part before "/" is looked up in robots.txt (unseen-worker/1.0)
+  --host HOST         follow links to this host, too; may be repeated (the hosts of START)
+  --any-host          follow links to whatever host
+  --max-depth N       follow links so many steps from START (as far as they go)
+  --max-bytes N       read so much of a page (2000000)
+  --timeout SECONDS   time of a fetch (30)
+  --lease SECONDS     how long the URLs of a worker that dies are away (60)
+  --attempts N        how often a URL is handed out, when the set is made (8)
+  --retry SECONDS     how long a URL that failed is away, twice as long each time (10)
+  --forever           wait for more when the queue is empty`;
+
+/** What the command line says. */
+export interface Options {
+  readonly service: string;
+  readonly set: string;
+  readonly starts: readonly string[];
+  readonly concurrency: number;
+  readonly held: number;
+  /** How many URLs of a slow host wait here when there is no room; the others go back to the queue for a while. */
+  readonly perHost: number;
+  readonly delayMs: number;
+  readonly userAgent: string;
+  /** Where links may lead, as `host` or `host:port`; undefined: anywhere. */
+  readonly hosts: ReadonlySet<string> | undefined;
+  readonly maxDepth: number;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly leaseSeconds: number;
+  readonly attempts: number;
+  readonly retrySeconds: number;
+  readonly forever: boolean;
+}
+
+/** Reads a command line. Throws an Error that says what is wrong with it. */
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      concurrency: { type: 'string', default: '8' },
+      held: { type: 'string' },
+      delay: { type: 'string', default: '1' },
+      'user-agent': { type: 'string', default: 'unseen-worker/1.0' },
+      host: { type: 'string', multiple: true, default: [] },
+      'any-host': { type: 'boolean', default: false },
+      'max-depth': { type: 'string' },
+      'max-bytes': { type: 'string', default: '2000000' },
+      timeout: { type: 'string', default: '30' },
+      lease: { type: 'string', default: '60' },
+      attempts: { type: 'string', default: '8' },
+      retry: { type: 'string', default: '10' },
+      forever: { type: 'boolean', default: false },
+    },
+  });
+  const [service, set, ...starts] = positionals;
+  if (service === undefined || set === undefined || starts.length === 0)
+    throw new Error('SERVICE, SET and START are needed');
+  const hosts = new Set([...starts.map(hostOf), ...values.host.map((host) => hostOf(`http://${host}`))]);
+  const concurrency = whole('concurrency', values.concurrency, 1, 250);
+  const held = values.held === undefined ? 4 * concurrency : whole('held', values.held, concurrency, 1_000);
+  const anyHost = values['any-host'];
+  return {
+    service,
+    set,
+    starts,
+    concurrency,
+    held,
+    perHost: hosts.size === 1 && !anyHost ? Infinity : Math.ceil(held / 4),
+    delayMs: seconds('delay', values.delay, 0, 3_600) * 1_000,
+    userAgent: values['user-agent'],
+    hosts: anyHost ? undefined : hosts,
+    maxDepth:
+      values['max-depth'] === undefined ? Infinity : whole('max-depth', values['max-depth'], 0, 1_000_000),
+    maxBytes: whole('max-bytes', values['max-bytes'], 1, 100_000_000),
+    timeoutMs: seconds('timeout', values.timeout, 0.1, 3_600) * 1_000,
+    leaseSeconds: whole('lease', values.lease, 3, 86_400),
+    attempts: whole('attempts', values.attempts, 1, 1_000_000),
+    retrySeconds: seconds('retry', values.retry, 0, 3_600),
+    forever: values.forever,
+  };
+}
+
+function hostOf(url: string): string {
+  const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' };
+  if (/^https?:$/.test(protocol)) return host;
+  throw new Error(`${JSON.stringify(url)} is no http or https URL`);
+}
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw new Error(`--${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+}
+
+function seconds(name: string, text: string, least: number, most: number): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw new Error(`--${name} must be seconds from ${least} to ${most}, not ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module';
+import { get, textOf } from './get.js';
+
+/** Its types say that the function is a member `default`; what it exports is the function. */
+const robotsParser: (typeof import('robots-parser'))['default'] = createRequire(import.meta.url)(
+  'robots-parser',
+);
+
+/** What the robots.txt of a site says. */
+export interface Rules {
+  allows(url: URL): boolean;
+  /** How long the site wants to be left alone after each request. */
+  readonly delayMs: number;
+  /** Present if it is not known what it says: nothing is allowed until it is asked for again. */
+  readonly unknown?: { readonly why: string; readonly untilMs: number };
+}
+
+export interface RobotsOptions {
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  /** How long a site is left alone that did not answer. */
+  readonly retrySeconds: number;
+}
+
+const HOUR_MS = 3_600_000;
+const KEPT_MS = 24 * HOUR_MS;
+const MOST_SITES = 10_000;
+const MOST_BYTES = 512 * 1_024;
+
+/** The robots.txt of each site, asked for once a day (RFC 9309). */
+export class Robots {
+  private readonly kept = new Map<string, { readonly rules: Rules; readonly untilMs: number }>();
+
+  constructor(private readonly options: RobotsOptions) {}
+
+  /** Undefined if the site is to be asked. */
+  rulesOf({ origin }: URL): Rules | undefined {
+    const found = this.kept.get(origin);
+    return found !== undefined && performance.now() < found.untilMs ? found.rules : undefined;
+  }
+
+  /** Asks the site. */
+  async load({ origin }: URL, signal: AbortSignal): Promise<Rules> {
+    const rules = await this.ask(origin, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return this.unknown(error instanceof Error ? error.message : String(error));
+    });
+    this.kept.delete(origin);
+    this.kept.set(origin, { rules, untilMs: rules.unknown?.untilMs ?? performance.now() + KEPT_MS });
+    const [oldest] = this.kept.keys();
+    if (this.kept.size > MOST_SITES && oldest !== undefined) this.kept.delete(oldest);
+    return rules;
+  }
+
+  private ask(origin: string, signal: AbortSignal): Promise<Rules> {
+    const { userAgent, timeoutMs } = this.options;
+    const url = new URL('/robots.txt', origin);
+    return get(url, { userAgent, timeoutMs, redirect: 'follow', signal }, async (response) => {
+      const { status } = response;
+      if (status === 429 || status >= 500) return this.unknown(`HTTP ${status}`);
+      const { text } = response.ok ? await textOf(response, MOST_BYTES) : { text: '' };
+      const robots = robotsParser(url.href, text);
+      const seconds = robots.getCrawlDelay(userAgent) ?? 0;
+      return {
+        allows: ({ href }) => robots.isAllowed(href, userAgent) ?? true,
+        delayMs: seconds > 0 ? Math.min(HOUR_MS, seconds * 1_000) : 0,
+      };
+    });
+  }
+
+  private unknown(why: string): Rules {
+    const untilMs = performance.now() + this.options.retrySeconds * 1_000;
+    return { allows: () => false, delayMs: 0, unknown: { why: `robots.txt: ${why}`, untilMs } };
+  }
+}

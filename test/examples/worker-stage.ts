@@ -1,0 +1,103 @@
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName } from '../support/app.js';
+import type { Example } from '../support/example.js';
+import { PYTHON_PROGRAM, startProgram, TYPESCRIPT, type Program, type Running } from './worker-programs.js';
+import { page, Site, type Fetch, type Reply } from './worker-site.js';
+
+/** The manners of a crawler take time, which no test measures. */
+export const QUICK = ['--delay', '0', '--retry', '0'];
+/** The counts of a queue that is done. */
+export const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0 };
+
+/** What the tests of a file start, and end when each is over. */
+export class Stage {
+  private readonly running: Running[] = [];
+  private readonly sites: Site[] = [];
+
+  constructor(private readonly example: () => Example) {}
+
+  async site(answer: (fetch: Fetch) => Reply | Promise<Reply>): Promise<Site> {
+    const site = await Site.start(answer);
+    this.sites.push(site);
+    return site;
+  }
+
+  start(program: Program, args: readonly string[]): Running {
+    const one = startProgram(program, this.example().folder, args);
+    this.running.push(one);
+    return one;
+  }
+
+  /** To its end, which must be a good one. */
+  async run(program: Program, args: readonly string[]): Promise<Running> {
+    const one = this.start(program, args);
+    await endWell(one);
+    return one;
+  }
+
+  async clear(): Promise<void> {
+    for (const { child, ended } of this.running.splice(0)) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await ended;
+    }
+    for (const site of this.sites.splice(0)) await site.stop();
+  }
+}
+
+/** Waits for the end of a program. Throws with what it has said if that is not a good one. */
+export async function endWell(one: Running): Promise<void> {
+  const ended = await one.ended;
+  if (ended !== 0) throw new Error(`it ended with ${ended}: ${one.stderr()}`);
+}
+
+/** A set of no other test. The program makes it, or the test. */
+export function freshSet(url: string): VisitedSet {
+  return new UnseenClient({ url }).visitedSet(freshName('set'));
+}
+
+export async function counts(set: VisitedSet): Promise<Record<keyof typeof EMPTY, number>> {
+  const description = await set.describe();
+  if (!('queue' in description)) throw new Error('the set has lost data');
+  const { waiting, leased, delayed, dead } = description.queue;
+  return { waiting, leased, delayed, dead };
+}
+
+/** The reasons of the dead letters, by the paths of their URLs. */
+export async function deadLetters(set: VisitedSet): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>();
+  for await (const { url, reason } of set.deadLetters()) reasons.set(new URL(url).pathname, reason);
+  return reasons;
+}
+
+/** Runs a test with both programs at once, since they wait most of the time; each has sets and sites of its own. */
+export function withEach(test: (program: Program) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const programs = [TYPESCRIPT, PYTHON_PROGRAM].filter(({ why }) => why === '');
+    const results = await Promise.allSettled(programs.map(test));
+    for (const [i, result] of results.entries())
+      if (result.status === 'rejected')
+        throw new Error(`${programs[i]?.name}: ${String(result.reason)}`, { cause: result.reason });
+  };
+}
+
+/** Answers a tree of so many pages, whose links go round in it, too; 404 for all else. */
+export function tree(
+  count: number,
+  also: (n: number) => readonly string[] = () => [],
+): (path: string) => Reply {
+  return (path) => {
+    const n = /^\/\d+$/.test(path) ? Number(path.slice(1)) : NaN;
+    return n < count ? page([...linksOf(n, count), ...also(n)]) : { status: 404 };
+  };
+}
+
+/** The paths of its pages, sorted. */
+export function pathsOf(count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `/${n}`).sort();
+}
+
+/** The two pages below it, and some of the others. */
+function linksOf(n: number, count: number): string[] {
+  const links = [2 * n + 1, 2 * n + 2, (n + 1) % count, (7 * n) % count, 0];
+  return links.filter((link) => link < count).map((link) => `/${link}#part-${n}`);
+}
