@@ -1,0 +1,129 @@
+import { Worker, type Task, type VisitedSet } from 'unseen-client';
+import { normalUrl, type Articles } from './articles.js';
+import { Loop } from './loop.js';
+import { fetchPage } from './page.js';
+
+/** How the collector works. */
+export interface CollectorOptions {
+  /** Pages that link to articles. */
+  readonly sources: readonly string[];
+  /** Between two looks at the sources. */
+  readonly everyMs: number;
+  /** How long what it collects is live. */
+  readonly liveMs: number;
+  readonly concurrency: number;
+}
+
+/** What a look at the sources has found. */
+export interface Round {
+  readonly links: number;
+  readonly new: number;
+  /** Sources that did not answer, and why. */
+  readonly failed: Readonly<Record<string, string>>;
+}
+
+/** The article was deleted while its page was being fetched. */
+const DELETED = new Error('the article was deleted');
+
+/**
+ * Looks at the sources now and then, and discovers what they link to; fetches what is new, from the queue of the visited set. An
+ * article is stored before its URL is acknowledged, so that one whose collector dies is fetched again.
+ */
+export class Collector {
+  private readonly rounds: Loop;
+  private readonly work: Loop;
+  private readonly fetching = new Map<string, AbortController>();
+
+  constructor(
+    private readonly set: VisitedSet,
+    private readonly articles: Articles,
+    private readonly options: CollectorOptions,
+    /** Resolves when there is a set with a queue. */
+    private readonly ready: () => Promise<void>,
+    private readonly log: (text: string) => void,
+  ) {
+    this.rounds = new Loop({
+      name: 'sources',
+      round: async (signal) => void (await this.look(signal)),
+      restMs: () => options.everyMs,
+      log,
+    });
+    this.work = new Loop({
+      name: 'collector',
+      round: (signal) => this.fetchAll(signal),
+      restMs: () => 0,
+      log,
+    });
+  }
+
+  /** Looks at the sources once. Throws if the service does not answer. */
+  async look(signal: AbortSignal = new AbortController().signal): Promise<Round> {
+    await this.ready();
+    const failed: Record<string, string> = {};
+    const links = new Set<string>();
+    for (const source of this.options.sources) {
+      try {
+        const page = await fetchPage(source, signal);
+        for (const link of page.links) if (this.isOurs(link) && link !== source) links.add(link);
+      } catch (error) {
+        signal.throwIfAborted();
+        failed[source] = error instanceof Error ? error.message : String(error);
+        this.log(`${source}: ${failed[source]}`);
+      }
+    }
+    // To discover what is seen would renew its age: what is linked for long would never be collected again. To check does not.
+    const all = [...links];
+    const words = await this.set.check(all, { signal });
+    const unseen = all.filter((_, i) => words[i] === 'unseen');
+    const results = await this.set.discover(unseen, { signal });
+    return { links: all.length, new: results.filter((result) => result === 'new').length, failed };
+  }
+
+  /** What is being fetched of this URL is not taken in: its article has been deleted. */
+  drop(url: string): void {
+    this.fetching.get(url)?.abort(DELETED);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.rounds.stop(), this.work.stop()]);
+  }
+
+  private async fetchAll(signal: AbortSignal): Promise<void> {
+    await this.ready();
+    const worker = new Worker(this.set, (task) => this.collect(task), {
+      concurrency: this.options.concurrency,
+      onError: (error, task) => {
+        if (error !== DELETED) this.log(`${task?.url ?? 'queue'}: ${String(error)}`);
+      },
+    });
+    const stop = (): void => void worker.stop();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      await worker.run();
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** A page that is gone, or is no article, is done: the next sync forgets its URL, and it is looked at again when it turns up. */
+  private async collect({ url: given, signal }: Task): Promise<void> {
+    const url = normalUrl(given) ?? given;
+    const dropping = new AbortController();
+    this.fetching.set(url, dropping);
+    try {
+      const { location, article } = await fetchPage(url, AbortSignal.any([signal, dropping.signal]));
+      if (location !== undefined && this.isOurs(location)) await this.set.discover(location);
+      dropping.signal.throwIfAborted();
+      if (article === undefined) return;
+      const id = this.articles.collect({ url, ...article, liveUntil: Date.now() + this.options.liveMs });
+      this.log(`${url}: collected as ${id}`);
+    } finally {
+      this.fetching.delete(url);
+    }
+  }
+
+  private isOurs(url: string): boolean {
+    return this.options.sources.some((source) => new URL(source).host === new URL(url).host);
+  }
+}

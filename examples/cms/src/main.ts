@@ -1,0 +1,42 @@
+/** A small CMS whose articles come from people and from a crawler, through one visited set. */
+import { Cms } from './cms.js';
+import { readOptions, USAGE, type Options } from './options.js';
+import { createServer } from './server.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+function log(text: string): void {
+  console.error(text);
+}
+
+async function run(options: Options): Promise<void> {
+  const cms = await Cms.start(options, log);
+  const server = createServer(cms, options.liveMs);
+  try {
+    const address = await server.listen({ host: '127.0.0.1', port: options.port });
+    console.log(`the CMS is at ${address}`);
+    // The second signal ends the program as if nobody listened.
+    await new Promise<void>((resolve) => {
+      for (const signal of SIGNALS) process.once(signal, () => resolve());
+    });
+  } finally {
+    await server.close();
+    await cms.stop();
+  }
+}
+
+if (process.argv.includes('--help')) {
+  console.log(USAGE);
+  process.exit();
+}
+let options: Options;
+try {
+  options = readOptions(process.argv.slice(2));
+} catch (error) {
+  log(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  process.exit(2);
+}
+await run(options).catch((error: unknown) => {
+  log(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+});

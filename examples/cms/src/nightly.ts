@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { ConflictError, NotFoundError, type VisitedSet } from 'unseen-client';
+import type { Articles, Listed } from './articles.js';
+import type { Outbox } from './outbox.js';
+
+/** What a sync has forgotten, or would forget. */
+export interface SyncReport {
+  readonly done: boolean;
+  /** Items of the set that are forgotten: an estimate of the service. */
+  readonly forgotten: number;
+  readonly items: number;
+  /** The articles among them: those that are stale. At most MOST_NAMED are named. */
+  readonly articles: readonly Pick<Listed, 'id' | 'url' | 'title'>[];
+  readonly staleArticles: number;
+  /** The service refused, or would refuse, since more than this share would be forgotten. */
+  readonly refused: boolean;
+  readonly maxForgetShare?: number;
+}
+
+type ArticleSync = ReturnType<VisitedSet['syncs']['get']>;
+
+const MOST_NAMED = 100;
+
+/** Brings the visited set in line with the articles that are live. */
+export class Nightly {
+  private before: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly set: VisitedSet,
+    private readonly articles: Articles,
+    private readonly outbox: Outbox,
+    private readonly log: (text: string) => void,
+  ) {}
+
+  /** What a sync would forget. Changes nothing. */
+  preview(): Promise<SyncReport> {
+    return this.inTurn(() => this.sync({ dryRun: true }));
+  }
+
+  /** Forgets what is not live. `force`: however much that is. */
+  run(force = false): Promise<SyncReport> {
+    return this.inTurn(() => this.sync({ force }));
+  }
+
+  private async sync(asked: { readonly dryRun: true } | { readonly force: boolean }): Promise<SyncReport> {
+    // A URL that the sync forgets, that is discovered again, and that a late message then forgets would be lost.
+    await this.outbox.deliver();
+    const now = Date.now();
+    const sync = await this.open();
+    try {
+      // What is visited from now on, and what is in the queue, the set keeps by itself.
+      for await (const { invalid } of sync.keep(this.articles.liveUrls(now)).blocks())
+        if (invalid.size > 0) this.log(`sync: ${invalid.size} URLs of articles are not valid`);
+      const stale = await this.staleButSeen(now);
+      const { wouldForget, items, refused = false, maxForgetShare } = await sync.commit({ dryRun: true });
+      const report = {
+        forgotten: wouldForget,
+        items,
+        staleArticles: stale.length,
+        articles: stale.slice(0, MOST_NAMED),
+        ...(maxForgetShare !== undefined && { maxForgetShare }),
+      };
+      if ('dryRun' in asked) return { done: false, refused, ...report };
+      if (refused && !asked.force) return { done: false, refused, ...report };
+      const done = await sync.commit(asked);
+      this.articles.staleForgotten(now);
+      return { ...report, done: true, refused: false, forgotten: done.wouldForget };
+    } finally {
+      await this.end(sync);
+    }
+  }
+
+  private async staleButSeen(now: number): Promise<SyncReport['articles']> {
+    const stale = [...this.articles.stale(now)];
+    const words = await this.set.check(stale.map(({ url }) => url));
+    return stale.filter((_, i) => words[i] === 'seen').map(({ id, url, title }) => ({ id, url, title }));
+  }
+
+  /** A sync that was under way when this program died is opened once more by its key, which answers the same one, and given up. */
+  private async open(): Promise<ArticleSync> {
+    const left = this.articles.note('sync');
+    if (left !== undefined) await this.end(await this.set.syncs.open({}, { idempotencyKey: left }));
+    const key = randomUUID();
+    this.articles.setNote('sync', key);
+    return this.set.syncs.open({}, { idempotencyKey: key });
+  }
+
+  /** Gives a sync up, unless it is over. If the service is away, the next sync does it. */
+  private async end(sync: ArticleSync): Promise<void> {
+    try {
+      await sync.abandon();
+    } catch (error) {
+      if (!(error instanceof ConflictError || error instanceof NotFoundError)) {
+        this.log(`sync ${sync.id}: ${String(error)}`);
+        return;
+      }
+    }
+    this.articles.setNote('sync', undefined);
+  }
+
+  /** One after the other: the set has one sync at a time. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.before.then(work);
+    this.before = turn.catch(() => undefined);
+    return turn;
+  }
+}

@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fastify, { type FastifyInstance } from 'fastify';
+import { UnseenError } from 'unseen-client';
+import { normalUrl, type Listed } from './articles.js';
+import type { Cms } from './cms.js';
+
+const PAGE = join(import.meta.dirname, '..', 'public', 'index.html');
+const MOST_BYTES = 2_000_000;
+const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
+const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } } as const;
+const TIME = { type: 'string', format: 'date-time' } as const;
+
+const UPLOAD = {
+  type: 'object',
+  required: ['url', 'title', 'body'],
+  additionalProperties: false,
+  properties: {
+    url: { type: 'string', maxLength: 8_000 },
+    title: { type: 'string', minLength: 1, maxLength: 1_000 },
+    body: { type: 'string' },
+    liveUntil: TIME,
+    force: { type: 'boolean' },
+  },
+} as const;
+
+interface UploadBody {
+  readonly url: string;
+  readonly title: string;
+  readonly body: string;
+  readonly liveUntil?: string;
+  readonly force?: boolean;
+}
+
+interface IdParams {
+  readonly id: number;
+}
+
+/** The CMS over HTTP. `liveMs`: how long an article is live if its upload does not say. */
+export function createServer(cms: Cms, liveMs: number): FastifyInstance {
+  const server = fastify({ bodyLimit: MOST_BYTES, ajv: { customOptions: { removeAdditional: false } } });
+  // Other web pages can make a browser send requests to this machine: there is no login that would keep them out.
+  server.addHook('onRequest', async ({ headers: { host = '', origin } }, reply) => {
+    if (OWN_HOST.test(host) && (origin === undefined || origin === `http://${host}`)) return;
+    await reply.code(403).send({ error: 'requests of other web pages are refused' });
+  });
+  server.setErrorHandler(async (error: Error & { statusCode?: number }, _, reply) => {
+    const status = error instanceof UnseenError ? 503 : (error.statusCode ?? 500);
+    await reply.code(status).send({ error: error.message });
+  });
+
+  server.get('/', async (_, reply) => reply.type('text/html').send(await readFile(PAGE, 'utf8')));
+
+  server.get<{ Querystring: { after: number; limit: number } }>(
+    '/articles',
+    {
+      schema: {
+        querystring: {
+          type: 'object',
+          properties: {
+            after: { type: 'integer', minimum: 0, default: 0 },
+            limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
+          },
+        },
+      },
+    },
+    async ({ query: { after, limit } }) => ({
+      articles: cms.articles.list(after, limit).map(view),
+      outbox: cms.articles.waiting(),
+    }),
+  );
+
+  server.post<{ Body: UploadBody }>('/articles', { schema: { body: UPLOAD } }, async ({ body }, reply) => {
+    const url = normalUrl(body.url);
+    if (url === undefined) return reply.code(400).send({ error: `no http or https URL: ${body.url}` });
+    const liveUntil = body.liveUntil === undefined ? Date.now() + liveMs : Date.parse(body.liveUntil);
+    const draft = { url, title: body.title, body: body.body, liveUntil };
+    const upload = await cms.upload(draft, body.force === true);
+    switch (upload.state) {
+      case 'taken':
+        return reply.code(201).send(upload);
+      case 'waiting':
+        return reply.code(202).send(upload);
+      case 'invalid':
+        return reply.code(400).send({ ...upload, error: 'Unseen takes it for no URL' });
+      case 'seen':
+        return reply.code(409).send({
+          ...upload,
+          error:
+            upload.article === undefined
+              ? 'The URL was seen: it is being collected, or is there in another spelling; one in 10,000 is taken for another. Send "force": true to take it in all the same.'
+              : `The URL is that of article ${upload.article}`,
+        });
+    }
+  });
+
+  server.get<{ Params: { id: string } }>('/uploads/:id', async ({ params: { id } }, reply) => {
+    return cms.articles.uploadOf(id) ?? reply.code(404).send({ error: `there is no upload ${id}` });
+  });
+
+  server.get<{ Params: IdParams }>(
+    '/articles/:id',
+    { schema: { params: ID } },
+    async ({ params: { id } }, reply) => {
+      const article = cms.articles.get(id);
+      return article === undefined ? reply.code(404).send(noArticle(id)) : view(article);
+    },
+  );
+
+  server.patch<{ Params: IdParams; Body: { liveUntil: string } }>(
+    '/articles/:id',
+    {
+      schema: {
+        params: ID,
+        body: {
+          type: 'object',
+          required: ['liveUntil'],
+          additionalProperties: false,
+          properties: { liveUntil: TIME },
+        },
+      },
+    },
+    async ({ params: { id }, body }, reply) => {
+      const article = cms.articles.setLiveUntil(id, Date.parse(body.liveUntil));
+      return article === undefined ? reply.code(404).send(noArticle(id)) : view(article);
+    },
+  );
+
+  server.delete<{ Params: IdParams }>(
+    '/articles/:id',
+    { schema: { params: ID } },
+    async ({ params: { id } }, reply) =>
+      cms.delete(id) ? reply.code(204).send() : reply.code(404).send(noArticle(id)),
+  );
+
+  server.post('/collect', () => cms.look());
+
+  server.post('/sync/preview', () => cms.preview());
+
+  server.post<{ Querystring: { force?: boolean } }>(
+    '/sync',
+    { schema: { querystring: { type: 'object', properties: { force: { type: 'boolean' } } } } },
+    async ({ query: { force = false } }, reply) => {
+      const report = await cms.sync(force);
+      return reply.code(report.done ? 200 : 409).send(report);
+    },
+  );
+
+  return server;
+}
+
+/** With times as people and programs read them. */
+function view<T extends Listed>(
+  article: T,
+): Omit<T, 'takenAt' | 'liveUntil'> & Record<'takenAt' | 'liveUntil', string> {
+  const { takenAt, liveUntil } = article;
+  return {
+    ...article,
+    takenAt: new Date(takenAt).toISOString(),
+    liveUntil: new Date(liveUntil).toISOString(),
+  };
+}
+
+function noArticle(id: number): { error: string } {
+  return { error: `there is no article ${id}` };
+}
