@@ -35,12 +35,23 @@ const NOT_BUNDLED = [
 /** Packages that are not modules call require. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
 
+type Packages = 'bundle' | 'external';
+
+/** What this test file has asked for: to read all the sources takes as long as a command of the command line. */
+const asked = new Map<Packages, Promise<string>>();
+
 /**
  * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
  * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
  * Made once for the same sources, by whichever worker comes first. Answers the folder in which they lie as below `dist`.
  */
-export async function serviceProgram(packages: 'bundle' | 'external' = 'bundle'): Promise<string> {
+export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
+  const made = asked.get(packages) ?? make(packages);
+  asked.set(packages, made);
+  return made;
+}
+
+async function make(packages: Packages): Promise<string> {
   const files = await sourceFiles();
   const folder = join(CACHE, `${packages}-${await digestOf(files)}`);
   if (await exists(folder)) return folder;
