@@ -76,9 +76,9 @@ export function growthContract(subject: Subject): void {
             const present = [...stored.keys()];
             expect(await check(subject.store, filter, present)).toEqual(present.map(() => 1));
             const counts = await count(subject.store, filter, present);
-            present.forEach((key, i) => {
-              expect(counts[i]).toBeGreaterThanOrEqual(Math.min(15, stored.get(key) as number));
-            });
+            // One expectation of thousands of keys: thousands of them would take more time than the store.
+            const lost = present.filter((key, i) => !(counts[i]! >= Math.min(15, stored.get(key)!)));
+            expect(lost).toEqual([]);
           }
         }
         const stats = await describeIt(filter);

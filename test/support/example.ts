@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findExamples } from '../../scripts/find-examples.mjs';
+import { filesBelow, madeOnce } from './made-once.js';
 
 const run = promisify(execFile);
 const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
-/** Below node_modules, so that the types of Node are found. */
-const CACHE = join(process.cwd(), 'node_modules', '.cache', 'unseen-examples');
+const CLIENT = join('libs', 'client');
+const OTHERS = ['tsconfig.json', join('test', 'support', 'example.ts')];
 
 /** An example as it is, with its types checked, its programs built, and the client of the sources as they are. */
 export interface Example {
@@ -25,20 +26,31 @@ export function whySkipped(name: string): string {
     : ` (skipped: the packages of examples/${name} are not installed; npm run tools:ensure installs them)`;
 }
 
-/** Builds `examples/NAME`. Throws with what the compiler says if its types are wrong. */
+/** Builds `examples/NAME`, unless that was done. Throws with what the compiler says if its types are wrong. */
 export async function buildExample(name: string): Promise<Example> {
-  await mkdir(CACHE, { recursive: true });
-  const folder = await mkdtemp(join(CACHE, `${name}-`));
-  const source = resolve('examples', name);
-  const skipped = ['node_modules', 'dist'].map((below) => join(source, below));
-  await cp(source, folder, { recursive: true, filter: (path) => !skipped.includes(path) });
-  await linkPackages(join(source, 'node_modules'), join(folder, 'node_modules'));
+  const source = join('examples', name);
+  const isOwn = (path: string): boolean => !/^(?:node_modules|dist)\b/.test(path);
+  const own = await filesBelow(source, isOwn);
+  const files = [...OTHERS, ...(await filesBelow(CLIENT, isOwn)), ...own];
+  const built = await madeOnce({
+    kind: 'examples',
+    name,
+    files,
+    into: (folder) => build(source, own, folder),
+  });
+  const folder = await mkdtemp(join(dirname(built), 'copy-'));
+  await cp(built, folder, { recursive: true, verbatimSymlinks: true });
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+async function build(source: string, own: readonly string[], folder: string): Promise<void> {
+  for (const path of own) await cp(path, join(folder, relative(source, path)));
+  await linkPackages(resolve(source, 'node_modules'), join(folder, 'node_modules'));
   const client = join(folder, 'node_modules', 'unseen-client');
   await mkdir(client);
-  await cp(join('libs', 'client', 'package.json'), join(client, 'package.json'));
-  await compile('libs/client', ['--outDir', join(client, 'dist')]);
+  await cp(join(CLIENT, 'package.json'), join(client, 'package.json'));
+  await compile(CLIENT, ['--outDir', join(client, 'dist')]);
   await compile(folder, []);
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 /** The packages of the example, but for the client. */

@@ -3,35 +3,46 @@ import { join, relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * The files that take longest, by their wall time on two idle cores. Jest knows how long a file took the last time, but
- * not after `npm ci`. Then it goes by file size, and the smallest files here run longest. A long file that starts last
- * runs alone at the end.
+ * The files that take longest, by their wall time on two idle cores: a run ends with its own list (summary-reporter.mjs).
+ * Jest knows how long a file took the last time, but not after `npm ci`. Then it goes by file size, and the smallest files
+ * here run longest. A long file that starts last runs alone at the end. Of the first three only one starts the service: it
+ * makes the program for the others.
  */
 const LONGEST = [
   'test/contract/redis-cluster-moving.spec.ts',
+  'test/contract/redis-cluster.spec.ts',
   'test/history/history-cluster-wait.spec.ts',
   'test/history/history-cluster.spec.ts',
-  'test/contract/redis-cluster.spec.ts',
-  'test/e2e/auth-process.e2e-spec.ts',
-  'test/faults/cut-connection.spec.ts',
-  'test/contract/redis.spec.ts',
-  'test/fuzz/fuzz.e2e-spec.ts',
-  'test/faults/killed.spec.ts',
-  'test/e2e/transfer.e2e-spec.ts',
-  'test/cluster/failover.spec.ts',
-  'test/e2e/process.e2e-spec.ts',
-  'test/history/history-redis.spec.ts',
-  'test/e2e/overload-callers.e2e-spec.ts',
-  'test/faults/full-disk.spec.ts',
-  'test/contract/transfer.spec.ts',
-  'test/faults/paused-redis.spec.ts',
-  'test/e2e/overload-rate-limit.e2e-spec.ts',
+  'test/scrapy/scrapy.e2e-spec.ts',
+  'test/examples/crawlee.e2e-spec.ts',
   'test/fuzz/turns.e2e-spec.ts',
+  'test/e2e/auth-process.e2e-spec.ts',
+  'test/contract/redis.spec.ts',
+  'test/cli/commands.e2e-spec.ts',
+  'test/examples/worker.e2e-spec.ts',
+  'test/faults/cut-connection.spec.ts',
+  'test/e2e/process.e2e-spec.ts',
+  'test/contract/embedded.spec.ts',
+  'test/contract/redis-growth.spec.ts',
+  'test/examples/worker-pages.e2e-spec.ts',
+  'libs/store/src/embedded/damage.spec.ts',
+  'test/faults/full-disk.spec.ts',
+  'test/faults/killed.spec.ts',
+  'test/cluster/failover.spec.ts',
+  'test/faults/ageing.spec.ts',
+  'test/history/history-redis.spec.ts',
+  'test/fuzz/fuzz.e2e-spec.ts',
+  'test/e2e/transfer.e2e-spec.ts',
+  'test/contract/ageing.spec.ts',
+  'test/e2e/streams.e2e-spec.ts',
+  'test/e2e/overload-callers.e2e-spec.ts',
+  'test/faults/paused-redis.spec.ts',
+  'test/contract/transfer.spec.ts',
+  'test/e2e/overload-rate-limit.e2e-spec.ts',
   'test/cluster/wait-replicas.spec.ts',
   'libs/bloom/src/measured-rate.spec.ts',
-  'libs/store/src/embedded/damage.spec.ts',
-  'test/contract/embedded.spec.ts',
   'test/history/history-embedded.spec.ts',
+  'test/support/redis-server.spec.ts',
   'test/e2e/overload-endings.e2e-spec.ts',
 ];
 

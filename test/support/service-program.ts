@@ -1,14 +1,10 @@
-import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { transform } from '@swc/core';
-import { build, version as esbuildVersion, type Plugin } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
+import { filesBelow, madeOnce } from './made-once.js';
 
-/** Below node_modules, so that the packages that are not bundled are found. */
-const CACHE = join(process.cwd(), 'node_modules', '.cache', 'unseen-programs');
-/** A program that was made otherwise is another one. */
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
-const KEPT_MS = 86_400_000;
 const SOURCES = ['src', 'libs'];
 const ENTRIES = [
   'src/main.ts',
@@ -35,21 +31,37 @@ const NOT_BUNDLED = [
 /** Packages that are not modules call require. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
 
+type Packages = 'bundle' | 'external';
+
+/** What this test file has asked for: to read all the sources takes as long as a command of the command line. */
+const asked = new Map<Packages, Promise<string>>();
+
 /**
  * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
  * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
  * Made once for the same sources, by whichever worker comes first. Answers the folder in which they lie as below `dist`.
  */
-export async function serviceProgram(packages: 'bundle' | 'external' = 'bundle'): Promise<string> {
-  const files = await sourceFiles();
-  const folder = join(CACHE, `${packages}-${await digestOf(files)}`);
-  if (await exists(folder)) return folder;
-  await mkdir(CACHE, { recursive: true });
-  await removeOutdated();
-  const made = await mkdtemp(join(CACHE, 'making-'));
+export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
+  const made = asked.get(packages) ?? make(packages);
+  asked.set(packages, made);
+  return made;
+}
+
+async function make(packages: Packages): Promise<string> {
+  const isSource = (path: string): boolean => /(?<!\.spec|\.d)\.ts$/.test(path);
+  const sources = await Promise.all(SOURCES.map((folder) => filesBelow(folder, isSource)));
+  return madeOnce({
+    kind: 'programs',
+    name: packages,
+    files: [OWN_SOURCE, ...sources.flat()],
+    into: (folder) => bundle(packages, folder),
+  });
+}
+
+async function bundle(packages: Packages, folder: string): Promise<void> {
   await build({
     entryPoints: ENTRIES,
-    outdir: made,
+    outdir: folder,
     outbase: '.',
     bundle: true,
     // Nest and the logs name classes.
@@ -65,9 +77,6 @@ export async function serviceProgram(packages: 'bundle' | 'external' = 'bundle')
     plugins: [SOURCE],
     logLevel: 'warning',
   });
-  // Another worker may have been faster.
-  await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
-  return folder;
 }
 
 /** The sources as TypeScript: Nest reads the types of what it injects from metadata, which the bundler does not write. */
@@ -97,35 +106,3 @@ const SOURCE: Plugin = {
     });
   },
 };
-
-async function sourceFiles(): Promise<string[]> {
-  const found = await Promise.all(
-    SOURCES.map(async (folder) => {
-      const names = await readdir(folder, { recursive: true });
-      return names.filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name)).map((name) => join(folder, name));
-    }),
-  );
-  return found.flat().sort();
-}
-
-async function digestOf(files: readonly string[]): Promise<string> {
-  const hash = createHash('sha256').update(esbuildVersion);
-  for (const file of ['package-lock.json', OWN_SOURCE, ...files])
-    hash.update(file).update(await readFile(file));
-  return hash.digest('hex').slice(0, 16);
-}
-
-async function removeOutdated(): Promise<void> {
-  for (const name of await readdir(CACHE)) {
-    const path = join(CACHE, name);
-    const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs > KEPT_MS) await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
-}

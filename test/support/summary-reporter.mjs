@@ -1,8 +1,11 @@
 import { relative } from 'node:path';
 
+/** How many of the files that took longest a run of more files names. */
+const LONGEST = 25;
+
 /**
- * Ends a run with a line for each test that failed and one plain line, "12 passed, 0 failed", for people who see only the
- * end of a log and for programs.
+ * Ends a run with the files that took longest, a line for each test that failed and one plain line, "12 passed, 0 failed",
+ * for people who see only the end of a log and for programs.
  */
 export default class SummaryReporter {
   /**
@@ -10,6 +13,7 @@ export default class SummaryReporter {
    * @param {import('@jest/reporters').AggregatedResult} results
    */
   onRunComplete(_contexts, results) {
+    if (results.testResults.length > LONGEST) process.stdout.write(`${longestOf(results.testResults)}\n`);
     for (const file of results.testResults)
       for (const line of failuresOf(file)) process.stdout.write(`${line}\n`);
     const skipped = results.numPendingTests + results.numTodoTests;
@@ -19,6 +23,16 @@ export default class SummaryReporter {
     if (skipped > 0) counts.push(`${skipped} skipped`);
     process.stdout.write(`${counts.join(', ')}\n`);
   }
+}
+
+/** @param {import('@jest/test-result').TestResult[]} files */
+function longestOf(files) {
+  const sorted = files.toSorted((a, b) => b.perfStats.runtime - a.perfStats.runtime).slice(0, LONGEST);
+  const told = sorted.map(
+    ({ testFilePath, perfStats }) =>
+      `${(perfStats.runtime / 1_000).toFixed(1).padStart(7)} s  ${relative(process.cwd(), testFilePath)}`,
+  );
+  return ['The files that took longest:', ...told].join('\n');
 }
 
 /** @param {import('@jest/test-result').TestResult} file */

@@ -1,9 +1,9 @@
 """A site on loopback, and crawls of it, each in a process of its own: a reactor runs once."""
 
 import json
+import multiprocessing
 import os
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -16,6 +16,9 @@ from typing import Any, Callable, Dict, List, Optional
 UNSEEN = os.environ["UNSEEN_TEST_URL"]
 ROOT = Path(__file__).parent.parent
 LONGEST = 120
+#: Each crawl is forked from a process that has imported Scrapy, which takes as long as all else that a small crawl does.
+CRAWLS = multiprocessing.get_context("forkserver")
+CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl"])
 
 
 class Site:
@@ -69,17 +72,37 @@ def fresh_name(prefix: str = "scrapy") -> str:
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
 
-def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> "subprocess.Popen[str]":
-    given = {"urls": urls, "settings": {"UNSEEN_URL": UNSEEN, **settings}, "spider": spider}
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.crawl", json.dumps(given)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environment,
-    )
+class Crawling:
+    """A crawl under way."""
+
+    def __init__(self, *given: Any) -> None:
+        self._said = tempfile.TemporaryDirectory(prefix="unseen-crawl-")
+        self._out, self._log = (Path(self._said.name, name) for name in ("stdout", "stderr"))
+        self._process = CRAWLS.Process(target=_crawl, args=(self._out, self._log, *given), daemon=True)
+        self._process.start()
+
+    def ended(self) -> Dict[str, Any]:
+        self._process.join(LONGEST)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        with self._said:
+            lines = [line for line in self._out.read_text().splitlines() if line.startswith("{")]
+            stats = json.loads(lines[-1]) if lines else {}
+            return {**stats, "log": self._log.read_text(), "exit": self._process.exitcode}
+
+
+def _crawl(out: Path, log: Path, *given: Any) -> None:
+    for descriptor, path in ((1, out), (2, log)):
+        with path.open("wb") as file:
+            os.dup2(file.fileno(), descriptor)
+    from tests.crawl import run
+
+    run(*given)
+
+
+def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Crawling:
+    return Crawling(urls, {"UNSEEN_URL": UNSEEN, **settings}, spider)
 
 
 def crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Dict[str, Any]:
@@ -87,11 +110,8 @@ def crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Dict[str,
     return ended(start_crawl(urls, settings, **spider))
 
 
-def ended(process: "subprocess.Popen[str]") -> Dict[str, Any]:
-    out, log = process.communicate(timeout=LONGEST)
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    stats = json.loads(lines[-1]) if lines else {}
-    return {**stats, "log": log, "exit": process.returncode}
+def ended(crawling: Crawling) -> Dict[str, Any]:
+    return crawling.ended()
 
 
 def call(method: str, path: str, body: Any = None) -> Any:
