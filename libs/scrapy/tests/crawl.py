@@ -6,7 +6,9 @@ from typing import Any, AsyncIterator, Iterator
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
+from twisted.python.failure import Failure
 
 GIVEN = json.loads(sys.argv[1])
 SPIDER = GIVEN["spider"]
@@ -18,6 +20,10 @@ class Given(Spider):
     handle_httpstatus_list = [503]
 
     def start_requests(self) -> Iterator[Request]:
+        if SPIDER.get("stays"):
+            self.crawler.signals.connect(self.stay, signal=signals.spider_idle)
+        if SPIDER.get("late"):
+            self.crawler.signals.connect(self.one_more_at_the_end, signal=signals.spider_closed)
         if SPIDER.get("slow"):
             # A few at a time, as links are found: else all would be asked about at once.
             self.left = list(GIVEN["urls"])
@@ -26,7 +32,8 @@ class Given(Spider):
             return
         for url in GIVEN["urls"]:
             method, _, target = url.rpartition(" ")
-            yield Request(target, method=method or "GET", dont_filter=target in SPIDER.get("dont_filter", []))
+            dont_filter = target in SPIDER.get("dont_filter", [])
+            yield Request(target, method=method or "GET", dont_filter=dont_filter, errback=self.failed)
 
     async def start(self) -> AsyncIterator[Request]:
         """Which later versions of Scrapy call."""
@@ -39,8 +46,19 @@ class Given(Spider):
         if response.url in SPIDER.get("forgets", []):
             self.crawler.unseen.forget(response.url)
         yield {"url": response.url}
+        for link in SPIDER.get("links", {}).get(response.url, []):
+            yield Request(link, meta=response.meta)
         if getattr(self, "left", None):
             yield Request(self.left.pop(0))
+
+    def failed(self, failure: Failure) -> None:
+        self.logger.info("not handled: %s", failure.value)
+
+    def stay(self) -> None:
+        raise DontCloseSpider
+
+    def one_more_at_the_end(self) -> None:
+        self.crawler.engine.crawl(Request(SPIDER["late"]))
 
     def one_more(self) -> None:
         from twisted.internet import reactor

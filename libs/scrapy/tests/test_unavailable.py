@@ -138,7 +138,8 @@ class UnavailableTest(unittest.TestCase):
     def test_close_ends_the_crawl_and_the_next_run_fetches_the_rest(self) -> None:
         self.shut_after(BEFORE)
         settings = self.settings("close", 0.5)
-        stats = crawl(self.pages, settings, slow=True)
+        # Though the spider does not want to.
+        stats = crawl(self.pages, settings, slow=True, stays=True)
         self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
         first = len(self.site.hits)
         self.assertLess(first, PAGES)

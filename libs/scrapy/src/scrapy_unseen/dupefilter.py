@@ -10,8 +10,9 @@ from scrapy.http import Request
 from scrapy.settings import BaseSettings
 from scrapy.utils.request import fingerprint
 
+from .loop import close_spider
 from .options import SettingError, options_of
-from .service import ServiceUnavailable
+from .service import ServiceError, ServiceUnavailable
 from .visited import Visited
 
 logger = logging.getLogger(__name__)
@@ -52,11 +53,11 @@ class DupeFilter(BaseDupeFilter):
             return True
         try:
             return visited.visit([key])[0]
-        except ServiceUnavailable as error:
+        except (ServiceError, ServiceUnavailable) as error:
             logger.error("Unseen was not asked about %s: %s", request, error)
-            self._count("unseen/unknown")
-            if self._options.on_error == "close" and self._crawler is not None and self._crawler.engine is not None:
-                self._crawler.engine.close_spider(self._crawler.spider, "unseen_unavailable")
+            self._count("unseen/unknown" if self._options.on_error == "new" else "unseen/dropped")
+            if self._options.on_error == "close" and self._crawler is not None:
+                close_spider(self._crawler, "unseen_unavailable")
             return self._options.on_error != "new"
 
     def log(self, request: Request, spider: Spider) -> None:
@@ -85,9 +86,19 @@ class DupeFilter(BaseDupeFilter):
             if self._options.mark == "crawled":
                 raise SettingError('UNSEEN_MARK = "crawled" needs SCHEDULER = "scrapy_unseen.Scheduler": a filter is asked once')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
-            self._visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
-            self._visited.open()
+            visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
+            self._open(visited)
+            self._visited = visited
         return self._visited
+
+    def _open(self, visited: Visited) -> None:
+        try:
+            visited.open()
+        except ServiceUnavailable as error:
+            # A set that is to be emptied first cannot be used as it is.
+            if self._options.on_error == "close" or self._options.clear_on_start:
+                raise
+            logger.error("Unseen: the set cannot be made now: %s", error)
 
     def _count(self, stat: str) -> None:
         if self._crawler is not None and self._crawler.stats is not None:
