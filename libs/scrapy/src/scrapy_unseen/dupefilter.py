@@ -47,18 +47,23 @@ class DupeFilter(BaseDupeFilter):
         self._asked()
 
     def request_seen(self, request: Request) -> bool:
-        visited = self._asked()
-        key = visited.key_of(request)
-        if visited.is_known(key):
-            return True
         try:
-            return visited.visit([key])[0]
-        except (ServiceError, ServiceUnavailable) as error:
-            logger.error("Unseen was not asked about %s: %s", request, error)
-            self._count("unseen/unknown" if self._options.on_error == "new" else "unseen/dropped")
-            if self._options.on_error == "close" and self._crawler is not None:
-                close_spider(self._crawler, "unseen_unavailable")
-            return self._options.on_error != "new"
+            visited = self._asked()
+            key = visited.key_of(request)
+            return visited.is_known(key) or visited.visit([key])[0]
+        except ServiceUnavailable as error:
+            return self._not_asked(request, error)
+        except ServiceError as error:
+            if self._visited is None:
+                raise
+            return self._not_asked(request, error)
+
+    def _not_asked(self, request: Request, error: Exception) -> bool:
+        logger.error("Unseen was not asked about %s: %s", request, error)
+        self._count("unseen/unknown" if self._options.on_error == "new" else "unseen/dropped")
+        if self._options.on_error == "close" and self._crawler is not None:
+            close_spider(self._crawler, "unseen_unavailable")
+        return self._options.on_error != "new"
 
     def log(self, request: Request, spider: Spider) -> None:
         logger.debug("Filtered request that was seen: %s", request)
@@ -101,5 +106,6 @@ class DupeFilter(BaseDupeFilter):
             logger.error("Unseen: the set cannot be made now: %s", error)
 
     def _count(self, stat: str) -> None:
-        if self._crawler is not None and self._crawler.stats is not None:
-            self._crawler.stats.inc_value(stat, spider=getattr(self._crawler, "spider", None))
+        stats: Any = getattr(self._crawler, "stats", None)
+        if stats is not None:
+            stats.inc_value(stat, spider=getattr(self._crawler, "spider", None))

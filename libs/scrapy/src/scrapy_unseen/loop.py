@@ -22,7 +22,7 @@ def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
 
 def close_spider(crawler: Crawler, reason: str) -> None:
     """Closes the spider of a crawl, unless it is being closed."""
-    engine = crawler.engine
+    engine: Any = crawler.engine
     slot = slot_of(crawler)
     if slot is None or slot.closing is not None:
         return

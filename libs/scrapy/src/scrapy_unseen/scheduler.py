@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 MIDDLEWARE = "scrapy_unseen.MarkCrawled"
 UNAVAILABLE = "unseen_unavailable"
+#: In the meta of what is in a JOBDIR and is to be asked about when its turn has come.
+UNASKED = "unseen_unasked"
 #: Scrapy looks up names of hosts in the same threads, which are ten.
 MOST_CALLS = 4
 
@@ -37,6 +39,9 @@ class Scheduler(ScrapyScheduler):
     ones go on to Scrapy's own queues, seen ones are counted and signalled as ``request_dropped``.
     """
 
+    # Scrapy declares them as what may be absent, and lets no scheduler be without.
+    crawler: Any
+    stats: Any
     _options: Options
 
     @classmethod
@@ -53,7 +58,9 @@ class Scheduler(ScrapyScheduler):
             pqclass=load_object(settings["SCHEDULER_PRIORITY_QUEUE"]),
             crawler=crawler,
         )
-        scheduler._options = options_of(settings, crawler.spider.name)
+        # Scrapy makes the spider first.
+        spider: Any = crawler.spider
+        scheduler._options = options_of(settings, spider.name)
         if scheduler.marks_crawled and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
             raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
         return scheduler
@@ -73,6 +80,8 @@ class Scheduler(ScrapyScheduler):
         self._to_visit: List[Key] = []
         #: Nothing more is asked, what was queued is still fetched: the service was away for too long.
         self._ending = False
+        #: What would have been asked since then. A JOBDIR keeps it for the next run.
+        self._unasked: List[Request] = []
         self._closing = False
         #: The queues are closed.
         self._over = False
@@ -89,6 +98,7 @@ class Scheduler(ScrapyScheduler):
         self._flush()
         closing = self._until_quiet()
         closing.addCallback(lambda _: self._give_back())
+        closing.addCallback(lambda _: self._keep_unasked())
         closing.addCallback(lambda _: super(Scheduler, self).close(reason))
         closing.addBoth(self._closed)
         return closing
@@ -108,7 +118,7 @@ class Scheduler(ScrapyScheduler):
         if self._is_not_again(request):
             return self._count_seen(request)
         if self._ending:
-            return self._leave_out(request)
+            return self._put_by(request)
         if self.marks_crawled:
             self._not_again.add(self._fingerprint(request))
         self._waiting.append((request, key))
@@ -117,6 +127,12 @@ class Scheduler(ScrapyScheduler):
 
     def next_request(self) -> Optional[Request]:
         request = super().next_request()
+        if request is not None and request.meta.pop(UNASKED, False):
+            if not self.enqueue_request(request):
+                self._signal_dropped(request)
+            # The engine takes this for an empty queue.
+            self._wake()
+            return None
         # What an earlier run has left in a JOBDIR may have been found again by this one.
         while request is not None and self.marks_crawled and not is_of_run(request, self._run):
             if request.dont_filter or not self._is_not_again(request):
@@ -150,11 +166,8 @@ class Scheduler(ScrapyScheduler):
 
     def keys_of(self, response: Response) -> List[Key]:
         """The keys that a response has answered: those of its request, and that of its final URL."""
-        keys = kept_keys(response.request)
-        if not keys or response.url == keys[-1].text:
-            return keys
-        final = self._visited.key_of(response.request.replace(url=response.url))
-        return [*keys, final] if final.is_url and final not in keys else keys
+        request: Any = response.request
+        return [*kept_keys(request), *self._final_key(request, response)]
 
     @property
     def marks_crawled(self) -> bool:
@@ -220,16 +233,15 @@ class Scheduler(ScrapyScheduler):
         if self._options.on_error == "close":
             self._end()
         # What may have been marked, and is not fetched, would be lost to the next run.
-        unreachable = failure.check(ServiceUnavailable)
-        marked = self._ending and not self.marks_crawled and not (unreachable and not failure.value.sent)
+        marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or marked:
             self.stats.inc_value("unseen/unknown", len(asked), spider=self.spider)
             for request, key in asked:
                 self._schedule(request, key)
             return
         for request, _ in asked:
-            self._leave_out(request)
-            self._signal_dropped(request)
+            if not (self._put_by(request) if self._ending else self._leave_out(request)):
+                self._signal_dropped(request)
 
     def _schedule(self, request: Request, key: Key) -> None:
         before = kept_keys(request) if is_redirected(request) else []
@@ -264,18 +276,35 @@ class Scheduler(ScrapyScheduler):
         self.stats.inc_value("unseen/dropped", spider=self.spider)
         return False
 
+    def _put_by(self, request: Request) -> bool:
+        if self.dqs is None:
+            return self._leave_out(request)
+        self._unasked.append(request)
+        self.stats.inc_value("unseen/unasked", spider=self.spider)
+        return True
+
+    def _keep_unasked(self) -> None:
+        for request in self._unasked:
+            request.meta[UNASKED] = True
+            self._push(request)
+
     def _signal_dropped(self, request: Request) -> None:
         self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self.spider)
 
     def _response_received(self, response: Response, request: Request) -> None:
         if self.marks_crawled or self._is_not_again(request):
             return
-        # Where a redirect has led to is seen, too.
+        final = self._final_key(request, response)
+        if final:
+            self.mark(final)
+
+    def _final_key(self, request: Request, response: Response) -> List[Key]:
+        """That of where a redirect has led to, if it is another. Of what was not asked about nothing is marked."""
         keys = kept_keys(request)
-        if keys and response.url != keys[-1].text:
-            final = self._visited.key_of(request.replace(url=response.url))
-            if final.is_url and final not in keys:
-                self.mark([final])
+        if not keys or response.url == keys[-1].text:
+            return []
+        final = self._visited.key_of(request.replace(url=response.url))
+        return [final] if final.is_url and final not in keys else []
 
     def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
         logger.error("Unseen did not mark %d pages: %s", len(keys), _told(failure))

@@ -142,7 +142,7 @@ def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
     problem = body if isinstance(body, dict) else {}
     code, detail = str(problem.get("code", "")), str(problem.get("detail", ""))[:500]
     if status in PASSING and code != "STORE_DATA_LOST" or code == "FILTER_BUSY":
-        seconds = float(retry_after) if re.fullmatch(r"[0-9]{1,9}", retry_after or "") else None
+        seconds = float(retry_after) if retry_after and re.fullmatch(r"[0-9]{1,9}", retry_after) else None
         raise _Passing(f"{status} {code}", seconds)
     if not code:
         raise ServiceError(status, "NO_UNSEEN_SERVICE", f"answered {status}, and not by an Unseen service")
