@@ -48,7 +48,7 @@ class MarkCrawled:
     def _mark(self, response: Response) -> None:
         scheduler = _scheduler_of(self._crawler)
         if scheduler.marks_crawled and response in self._called:
-            scheduler.mark(scheduler.keys_of(response))
+            scheduler.mark_crawled(response)
 
 
 class ForgetFailed:

@@ -164,10 +164,14 @@ class Scheduler(ScrapyScheduler):
         self._to_visit.extend(keys)
         self._soon()
 
-    def keys_of(self, response: Response) -> List[Key]:
-        """The keys that a response has answered: those of its request, and that of its final URL."""
+    def mark_crawled(self, response: Response) -> None:
+        """Marks the keys that a response has answered: those of its request, and that of its final URL."""
         request: Any = response.request
-        return [*kept_keys(request), *self._final_key(request, response)]
+        if self._ending and self.dqs is None:
+            # What it leads to was left out. The next run finds that by fetching it again.
+            self.stats.inc_value("unseen/unmarked", spider=self.spider)
+            return
+        self.mark([*kept_keys(request), *self._final_key(request, response)])
 
     @property
     def marks_crawled(self) -> bool:
