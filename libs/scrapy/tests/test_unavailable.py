@@ -12,6 +12,8 @@ from tests.support import UNSEEN, Site, call, crawl, ended, fresh_name, start_cr
 PAGES = 200
 #: After so many pages the service goes away.
 BEFORE = 40
+#: Where the crawl does not begin if the set is not made in time, which takes long on a machine that has much to do.
+LONGER = 3
 
 
 class Relay:
@@ -138,7 +140,7 @@ class UnavailableTest(unittest.TestCase):
 
     def test_close_ends_the_crawl_and_the_next_run_fetches_the_rest(self) -> None:
         self.shut_after(BEFORE)
-        settings = self.settings("close", 0.5)
+        settings = self.settings("close", LONGER)
         # Though the spider does not want to.
         stats = crawl(self.pages, settings, slow=True, stays=True)
         self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
@@ -155,7 +157,7 @@ class UnavailableTest(unittest.TestCase):
 
     def test_close_keeps_what_was_not_asked_about_in_a_jobdir(self) -> None:
         self.shut_after(BEFORE)
-        settings = {**self.settings("close", 0.5), "JOBDIR": tempfile.mkdtemp()}
+        settings = {**self.settings("close", LONGER), "JOBDIR": tempfile.mkdtemp()}
         stats = crawl(self.pages, settings, slow=True)
         self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
         self.assertGreater(stats["unseen/unasked"], 0)
