@@ -107,6 +107,13 @@ class Scenarios {
     return { finished: requestsFinished, failed: requestsFailed };
   }
 
+  /** Marks and queues, as main.ts does, and ends before anything is fetched. */
+  async leave() {
+    const manager = await this.open({ queue: await RequestQueue.open(this.set) });
+    await manager.addRequestsBatched(this.given.start, all);
+    return {};
+  }
+
   /** What a request carries. */
   async carried() {
     const manager = await this.open();

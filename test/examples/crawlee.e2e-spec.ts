@@ -120,6 +120,14 @@ describeExample(`the example crawlee${why}`, () => {
       expect(site.total()).toBe(0);
     });
 
+    it('a run of the main program goes on with what one before has marked and not fetched', async () => {
+      site = await startSite({ ...linked(3), '/left': {} });
+      await probe('leave', { start: [`${site.url}/left`] });
+      const options = ['--service', app.url, '--set', set.name, '--capacity', '100000', `${site.url}/0`];
+      expect(parsed(await run(example, [MAIN, ...options], storage))).toEqual({ finished: 4, failed: 0 });
+      expect([...site.fetched.keys()].sort()).toEqual([...paths(3), '/left']);
+    });
+
     it.each(MARKS)('%s: a second run with a new queue fetches no page', async (mark) => {
       site = await startSite(linked(12));
       const given = { mark, start: [`${site.url}/0`] };

@@ -100,8 +100,10 @@ export class Site {
     if (reply === 'never') return;
     await sleep(ANSWER_MS);
     end();
-    if (reply === 'cut') response.destroy();
-    else response.writeHead(reply.status ?? 200, reply.headers ?? {}).end(reply.body ?? '');
+    if (reply === 'cut') return void response.destroy();
+    // Sites say something also where there is no page, and how long it is.
+    const { status = 200, headers, body = 'no page' } = reply;
+    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
   }
 }
 

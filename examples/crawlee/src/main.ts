@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { CheerioCrawler, log, LogLevel } from '@crawlee/cheerio';
+import { CheerioCrawler, log, LogLevel, RequestQueue } from '@crawlee/cheerio';
 import { UnseenRequestManager, type Mark } from './unseen-request-manager.js';
 
 const USAGE = `npm start -- [options] URL...
@@ -30,10 +30,14 @@ async function main(): Promise<void> {
   }
   if (process.env.CRAWLEE_LOG_LEVEL === undefined) log.setLevel(LogLevel.WARNING);
 
+  const mark = markOf(values.mark);
+  // What is marked and not fetched yet is in the queue alone. One with a name is not purged when the next run begins.
+  const queue = mark === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
   const manager = await UnseenRequestManager.open({
     set: { name: values.set, capacity: Number(values.capacity) },
     service: { url: values.service, apiKey: process.env.UNSEEN_API_KEY },
-    mark: markOf(values.mark),
+    mark,
+    ...(queue && { queue }),
   });
   const crawler = new CheerioCrawler({
     requestQueue: manager.asRequestQueue(),

@@ -99,7 +99,7 @@ def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMe
             response = connection.getresponse()
             most = wanted(response.status, response.headers)
             data = response.read(most + 1) if most > 0 else b""
-            if len(data) <= most and response.length:
+            if 0 < most and len(data) <= most and response.length:
                 raise HTTPException("the answer was cut off")
         finally:
             timer.cancel()

@@ -5,7 +5,9 @@ from typing import Any, AsyncIterator, Dict, Iterator, List
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
+from twisted.python.failure import Failure
 
 AT_ONCE = 8
 
@@ -20,6 +22,10 @@ class Given(Spider):
         self.behaviour = behaviour
 
     def start_requests(self) -> Iterator[Request]:
+        if self.behaviour.get("stays"):
+            self.crawler.signals.connect(self.stay, signal=signals.spider_idle)
+        if self.behaviour.get("late"):
+            self.crawler.signals.connect(self.one_more_at_the_end, signal=signals.spider_closed)
         if self.behaviour.get("slow"):
             # A few at a time, as links are found: else all would be asked about at once.
             self.left = list(self.urls)
@@ -28,7 +34,8 @@ class Given(Spider):
             return
         for url in self.urls:
             method, _, target = url.rpartition(" ")
-            yield Request(target, method=method or "GET", dont_filter=target in self.behaviour.get("dont_filter", []))
+            dont_filter = target in self.behaviour.get("dont_filter", [])
+            yield Request(target, method=method or "GET", dont_filter=dont_filter, errback=self.failed)
 
     async def start(self) -> AsyncIterator[Request]:
         """Which later versions of Scrapy call."""
@@ -41,8 +48,19 @@ class Given(Spider):
         if response.url in self.behaviour.get("forgets", []):
             self.crawler.unseen.forget(response.url)
         yield {"url": response.url}
+        for link in self.behaviour.get("links", {}).get(response.url, []):
+            yield Request(link, meta=response.meta)
         if getattr(self, "left", None):
             yield Request(self.left.pop(0))
+
+    def failed(self, failure: Failure) -> None:
+        self.logger.info("not handled: %s", failure.value)
+
+    def stay(self) -> None:
+        raise DontCloseSpider
+
+    def one_more_at_the_end(self) -> None:
+        self.crawler.engine.crawl(Request(self.behaviour["late"]))
 
     def one_more(self) -> None:
         from twisted.internet import reactor

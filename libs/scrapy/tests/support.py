@@ -22,7 +22,10 @@ CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl"])
 
 
 class Site:
-    """Pages that count how often they were fetched. ``/broken/N`` fails until it is mended, ``/moved/N`` leads to ``/page/N``."""
+    """
+    Pages that count how often they were fetched. ``/broken/N`` fails until it is mended, ``/gone/N`` is not there, ``/moved/page/N``
+    leads to ``/page/N``.
+    """
 
     def __init__(self) -> None:
         self.hits: "Counter[str]" = Counter()
@@ -40,11 +43,13 @@ class Site:
                 if site.on_hit:
                     site.on_hit(self.path)
                 moved = self.path.startswith("/moved/")
-                status = 302 if moved else 503 if self.path.startswith("/broken/") and site.broken else 200
+                gone = self.path.startswith("/gone/")
+                broken = self.path.startswith("/broken/") and site.broken
+                status = 302 if moved else 404 if gone else 503 if broken else 200
                 body = b"<html></html>"
                 self.send_response(status)
                 if moved:
-                    self.send_header("Location", self.path.replace("/moved/", "/page/"))
+                    self.send_header("Location", self.path[len("/moved") :])
                 self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

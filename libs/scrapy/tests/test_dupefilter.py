@@ -6,6 +6,7 @@ from scrapy.settings import Settings
 from tests.support import UNSEEN, Site, call, crawl, fresh_name
 
 from scrapy_unseen import DupeFilter, SettingError
+from scrapy_unseen.service import ServiceUnavailable
 
 SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
 
@@ -42,6 +43,15 @@ class DupeFilterTest(unittest.TestCase):
         made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "crawled"}))
         with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
             made.open()
+
+    def test_takes_requests_for_new_or_seen_while_the_service_is_away(self) -> None:
+        away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1}
+        for on_error, seen in (("new", False), ("seen", True)):
+            made = DupeFilter(Settings({**away, "UNSEEN_ON_ERROR": on_error}))
+            self.assertEqual(made.request_seen(Request("https://example.org/")), seen)
+        for refused in ({"UNSEEN_ON_ERROR": "close"}, {"UNSEEN_CLEAR_ON_START": True}):
+            with self.subTest(**refused), self.assertRaises(ServiceUnavailable):
+                DupeFilter(Settings({**away, **refused})).open()
 
     def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
         name = fresh_name()

@@ -40,14 +40,20 @@ class SchedulerTest(unittest.TestCase):
 
     def test_the_seeds_example(self) -> None:
         pages = [self.site.page(i) for i in range(100)]
-        settings = {**self.settings, "BLOOMFILTER_BIT": 10, "BLOOMFILTER_HASH_NUMBER": 6}
+        settings = {
+            **self.settings,
+            "BLOOMFILTER_BIT": 10,
+            "BLOOMFILTER_HASH_NUMBER": 6,
+            # It was in use before, and need not be installed any more.
+            "DUPEFILTER_CLASS": "scrapy_redis_bloomfilter.dupefilter.RFPDupeFilter",
+        }
         stats = crawl(pages[:10] + pages, settings)
         self.assert_stats(stats, bloomfilter__filtered=10, response_received_count=100)
         made = call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")
         self.assertEqual((made["capacity"], made["errorRate"]), (118, 1e-4))
 
     def test_what_is_not_to_be_filtered_is_neither_asked_nor_marked(self) -> None:
-        page, moved = self.site.page(1), f"{self.site.url}/moved/2"
+        page, moved = self.site.page(1), f"{self.site.url}/moved/page/2"
         for mark in ({}, CRAWLED):
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
@@ -75,21 +81,27 @@ class SchedulerTest(unittest.TestCase):
         for mark in ({}, CRAWLED):
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
-                crawl([f"{self.site.url}/moved/1"], settings)
-                stats = crawl([self.site.page(1), f"{self.site.url}/moved/1"], settings)
+                crawl([f"{self.site.url}/moved/page/1"], settings)
+                self.site.hits.clear()
+                stats = crawl([self.site.page(1), f"{self.site.url}/moved/page/1"], settings)
                 self.assert_stats(stats, bloomfilter__filtered=2, response_received_count=0)
+                # Nor was it asked once more where it leads to.
+                self.assertEqual(self.site.hits, {})
 
     def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
-        pages = [self.site.page(i) for i in range(20)]
+        # The first one's part is the same page to the filter of a run, as it is to Scrapy's. The last one goes to the errback.
+        pages = [*(self.site.page(i) for i in range(20)), f"{self.site.page(0)}#part", f"{self.site.url}/gone/1"]
         settings = {**self.settings, **CRAWLED}
-        self.assert_stats(crawl(pages, settings, fails=["/page/3", "/page/4"]), response_received_count=20)
+        first = crawl(pages, settings, fails=["/page/3", "/page/4"])
+        self.assert_stats(first, response_received_count=21, bloomfilter__filtered=1)
         again = crawl(pages, settings)
-        self.assert_stats(again, response_received_count=2, bloomfilter__filtered=18)
-        self.assertEqual((self.site.hits["/page/3"], self.site.hits["/page/5"]), (2, 1))
+        self.assert_stats(again, response_received_count=3, bloomfilter__filtered=19)
+        self.assertEqual([self.site.hits[path] for path in ("/page/3", "/gone/1", "/page/5")], [2, 2, 1])
 
     def test_what_was_not_fetched_when_the_spider_closes_is_fetched_by_the_next(self) -> None:
         pages = [self.site.page(i) for i in range(200)]
-        for extra in ({}, {"JOBDIR": tempfile.mkdtemp()}):
+        jobs = [tempfile.mkdtemp() for _ in range(2)]
+        for extra in ({}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
             with self.subTest(**extra):
                 settings = {"UNSEEN_SET": fresh_name(), **extra}
                 self.site.hits.clear()
@@ -102,13 +114,22 @@ class SchedulerTest(unittest.TestCase):
 
     def test_a_spider_forgets_pages_and_those_that_failed_for_good(self) -> None:
         page, broken = self.site.page(1), f"{self.site.url}/broken/1"
+        pages = [page, broken, f"{self.site.url}/moved/broken/2"]
         settings = {**self.settings, "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
-        crawl([page, broken], settings, forgets=[page])
-        self.assertEqual((self.site.hits["/page/1"], self.site.hits["/broken/1"]), (1, 2))
+        # The same run does not try again what is found again.
+        crawl(pages, settings, forgets=[page], links={broken: [broken]})
+        self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])
         self.site.broken = False
-        stats = crawl([page, broken], settings)
-        self.assert_stats(stats, response_received_count=2, bloomfilter__filtered=0)
-        self.assert_stats(crawl([page, broken], settings), response_received_count=0)
+        stats = crawl(pages, settings)
+        self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=0)
+        self.assert_stats(crawl(pages, settings), response_received_count=0)
+
+    def test_what_comes_after_the_end_is_not_marked(self) -> None:
+        # Each is asked about at once.
+        settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
+        stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
+        self.assert_stats(stats, response_received_count=1, unseen__dropped=1)
+        self.assertEqual(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["items"], 1)
 
     def test_a_set_is_emptied_when_that_is_asked_for_only(self) -> None:
         page = self.site.page(1)

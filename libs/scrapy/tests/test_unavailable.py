@@ -1,6 +1,7 @@
 """The service goes away in mid-crawl: behind a relay that can be shut and opened."""
 
 import socket
+import tempfile
 import threading
 import unittest
 from typing import Any, Dict, List
@@ -11,6 +12,8 @@ from tests.support import UNSEEN, Site, call, crawl, ended, fresh_name, start_cr
 PAGES = 200
 #: After so many pages the service goes away.
 BEFORE = 40
+#: Where the crawl does not begin if the set is not made in time, which takes long on a machine that has much to do.
+LONGER = 3
 
 
 class Relay:
@@ -137,8 +140,9 @@ class UnavailableTest(unittest.TestCase):
 
     def test_close_ends_the_crawl_and_the_next_run_fetches_the_rest(self) -> None:
         self.shut_after(BEFORE)
-        settings = self.settings("close", 0.5)
-        stats = crawl(self.pages, settings, slow=True)
+        settings = self.settings("close", LONGER)
+        # Though the spider does not want to.
+        stats = crawl(self.pages, settings, slow=True, stays=True)
         self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
         first = len(self.site.hits)
         self.assertLess(first, PAGES)
@@ -150,6 +154,20 @@ class UnavailableTest(unittest.TestCase):
         # Calls whose answers were cut off may or may not have marked: these pages are fetched rather than missed.
         twice = sum(self.site.hits.values()) - PAGES
         self.assertLessEqual(twice, stats.get("unseen/unknown", 0))
+
+    def test_close_keeps_what_was_not_asked_about_in_a_jobdir(self) -> None:
+        self.shut_after(BEFORE)
+        settings = {**self.settings("close", LONGER), "JOBDIR": tempfile.mkdtemp()}
+        stats = crawl(self.pages, settings, slow=True)
+        self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
+        self.assertGreater(stats["unseen/unasked"], 0)
+        first = len(self.site.hits)
+        self.relay.open()
+        self.site.on_hit = None
+        again = crawl([], settings)
+        self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
+        self.assertEqual(len(self.site.hits), first + stats["unseen/unasked"])
+        self.assertEqual(set(self.site.hits.values()), {1})
 
     def test_a_service_that_was_away_at_the_start_is_used_when_it_is_back(self) -> None:
         self.relay.shut()

@@ -10,8 +10,9 @@ from scrapy.http import Request
 from scrapy.settings import BaseSettings
 from scrapy.utils.request import fingerprint
 
+from .loop import close_spider
 from .options import SettingError, options_of
-from .service import ServiceUnavailable
+from .service import ServiceError, ServiceUnavailable
 from .visited import Visited
 
 logger = logging.getLogger(__name__)
@@ -46,18 +47,23 @@ class DupeFilter(BaseDupeFilter):
         self._asked()
 
     def request_seen(self, request: Request) -> bool:
-        visited = self._asked()
-        key = visited.key_of(request)
-        if visited.is_known(key):
-            return True
         try:
-            return visited.visit([key])[0]
+            visited = self._asked()
+            key = visited.key_of(request)
+            return visited.is_known(key) or visited.visit([key])[0]
         except ServiceUnavailable as error:
-            logger.error("Unseen was not asked about %s: %s", request, error)
-            self._count("unseen/unknown")
-            if self._options.on_error == "close" and self._crawler is not None and self._crawler.engine is not None:
-                self._crawler.engine.close_spider(self._crawler.spider, "unseen_unavailable")
-            return self._options.on_error != "new"
+            return self._not_asked(request, error)
+        except ServiceError as error:
+            if self._visited is None:
+                raise
+            return self._not_asked(request, error)
+
+    def _not_asked(self, request: Request, error: Exception) -> bool:
+        logger.error("Unseen was not asked about %s: %s", request, error)
+        self._count("unseen/unknown" if self._options.on_error == "new" else "unseen/dropped")
+        if self._options.on_error == "close" and self._crawler is not None:
+            close_spider(self._crawler, "unseen_unavailable")
+        return self._options.on_error != "new"
 
     def log(self, request: Request, spider: Spider) -> None:
         logger.debug("Filtered request that was seen: %s", request)
@@ -85,10 +91,21 @@ class DupeFilter(BaseDupeFilter):
             if self._options.mark == "crawled":
                 raise SettingError('UNSEEN_MARK = "crawled" needs SCHEDULER = "scrapy_unseen.Scheduler": a filter is asked once')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
-            self._visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
-            self._visited.open()
+            visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
+            self._open(visited)
+            self._visited = visited
         return self._visited
 
+    def _open(self, visited: Visited) -> None:
+        try:
+            visited.open()
+        except ServiceUnavailable as error:
+            # A set that is to be emptied first cannot be used as it is.
+            if self._options.on_error == "close" or self._options.clear_on_start:
+                raise
+            logger.error("Unseen: the set cannot be made now: %s", error)
+
     def _count(self, stat: str) -> None:
-        if self._crawler is not None and self._crawler.stats is not None:
-            self._crawler.stats.inc_value(stat, spider=getattr(self._crawler, "spider", None))
+        stats: Any = getattr(self._crawler, "stats", None)
+        if stats is not None:
+            stats.inc_value(stat, spider=getattr(self._crawler, "spider", None))

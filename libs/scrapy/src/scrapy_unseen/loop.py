@@ -2,6 +2,7 @@
 
 from typing import Any, Callable
 
+from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet import defer, threads
 
@@ -17,6 +18,24 @@ def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
     if _run_in_thread is None:
         return threads.deferToThread(act)
     return deferred_from_coro(_run_in_thread(act))
+
+
+def close_spider(crawler: Crawler, reason: str) -> None:
+    """Closes the spider of a crawl, unless it is being closed."""
+    engine: Any = crawler.engine
+    slot = slot_of(crawler)
+    if slot is None or slot.closing is not None:
+        return
+    if hasattr(engine, "close_spider_async"):
+        deferred_from_coro(engine.close_spider_async(reason=reason))
+    else:
+        engine.close_spider(crawler.spider, reason)
+
+
+def slot_of(crawler: Crawler) -> Any:
+    """What the engine knows of the spider that is open."""
+    engine = crawler.engine
+    return getattr(engine, "_slot", None) or getattr(engine, "slot", None)
 
 
 def call_later(seconds: float, act: Callable[[], None]) -> Any:

@@ -1,9 +1,11 @@
 """What marks pages that were crawled, and forgets those that failed."""
 
 from typing import Any, AsyncIterator, Iterable, Optional
+from weakref import WeakSet
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from .options import SettingError
@@ -22,17 +24,22 @@ class MarkCrawled:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        #: Those that go to their callback. Others go to an errback, such as those with a status that Scrapy takes for an error.
+        self._called: "WeakSet[Response]" = WeakSet()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "MarkCrawled":
         return cls(crawler)
 
-    def process_spider_output(self, response: Response, result: Iterable[Any], spider: Spider) -> Iterable[Any]:
+    def process_spider_input(self, response: Response, spider: Optional[Spider] = None) -> None:
+        self._called.add(response)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any], spider: Optional[Spider] = None) -> Iterable[Any]:
         yield from result
         self._mark(response)
 
     async def process_spider_output_async(
-        self, response: Response, result: AsyncIterator[Any], spider: Spider
+        self, response: Response, result: AsyncIterator[Any], spider: Optional[Spider] = None
     ) -> AsyncIterator[Any]:
         async for one in result:
             yield one
@@ -40,8 +47,8 @@ class MarkCrawled:
 
     def _mark(self, response: Response) -> None:
         scheduler = _scheduler_of(self._crawler)
-        if scheduler.marks_crawled:
-            scheduler.mark(scheduler.keys_of(response))
+        if scheduler.marks_crawled and response in self._called:
+            scheduler.mark_crawled(response)
 
 
 class ForgetFailed:
@@ -58,15 +65,18 @@ class ForgetFailed:
     def from_crawler(cls, crawler: Crawler) -> "ForgetFailed":
         return cls(crawler)
 
-    def process_response(self, request: Request, response: Response, spider: Spider) -> Response:
+    def process_response(self, request: Request, response: Response, spider: Optional[Spider] = None) -> Response:
         if response.status in self._codes:
             self._forget(request)
         return response
 
-    def process_exception(self, request: Request, exception: Exception, spider: Spider) -> Optional[Response]:
-        self._forget(request)
+    def process_exception(
+        self, request: Request, exception: Exception, spider: Optional[Spider] = None
+    ) -> Optional[Response]:
+        # What robots.txt or another middleware keeps from being fetched has not failed.
+        if not isinstance(exception, IgnoreRequest):
+            self._forget(request)
         return None
 
     def _forget(self, request: Request) -> None:
-        first = (request.meta.get("redirect_urls") or [request.url])[0]
-        _scheduler_of(self._crawler).forget(request.replace(url=first))
+        _scheduler_of(self._crawler).forget_failed(request)

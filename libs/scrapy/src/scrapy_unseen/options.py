@@ -50,7 +50,7 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
     """Reads the settings. Raises SettingError."""
     return Options(
         url=_url(settings.get("UNSEEN_URL") or DEFAULT_URL),
-        api_key=settings.get("UNSEEN_API_KEY") or None,
+        api_key=_api_key(settings.get("UNSEEN_API_KEY")),
         set_name=_set_name(settings.get("UNSEEN_SET") or "%(spider)s", spider_name),
         spec=_spec(settings),
         batch_size=_whole(settings, "UNSEEN_BATCH_SIZE", 200, 1, 1_000),
@@ -65,9 +65,18 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
 
 
 def _url(url: str) -> str:
-    if re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url):
+    found = re.fullmatch(r"https?://(?:\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(?::(\d{1,5}))?(?:/[!-~]*)?", url)
+    if found and int(found[1] or 1) < 2**16 and not {"?", "#"} & set(url):
         return url.rstrip("/")
     raise SettingError(f"UNSEEN_URL must be an http or https URL such as {DEFAULT_URL}, not {url!r}")
+
+
+def _api_key(key: Optional[str]) -> Optional[str]:
+    # A file that it was read from often ends with a line break.
+    stripped = (key or "").strip()
+    if re.fullmatch(r"[!-~]*", stripped):
+        return stripped or None
+    raise SettingError("UNSEEN_API_KEY has a character that is no visible one of ASCII")
 
 
 def _set_name(pattern: str, spider_name: str) -> str:

@@ -1,7 +1,8 @@
 """A scheduler that asks Unseen about requests in batches, off the reactor."""
 
 import logging
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+import uuid
+from typing import Any, Callable, List, Optional, Sequence, Set, Tuple
 
 from scrapy import Spider, signals
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
@@ -9,20 +10,25 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Request, Response
+from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .loop import call_later, in_thread
+from .loop import call_later, close_spider, in_thread, slot_of
+from .marks import Key, is_of_run, is_redirected, keep, kept_keys
 from .options import Options, SettingError, options_of
 from .service import ServiceError, ServiceUnavailable
-from .visited import Key, Visited
+from .visited import Visited
 
 logger = logging.getLogger(__name__)
 
-#: Where a request has the key under which it was marked. Copies, such as those of redirects, have it, too.
-MARKED = "unseen_marked"
 MIDDLEWARE = "scrapy_unseen.MarkCrawled"
 UNAVAILABLE = "unseen_unavailable"
+#: In the meta of what is in a JOBDIR and is to be asked about when its turn has come.
+UNASKED = "unseen_unasked"
+#: Scrapy looks up names of hosts in the same threads, which are ten.
+MOST_CALLS = 4
 
 Asked = Tuple[Request, Key]
 
@@ -33,29 +39,52 @@ class Scheduler(ScrapyScheduler):
     ones go on to Scrapy's own queues, seen ones are counted and signalled as ``request_dropped``.
     """
 
+    # Scrapy declares them as what may be absent, and lets no scheduler be without.
+    crawler: Any
+    stats: Any
+    _options: Options
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Scheduler":
-        scheduler = super().from_crawler(crawler)
-        # What Scrapy would ask is asked here.
-        scheduler.df.close("")
-        scheduler.df = BaseDupeFilter()
+        settings = crawler.settings
+        # What Scrapy would ask is asked here. A filter that was in use before is not made, since some empty their set when they end.
+        scheduler = cls(
+            dupefilter=BaseDupeFilter(),
+            jobdir=job_dir(settings),
+            dqclass=load_object(settings["SCHEDULER_DISK_QUEUE"]),
+            mqclass=load_object(settings["SCHEDULER_MEMORY_QUEUE"]),
+            logunser=settings.getbool("SCHEDULER_DEBUG"),
+            stats=crawler.stats,
+            pqclass=load_object(settings["SCHEDULER_PRIORITY_QUEUE"]),
+            crawler=crawler,
+        )
+        # Scrapy makes the spider first.
+        spider: Any = crawler.spider
+        scheduler._options = options_of(settings, spider.name)
+        if scheduler.marks_crawled and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
+            raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
         return scheduler
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         super().open(spider)
-        settings = self.crawler.settings
-        self._options: Options = options_of(settings, spider.name)
-        if self._options.mark == "crawled" and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
-            raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
-        self._visited = Visited(self._options, self.crawler.request_fingerprinter.fingerprint)
-        #: Of this run, where marks come only when a page has been crawled.
-        self._scheduled: "set[Key]" = set()
+        self._fingerprint: Callable[[Request], bytes] = self.crawler.request_fingerprinter.fingerprint
+        self._visited = Visited(self._options, self._fingerprint)
+        self._run = uuid.uuid4().hex
+        #: Fingerprints of what this run does not schedule again, whatever the service says: what it has scheduled, where marks come
+        #: only when a page has been crawled; and what it has failed to fetch and forgotten.
+        self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None
+        self._calls = defer.DeferredSemaphore(MOST_CALLS)
         self._asking = 0
         self._to_visit: List[Key] = []
         #: Nothing more is asked, what was queued is still fetched: the service was away for too long.
         self._ending = False
+        #: What would have been asked since then. A JOBDIR keeps it for the next run.
+        self._unasked: List[Request] = []
+        self._closing = False
+        #: The queues are closed.
+        self._over = False
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
@@ -65,9 +94,11 @@ class Scheduler(ScrapyScheduler):
 
     def close(self, reason: str) -> "defer.Deferred[Any]":
         """What was marked and is not fetched is forgotten again, unless it is kept in a JOBDIR."""
+        self._closing = True
         self._flush()
         closing = self._until_quiet()
         closing.addCallback(lambda _: self._give_back())
+        closing.addCallback(lambda _: self._keep_unasked())
         closing.addCallback(lambda _: super(Scheduler, self).close(reason))
         closing.addBoth(self._closed)
         return closing
@@ -76,42 +107,71 @@ class Scheduler(ScrapyScheduler):
         return self._asking > 0 or bool(self._waiting) or super().has_pending_requests()
 
     def enqueue_request(self, request: Request) -> bool:
+        if self._over:
+            return self._leave_out(request)
         if request.dont_filter:
             return self._push(request)
         key = self._visited.key_of(request)
-        if self._visited.is_known(key) or key in self._scheduled:
-            self._count_seen(request)
-            return False
+        if self._visited.is_known(key):
+            self._mark_redirected(request)
+            return self._count_seen(request)
+        if self._is_not_again(request):
+            return self._count_seen(request)
         if self._ending:
-            self.stats.inc_value("unseen/dropped", spider=self.spider)
-            return False
-        if self._options.mark == "crawled":
-            self._scheduled.add(key)
+            return self._put_by(request)
+        if self.marks_crawled:
+            self._not_again.add(self._fingerprint(request))
         self._waiting.append((request, key))
         self._soon()
         return True
+
+    def next_request(self) -> Optional[Request]:
+        request = super().next_request()
+        if request is not None and request.meta.pop(UNASKED, False):
+            if not self.enqueue_request(request):
+                self._signal_dropped(request)
+            # The engine takes this for an empty queue.
+            self._wake()
+            return None
+        # What an earlier run has left in a JOBDIR may have been found again by this one.
+        while request is not None and self.marks_crawled and not is_of_run(request, self._run):
+            if request.dont_filter or not self._is_not_again(request):
+                self._not_again.add(self._fingerprint(request))
+                break
+            self._drop(request)
+            request = super().next_request()
+        return request
 
     # What spiders may call, as ``self.crawler.unseen``.
 
     def forget(self, *requests: "str | Request") -> "defer.Deferred[None]":
         """Makes URLs, or requests of any method, unseen: they are fetched when they are found again."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
-        keys = [self._visited.key_of(request) for request in found]
-        self._scheduled.difference_update(keys)
-        return self._in_thread(lambda: self._visited.forget(keys))
+        self._not_again.difference_update(self._fingerprint(request) for request in found)
+        return self._forget([self._visited.key_of(request) for request in found])
+
+    def forget_failed(self, request: Request) -> None:
+        """Makes a request, and those that were redirected to it, unseen for later runs. This one has tried it."""
+        keys = kept_keys(request)
+        if not keys or self.marks_crawled:
+            return
+        for url in (request.url, *request.meta.get("redirect_urls", ())):
+            self._not_again.add(self._fingerprint(request.replace(url=url)))
+        self._forget(keys).addErrback(self._not_forgotten, len(keys))
 
     def mark(self, keys: Sequence[Key]) -> None:
         """Marks keys with the next batch."""
         self._to_visit.extend(keys)
         self._soon()
 
-    def keys_of(self, response: Response) -> List[Key]:
-        """The keys that a response has answered: that of its request as it was asked about, and that of its final URL."""
-        asked = _key_in(response.request)
-        if asked is None:
-            return []
-        final = self._visited.key_of(response.request.replace(url=response.url))
-        return [asked, final] if final.is_url and final != asked else [asked]
+    def mark_crawled(self, response: Response) -> None:
+        """Marks the keys that a response has answered: those of its request, and that of its final URL."""
+        request: Any = response.request
+        if self._ending and self.dqs is None:
+            # What it leads to was left out. The next run finds that by fetching it again.
+            self.stats.inc_value("unseen/unmarked", spider=self.spider)
+            return
+        self.mark([*kept_keys(request), *self._final_key(request, response)])
 
     @property
     def marks_crawled(self) -> bool:
@@ -155,7 +215,7 @@ class Scheduler(ScrapyScheduler):
 
     def _in_thread(self, act: Callable[[], Any]) -> "defer.Deferred[Any]":
         self._asking += 1
-        done = in_thread(act)
+        done = self._calls.run(in_thread, act)
 
         def ended(result: Any) -> Any:
             self._asking -= 1
@@ -173,23 +233,23 @@ class Scheduler(ScrapyScheduler):
                 self._schedule(request, key)
 
     def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
-        failure.trap(ServiceUnavailable, ServiceError)
-        logger.error("Unseen was not asked about %d requests: %s", len(asked), failure.value)
+        logger.error("Unseen was not asked about %d requests: %s", len(asked), _told(failure))
         if self._options.on_error == "close":
             self._end()
         # What may have been marked, and is not fetched, would be lost to the next run.
-        marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", False)
+        marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or marked:
             self.stats.inc_value("unseen/unknown", len(asked), spider=self.spider)
             for request, key in asked:
                 self._schedule(request, key)
             return
         for request, _ in asked:
-            self.stats.inc_value("unseen/dropped", spider=self.spider)
-            self._signal_dropped(request)
+            if not (self._put_by(request) if self._ending else self._leave_out(request)):
+                self._signal_dropped(request)
 
     def _schedule(self, request: Request, key: Key) -> None:
-        request.meta[MARKED] = [key.is_url, key.text]
+        before = kept_keys(request) if is_redirected(request) else []
+        keep(request, [*(one for one in before if one != key), key], self._run)
         self._push(request)
 
     def _push(self, request: Request) -> bool:
@@ -197,29 +257,68 @@ class Scheduler(ScrapyScheduler):
         return super().enqueue_request(request)
 
     def _drop(self, request: Request) -> None:
+        self._mark_redirected(request)
         self._count_seen(request)
         self._signal_dropped(request)
 
-    def _count_seen(self, request: Request) -> None:
+    def _mark_redirected(self, request: Request) -> None:
+        """What leads to a page that was crawled leads nowhere else, and need not be asked for again."""
+        if self.marks_crawled and is_redirected(request):
+            self.mark(kept_keys(request))
+
+    def _is_not_again(self, request: Request) -> bool:
+        return bool(self._not_again) and self._fingerprint(request) in self._not_again
+
+    def _count_seen(self, request: Request) -> bool:
         logger.debug("Filtered request that was seen: %s", request)
         for stat in ("bloomfilter/filtered", "dupefilter/filtered"):
             self.stats.inc_value(stat, spider=self.spider)
+        return False
+
+    def _leave_out(self, request: Request) -> bool:
+        logger.debug("Left out request that was not asked about: %s", request)
+        self.stats.inc_value("unseen/dropped", spider=self.spider)
+        return False
+
+    def _put_by(self, request: Request) -> bool:
+        if self.dqs is None:
+            return self._leave_out(request)
+        self._unasked.append(request)
+        self.stats.inc_value("unseen/unasked", spider=self.spider)
+        return True
+
+    def _keep_unasked(self) -> None:
+        for request in self._unasked:
+            request.meta[UNASKED] = True
+            self._push(request)
 
     def _signal_dropped(self, request: Request) -> None:
         self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self.spider)
 
     def _response_received(self, response: Response, request: Request) -> None:
-        if self.marks_crawled:
+        if self.marks_crawled or self._is_not_again(request):
             return
-        # Where a redirect has led to is seen, too.
+        final = self._final_key(request, response)
+        if final:
+            self.mark(final)
+
+    def _final_key(self, request: Request, response: Response) -> List[Key]:
+        """That of where a redirect has led to, if it is another. Of what was not asked about nothing is marked."""
+        keys = kept_keys(request)
+        if not keys or response.url == keys[-1].text:
+            return []
         final = self._visited.key_of(request.replace(url=response.url))
-        if final.is_url and _key_in(request) not in (None, final):
-            self.mark([final])
+        return [final] if final.is_url and final not in keys else []
 
     def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
-        failure.trap(ServiceUnavailable, ServiceError)
-        logger.error("Unseen did not mark %d pages: %s", len(keys), failure.value)
+        logger.error("Unseen did not mark %d pages: %s", len(keys), _told(failure))
         self.stats.inc_value("unseen/unmarked", len(keys), spider=self.spider)
+
+    def _forget(self, keys: Sequence[Key]) -> "defer.Deferred[None]":
+        return self._in_thread(lambda: self._visited.forget(keys))
+
+    def _not_forgotten(self, failure: Failure, count: int) -> None:
+        logger.error("Unseen did not forget %d requests: %s", count, _told(failure))
 
     # The engine.
 
@@ -229,9 +328,8 @@ class Scheduler(ScrapyScheduler):
 
     def _wake(self) -> None:
         """Without this the engine would look after its requests with its next heartbeat only, 5 s later."""
-        engine = self.crawler.engine
-        slot = getattr(engine, "_slot", None) or getattr(engine, "slot", None)
-        if slot is not None:
+        slot = slot_of(self.crawler)
+        if slot is not None and not self._closing:
             slot.nextcall.schedule()
 
     def _end(self) -> None:
@@ -241,10 +339,13 @@ class Scheduler(ScrapyScheduler):
             self.crawler.signals.connect(self._idle, signal=signals.spider_idle)
 
     def _idle(self) -> None:
+        # In case that somebody else raises DontCloseSpider, which wins.
+        call_later(0, lambda: close_spider(self.crawler, UNAVAILABLE))
         raise CloseSpider(UNAVAILABLE)
 
     def _cannot_open(self, failure: Failure) -> Any:
-        if failure.check(ServiceUnavailable) and self._options.on_error != "close":
+        # A set that is to be emptied first cannot be used as it is.
+        if failure.check(ServiceUnavailable) and self._options.on_error != "close" and not self._options.clear_on_start:
             logger.error("Unseen: the set cannot be made now: %s", failure.value)
             return None
         return failure
@@ -266,32 +367,30 @@ class Scheduler(ScrapyScheduler):
         quiet.callback(None)
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
+        self._over = True
         keys: List[Key] = []
+        count = 0
         while not self.marks_crawled:
             request = self.mqs.pop()
             if request is None:
                 break
-            key = _key_in(request)
-            if key is not None:
-                keys.append(key)
+            kept = kept_keys(request)
+            keys.extend(kept)
+            count += bool(kept)
         if not keys:
             return None
-        self.stats.inc_value("unseen/given_back", len(keys), spider=self.spider)
+        self.stats.inc_value("unseen/given_back", count, spider=self.spider)
         giving = in_thread(lambda: self._visited.forget(keys))
-        return giving.addErrback(self._not_given_back, len(keys))
-
-    def _not_given_back(self, failure: Failure, count: int) -> None:
-        failure.trap(ServiceUnavailable, ServiceError)
-        logger.error("Unseen did not forget %d requests that were not made: %s", count, failure.value)
+        return giving.addErrback(self._not_forgotten, len(keys))
 
     def _closed(self, result: Any) -> Any:
         self._visited.close()
         return result
 
 
-def _key_in(request: Optional[Request]) -> Optional[Key]:
-    kept = request.meta.get(MARKED) if request is not None else None
-    return Key(bool(kept[0]), str(kept[1])) if kept else None
+def _told(failure: Failure) -> str:
+    """What the service said, or where in this package something is wrong."""
+    return str(failure.value) if failure.check(ServiceError, ServiceUnavailable, SettingError) else failure.getTraceback()
 
 
 def _names(components: Any) -> "set[str]":

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import socket
 import threading
 import time
@@ -14,6 +15,8 @@ from urllib.parse import quote, urlsplit
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
+#: How long a call may take while the service is known to be away.
+AWAY_SECONDS = 1.0
 #: The service is to be asked later, or the way to it is broken.
 PASSING = frozenset({408, 429, 502, 503, 504})
 
@@ -45,14 +48,27 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
+        #: The last call was not answered in its time. The next ones do not wait as long, each after the other.
+        self._away = False
         self._idle: List[HTTPConnection] = []
         self._lock = threading.Lock()
 
-    def post(self, path: str, body: Optional[Dict[str, Any]] = None, timeout: Optional[float] = None) -> Any:
+    def post(self, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
         """The JSON of the answer. Repeats are under one Idempotency-Key, so nothing is done twice."""
-        end = time.monotonic() + (self._timeout if timeout is None else timeout)
-        headers = {**self._headers, "Idempotency-Key": uuid.uuid4().hex}
         data = b"" if body is None else json.dumps(body).encode()
+        return self._call("POST", path, data, {**self._headers, "Idempotency-Key": uuid.uuid4().hex})
+
+    def get(self, path: str) -> Any:
+        return self._call("GET", path, None, self._headers)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _call(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
+        end = time.monotonic() + (min(AWAY_SECONDS, self._timeout) if self._away else self._timeout)
         wait = FIRST_WAIT
         sent = False
         while True:
@@ -61,27 +77,30 @@ class Service:
                 seconds = max(0.05, min(ATTEMPT_SECONDS, left))
                 connection = self._take(seconds)
                 sent = True
-                return self._attempt(connection, path, data, headers)
+                return self._attempt(connection, method, path, data, headers)
             except (OSError, HTTPException, _Passing) as error:
                 pause = getattr(error, "retry_after", None) or random.uniform(0, wait)
                 if time.monotonic() + pause >= end:
+                    self._away = True
                     raise ServiceUnavailable(f"{self._address[0]}:{self._address[1]}{path}: {error}", sent) from error
                 time.sleep(pause)
                 wait = min(MOST_WAIT, 2 * wait)
 
-    def close(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
-
-    def _attempt(self, connection: HTTPConnection, path: str, data: bytes, headers: Dict[str, str]) -> Any:
+    def _attempt(
+        self, connection: HTTPConnection, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]
+    ) -> Any:
         try:
-            connection.request("POST", self._base + path, data, headers)
+            connection.request(method, self._base + path, data, headers)
             response = connection.getresponse()
+            # http.client takes headers that were cut off for the whole of them. The service says how long its answers are.
+            if response.length is None and not response.chunked:
+                raise HTTPException("the answer was cut off")
             text = response.read(MOST_BYTES + 1)
             if len(text) > MOST_BYTES:
                 raise HTTPException(f"the answer has more than {MOST_BYTES} bytes")
+            # A read of at most so many bytes does not complain.
+            if response.length:
+                raise HTTPException("the answer was cut off")
         except BaseException:
             connection.close()
             raise
@@ -90,7 +109,9 @@ class Service:
         else:
             with self._lock:
                 self._idle.append(connection)
-        return _answer(response.status, response.getheader("Retry-After"), text)
+        answer = _answer(response.status, response.getheader("Retry-After"), text)
+        self._away = False
+        return answer
 
     def _take(self, seconds: float) -> HTTPConnection:
         with self._lock:
@@ -113,14 +134,15 @@ class _Passing(Exception):
 def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
     try:
         body = json.loads(text) if text else None
-    except ValueError:
+    # What is nested too deeply is no answer, either.
+    except (ValueError, RecursionError):
         body = None
     if 200 <= status < 300 and (body is not None or not text):
         return body
     problem = body if isinstance(body, dict) else {}
     code, detail = str(problem.get("code", "")), str(problem.get("detail", ""))[:500]
     if status in PASSING and code != "STORE_DATA_LOST" or code == "FILTER_BUSY":
-        seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
+        seconds = float(retry_after) if retry_after and re.fullmatch(r"[0-9]{1,9}", retry_after) else None
         raise _Passing(f"{status} {code}", seconds)
     if not code:
         raise ServiceError(status, "NO_UNSEEN_SERVICE", f"answered {status}, and not by an Unseen service")

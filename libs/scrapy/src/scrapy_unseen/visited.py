@@ -1,14 +1,16 @@
 """The visited set of a crawl: what is asked, marked and forgotten there."""
 
+import hashlib
 import logging
 import threading
 import time
 from collections import OrderedDict
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from scrapy.http import Request
 
-from .options import REQUESTS, Options
+from .marks import Key
+from .options import REQUESTS, Options, SettingError
 from .service import Service, ServiceError, path_of
 
 logger = logging.getLogger(__name__)
@@ -17,13 +19,6 @@ logger = logging.getLogger(__name__)
 MOST_CACHED = 200_000
 #: Entries of one call.
 BATCH = 1_000
-
-
-class Key(NamedTuple):
-    """What a request is known by: a URL in the visited set, or a fingerprint in the filter beside it."""
-
-    is_url: bool
-    text: str
 
 
 class Visited:
@@ -56,7 +51,7 @@ class Visited:
 
     def key_of(self, request: Request) -> Key:
         # A visited set takes no URLs such as those of ftp and of data.
-        if self._options.key == "url" and request.method == "GET" and request.url.startswith(("http:", "https:")):
+        if self._options.key == "url" and request.method == "GET" and _is_http(request.url):
             return Key(True, request.url)
         return Key(False, self._fingerprint(request).hex())
 
@@ -90,31 +85,39 @@ class Visited:
         item_result: Callable[[Any], bool],
     ) -> List[bool]:
         results: Dict[int, bool] = {}
-        urls = [i for i, key in enumerate(keys) if key.is_url]
-        items = [i for i, key in enumerate(keys) if not key.is_url]
+        items = {i: key.text for i, key in enumerate(keys) if not key.is_url}
+        for some in _blocks([i for i, key in enumerate(keys) if key.is_url]):
+            words = self._post(f"{self._set}/urls/{of_urls}", "urls", [keys[i].text for i in some])
+            for i, word in zip(some, words):
+                if word == "invalid":
+                    # Such as one that is too long. Scrapy fetches it all the same, and must not do so again and again.
+                    items[i] = hashlib.sha1(keys[i].text.encode("utf-8", "replace")).hexdigest()
+                else:
+                    results[i] = url_result(word)
         if items:
             self._need_filter()
-        for places, path, member, read in (
-            (urls, f"{self._set}/urls/{of_urls}", "urls", url_result),
-            (items, f"{self._filter}/items/{of_items}", "items", item_result),
-        ):
-            for some in _blocks(places):
-                answer = self._post(path, {member: [keys[i].text for i in some]})
-                found = answer.get("results") if isinstance(answer, dict) else None
-                if not isinstance(found, list) or len(found) != len(some):
-                    raise ServiceError(200, "NO_UNSEEN_SERVICE", f"{path} was not answered with a result for each")
-                results.update((i, read(result)) for i, result in zip(some, found))
+        for some in _blocks(sorted(items)):
+            found = self._post(f"{self._filter}/items/{of_items}", "items", [items[i] for i in some])
+            results.update((i, item_result(result)) for i, result in zip(some, found))
         return [results[i] for i in range(len(keys))]
 
-    def _post(self, path: str, body: Dict[str, Any]) -> Any:
+    def _post(self, path: str, member: str, entries: List[str]) -> List[Any]:
         try:
-            return self._service.post(path, body)
+            answer = self._service.post(path, {member: entries})
         except ServiceError as error:
-            if error.code != "VISITED_SET_NOT_FOUND":
+            # The service was away when the crawl began, or somebody has dropped it.
+            if error.code == "VISITED_SET_NOT_FOUND":
+                self._make()
+            elif error.code == "FILTER_NOT_FOUND":
+                self._has_filter = False
+                self._need_filter()
+            else:
                 raise
-        # The service was away when the crawl began, or somebody has dropped the set.
-        self._make()
-        return self._service.post(path, body)
+            answer = self._service.post(path, {member: entries})
+        results = answer.get("results") if isinstance(answer, dict) else None
+        if not isinstance(results, list) or len(results) != len(entries):
+            raise ServiceError(200, "NO_UNSEEN_SERVICE", f"{path} was not answered with a result for each")
+        return results
 
     def _make(self) -> None:
         self._create("visited-sets", {**self._options.spec, "name": self._options.set_name})
@@ -134,7 +137,19 @@ class Visited:
         except ServiceError as error:
             if error.code != "FILTER_EXISTS":
                 raise
+            self._must_be(kind, str(spec["name"]))
             logger.info("%s is used as it is: %s", spec["name"], error)
+
+    def _must_be(self, kind: str, name: str) -> None:
+        """Visited sets and filters share their names."""
+        try:
+            self._service.get(path_of(kind, name))
+        except ServiceError as error:
+            if error.status != 404:
+                # Such as that the API key may not look. What is asked of it next will tell.
+                return
+            other = "a filter, and no visited set" if kind == "visited-sets" else "a visited set, and no filter"
+            raise SettingError(f"UNSEEN_SET must be another name than {self._options.set_name!r}: {name} is {other}") from None
 
 
 class _Cache:
@@ -162,6 +177,10 @@ class _Cache:
     def drop(self, key: Key) -> None:
         with self._lock:
             self._until.pop(key, None)
+
+
+def _is_http(url: str) -> bool:
+    return url[:6].lower().startswith(("http:", "https:"))
 
 
 def _blocks(places: List[int]) -> Iterable[List[int]]:

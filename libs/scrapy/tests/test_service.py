@@ -1,0 +1,112 @@
+"""Answers that the service does not give, or that did not arrive whole."""
+
+import socket
+import threading
+import unittest
+from typing import Any, List
+from unittest.mock import patch
+
+from scrapy.settings import Settings
+from tests.support import UNSEEN, call, fresh_name
+
+from scrapy_unseen.marks import Key
+from scrapy_unseen.options import options_of
+from scrapy_unseen.service import Service, ServiceError, ServiceUnavailable
+from scrapy_unseen.visited import Visited
+
+GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
+
+
+class Answers:
+    """Gives the answers to one connection each, and then the last one for ever."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.count = 0
+        self._answers: List[bytes] = list(answers)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65_536)
+                self.count += 1
+                connection.sendall(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
+
+
+class ServiceTest(unittest.TestCase):
+    def service(self, *answers: bytes, timeout: float = 60) -> Any:
+        server = Answers(*answers)
+        self.addCleanup(server.close)
+        service = Service(server.url, None, timeout)
+        self.addCleanup(service.close)
+        return service, server
+
+    def test_asks_again_what_was_cut_off_or_is_to_be_asked_later(self) -> None:
+        for cut in (
+            b"",
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{",
+            BUSY + b"\r\n",
+            BUSY + b"Retry-After: soon\r\n\r\n",
+            BUSY + b"Retry-After: \xb2\r\n\r\n",
+        ):
+            with self.subTest(cut=cut):
+                service, server = self.service(cut, GOOD)
+                self.assertEqual(service.post("/"), {})
+                self.assertEqual(server.count, 2)
+
+    def test_names_what_is_no_answer_of_the_service(self) -> None:
+        deep = b"[" * 100_000
+        for body in (b"<html>", deep, b'{"results":'):
+            service, _ = self.service(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            with self.subTest(body=body[:20]), self.assertRaisesRegex(ServiceError, "not by an Unseen service"):
+                service.post("/")
+
+    def test_while_it_is_known_to_be_away_it_is_tried_once_and_not_waited_for(self) -> None:
+        service, server = self.service(BUSY + b"\r\n", timeout=0.5)
+        with self.assertRaises(ServiceUnavailable):
+            service.post("/")
+        first = server.count
+        self.assertGreater(first, 1)
+        with patch("scrapy_unseen.service.AWAY_SECONDS", 0), self.assertRaises(ServiceUnavailable):
+            service.post("/")
+        self.assertEqual(server.count, first + 1)
+
+
+class VisitedTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.name = fresh_name()
+        settings = Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": self.name})
+        self.visited = Visited(options_of(settings, "spider"), lambda request: b"")
+        self.addCleanup(self.visited.close)
+        self.visited.open()
+
+    def test_urls_that_no_set_takes_are_told_apart_and_forgotten_as_others(self) -> None:
+        keys = [Key(True, f"https://example.org/{letter * 9_000}") for letter in "ab"] + [Key(True, "https://example.org/")]
+        self.assertEqual(self.visited.visit(keys[1:]), [False, False])
+        self.assertEqual(self.visited.ask(keys), [False, True, True])
+        self.visited.forget(keys[1:])
+        self.assertEqual(self.visited.visit(keys), [False, False, False])
+
+    def test_what_somebody_has_dropped_is_made_again(self) -> None:
+        keys = [Key(True, "https://example.org/"), Key(False, "f" * 40)]
+        self.visited.visit(keys)
+        for path in (f"visited-sets/{self.name}", f"filters/{self.name}.requests"):
+            call("DELETE", f"/v1/{path}")
+        self.assertEqual(self.visited.visit(keys), [False, False])
+        self.assertEqual(self.visited.ask(keys), [True, True])
+
+
+if __name__ == "__main__":
+    unittest.main()
