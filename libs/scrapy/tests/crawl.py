@@ -1,6 +1,7 @@
 """A crawl of given URLs, in the order in which they are given. Prints its stats as JSON."""
 
 import json
+import sys
 from typing import Any, AsyncIterator, Dict, Iterator, List
 
 from scrapy import Request, Spider, signals
@@ -82,7 +83,9 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     }
     process = CrawlerProcess(all_settings, install_root_handler=True)
     crawler = process.create_crawler(Given)
-    process.crawl(crawler, urls=urls, behaviour=behaviour)
+    # Twisted tells of a failure that nobody has looked at when it is thrown away, which a process that was forked does not wait for.
+    crawling = process.crawl(crawler, urls=urls, behaviour=behaviour)
+    crawling.addErrback(lambda failure: sys.stderr.write(failure.getTraceback()))
     process.start()
     stats = crawler.stats.get_stats()
     print(json.dumps({key: value for key, value in stats.items() if isinstance(value, (int, float, str))}))
