@@ -127,13 +127,13 @@ class UnavailableTest(unittest.TestCase):
 
     def test_new_misses_no_page_and_counts_those_that_may_be_repeats(self) -> None:
         self.shut_after(BEFORE)
-        stats = crawl(self.pages, self.settings("new", 0.5), slow=True)
+        stats = crawl(self.pages, self.settings("new", LONGER), slow=True)
         self.assertEqual(len(self.site.hits), PAGES, stats["log"][-3000:])
         self.assertGreater(stats["unseen/unknown"], 0)
 
     def test_seen_repeats_no_page_and_counts_those_that_were_dropped(self) -> None:
         self.shut_after(BEFORE)
-        stats = crawl(self.pages, self.settings("seen", 0.5), slow=True)
+        stats = crawl(self.pages, self.settings("seen", LONGER), slow=True)
         self.assertEqual(set(self.site.hits.values()), {1}, stats["log"][-3000:])
         self.assertGreater(stats["unseen/dropped"], 0)
         self.assertEqual(len(self.site.hits) + stats["unseen/dropped"], PAGES)
