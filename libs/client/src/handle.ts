@@ -1,4 +1,5 @@
 import type { Batches, CallOptions, ChangeOptions } from './batches.js';
+import type { Counters, History } from './insight.js';
 import { randomKey } from './random-key.js';
 import type { Call, Requests } from './requests.js';
 
@@ -42,6 +43,18 @@ export abstract class Handle<Options extends object, Description> {
   /** What there is to know of it. Throws NotFoundError. */
   describe({ signal }: CallOptions = {}): Promise<Description> {
     return this.service.requests.json({ method: 'GET', path: this.path, repeatable: true, signal });
+  }
+
+  /** The last hours, as the instance that answers remembers them: a point a minute. Throws NotFoundError. */
+  history({ seconds, signal }: CallOptions & { readonly seconds?: number } = {}): Promise<History> {
+    const path = `${this.path}/history`;
+    return this.service.requests.json({ method: 'GET', path, query: { seconds }, repeatable: true, signal });
+  }
+
+  /** How many counters have which value, in a sample of the pages. Throws NotFoundError. */
+  counters({ signal }: CallOptions = {}): Promise<Counters> {
+    const path = `${this.path}/counters`;
+    return this.service.requests.json({ method: 'GET', path, repeatable: true, signal });
   }
 
   /** Takes everything out. Throws NotFoundError. */

@@ -1,5 +1,6 @@
 /** A client of the Unseen service: for Node.js 20.19 and later, and for browsers. */
 export type * from './api-types.js';
+export type * from './insight.js';
 export type {
   Filter as FilterDescription,
   Sync as SyncDescription,

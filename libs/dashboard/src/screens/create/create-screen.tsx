@@ -1,0 +1,3 @@
+export function CreateScreen(): preact.JSX.Element {
+  return <p>soon</p>;
+}
