@@ -22,7 +22,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'd5507abd6569d9b1',
+      generation: 'bad538dfdc5497a9',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -31,7 +31,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T00:03:55.265Z',
+      createdAt: '2026-11-24T23:18:51.167Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -92,12 +92,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AAAAAAAAAAAAAAEAAFgDBmh7FqkM',
+          id: 'AAAAAAAAAAAAAAEAAHJlHstRyyX7',
           url: 'https://example.org/a?b=1',
           attempt: 1,
         },
         {
-          id: 'AAAAAAAAAAAAAAEAAernj2iFPdnE',
+          id: 'AAAAAAAAAAAAAAEAASXwX5f7w06f',
           url: 'https://example.org/',
           payload: '{"depth":1}',
           attempt: 1,
@@ -107,7 +107,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   extendLeases: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAFgDBmh7FqkM', 'AAAAAAAAAAAAAAEAAernj2iFPdnE'],
+      ids: ['AAAAAAAAAAAAAAEAAHJlHstRyyX7', 'AAAAAAAAAAAAAAEAASXwX5f7w06f'],
       leaseSeconds: 120,
     },
     response: {
@@ -116,7 +116,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   ackUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAFgDBmh7FqkM'],
+      ids: ['AAAAAAAAAAAAAAEAAHJlHstRyyX7'],
     },
     response: {
       results: ['acked'],
@@ -124,7 +124,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   releaseUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAernj2iFPdnE'],
+      ids: ['AAAAAAAAAAAAAAEAASXwX5f7w06f'],
       delaySeconds: 0,
       reason: 'HTTP 503',
     },
@@ -136,7 +136,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AQAAAAAAAAAAAAEAAOrnj2iFPdnE',
+          id: 'AQAAAAAAAAAAAAEAACXwX5f7w06f',
           attempt: 3,
           reason: 'HTTP 503',
           url: 'https://example.org/',
@@ -147,7 +147,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   putBackDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAEAAOrnj2iFPdnE'],
+      ids: ['AQAAAAAAAAAAAAEAACXwX5f7w06f'],
     },
     response: {
       results: ['put back'],
@@ -155,7 +155,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   purgeDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAIAAOrnj2iFPdnE'],
+      ids: ['AQAAAAAAAAAAAAIAACXwX5f7w06f'],
     },
     response: {
       results: ['purged'],
@@ -212,7 +212,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'd5507abd6569d9b1',
+      generation: 'bad538dfdc5497a9',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -221,7 +221,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T00:03:55.265Z',
+      createdAt: '2026-11-24T23:18:51.167Z',
       items: 3,
       fill: 0.0000015337005125967936,
       estimatedErrorRate: 8.621343917423446e-27,
@@ -264,7 +264,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.0001,
           growth: 'auto',
-          generation: 'd5507abd6569d9b1',
+          generation: 'bad538dfdc5497a9',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -273,7 +273,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 23472640,
           },
           memoryBytes: 11736320,
-          createdAt: '2026-11-24T00:03:55.265Z',
+          createdAt: '2026-11-24T23:18:51.167Z',
           items: 3,
           fill: 0.0000015337005125967936,
           estimatedErrorRate: 8.621343917423446e-27,
@@ -313,9 +313,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
     },
     response: {
-      id: '09e36b21270839e6',
+      id: 'e543f8248a1c91be',
       state: 'open',
-      openedAt: '2026-11-24T00:03:55.495Z',
+      openedAt: '2026-11-24T23:18:52.690Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 0,
@@ -342,9 +342,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getVisitedSetSync: {
     response: {
-      id: '09e36b21270839e6',
+      id: 'e543f8248a1c91be',
       state: 'open',
-      openedAt: '2026-11-24T00:03:55.495Z',
+      openedAt: '2026-11-24T23:18:52.690Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -359,9 +359,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       maxForgetShare: 0.5,
     },
     response: {
-      id: '09e36b21270839e6',
+      id: 'e543f8248a1c91be',
       state: 'committed',
-      openedAt: '2026-11-24T00:03:55.495Z',
+      openedAt: '2026-11-24T23:18:52.690Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -380,7 +380,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: '91ce9c750b896b8b',
+      generation: '6d2f33611106ba10',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -389,7 +389,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T00:03:56.272Z',
+      createdAt: '2026-11-24T23:18:55.363Z',
       items: 3,
       fill: 7.668502562983968e-7,
       estimatedErrorRate: 2.173651265999945e-27,
@@ -431,7 +431,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: '499f7ed7e3c6a8e7',
+      generation: 'fc71c1059059636f',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -440,7 +440,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T00:03:57.125Z',
+      createdAt: '2026-11-24T23:18:57.666Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -541,7 +541,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: 'e8e9412eebb3c071',
+      generation: '58d76ea4a4c5f5e4',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -550,7 +550,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T00:03:57.157Z',
+      createdAt: '2026-11-24T23:18:57.704Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -611,7 +611,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: 'e8e9412eebb3c071',
+      generation: '58d76ea4a4c5f5e4',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -620,7 +620,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T00:03:57.157Z',
+      createdAt: '2026-11-24T23:18:57.704Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -651,7 +651,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.001,
           growth: 'none',
-          generation: 'e8e9412eebb3c071',
+          generation: '58d76ea4a4c5f5e4',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -660,7 +660,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 15480832,
           },
           memoryBytes: 7740416,
-          createdAt: '2026-11-24T00:03:57.157Z',
+          createdAt: '2026-11-24T23:18:57.704Z',
           items: 1,
           fill: 5.813641023944967e-7,
           estimatedErrorRate: 9.28529434505376e-24,
@@ -688,9 +688,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       errorRate: 0.0001,
     },
     response: {
-      id: '89020cb7bc73fa42',
+      id: '65bb7dbaca9ed65c',
       state: 'open',
-      openedAt: '2026-11-24T00:03:57.219Z',
+      openedAt: '2026-11-24T23:18:57.822Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 0,
@@ -710,9 +710,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getFilterSync: {
     response: {
-      id: '89020cb7bc73fa42',
+      id: '65bb7dbaca9ed65c',
       state: 'open',
-      openedAt: '2026-11-24T00:03:57.219Z',
+      openedAt: '2026-11-24T23:18:57.822Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -727,9 +727,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       dryRun: true,
     },
     response: {
-      id: '89020cb7bc73fa42',
+      id: '65bb7dbaca9ed65c',
       state: 'open',
-      openedAt: '2026-11-24T00:03:57.219Z',
+      openedAt: '2026-11-24T23:18:57.822Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -750,7 +750,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '00ec3882b9d1c476',
+      generation: '0ec25475c37ad577',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -759,7 +759,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T00:03:57.853Z',
+      createdAt: '2026-11-24T23:18:58.693Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -789,7 +789,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '6f440907ba0cdeff',
+      generation: '5c64e4bd8007d34b',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -798,7 +798,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T00:03:58.215Z',
+      createdAt: '2026-11-24T23:18:59.830Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -836,10 +836,29 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       scopes: ['admin'],
     },
     response: {
-      id: 'ef321d0c08875de2',
+      id: 'd35a52428ba642e7',
       name: 'ops',
       scopes: ['admin'],
-      createdAt: '2026-11-24T00:03:58.288Z',
+      createdAt: '2026-11-24T23:19:00.216Z',
+      key: 'unseen_d35a52428ba642e7_aHMF_l5hXcsGg9fFVk46LF04F-elajXJ_OnABWscPQU',
+    },
+  },
+  getMe: {
+    response: {
+      id: 'key:d35a52428ba642e7',
+      name: 'ops',
+      scopes: ['admin'],
+    },
+  },
+  rotateKey: {
+    request: {
+      overlapSeconds: 3600,
+    },
+    response: {
+      id: '6608c31207c352e2',
+      name: 'ops',
+      scopes: ['admin'],
+      createdAt: '2026-11-24T23:19:00.281Z',
       key: 'unseen_…',
     },
   },
@@ -847,10 +866,18 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       keys: [
         {
-          id: 'ef321d0c08875de2',
+          id: '6608c31207c352e2',
           name: 'ops',
           scopes: ['admin'],
-          createdAt: '2026-11-24T00:03:58.288Z',
+          createdAt: '2026-11-24T23:19:00.281Z',
+        },
+        {
+          id: 'd35a52428ba642e7',
+          name: 'ops',
+          scopes: ['admin'],
+          createdAt: '2026-11-24T23:19:00.216Z',
+          expiresAt: '2026-11-25T00:19:00.281Z',
+          lastUsedAt: '2026-11-24T23:19:00.314Z',
         },
       ],
     },

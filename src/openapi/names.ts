@@ -47,7 +47,9 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   MetricsController_scrape: 'getMetrics',
   KeysController_create: 'createKey',
   KeysController_list: 'listKeys',
+  KeysController_rotate: 'rotateKey',
   KeysController_revoke: 'revokeKey',
+  MeController_me: 'getMe',
 };
 
 /** The operation id of a controller's method. */

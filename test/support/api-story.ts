@@ -134,7 +134,10 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
     { name: 'ops', scopes: ['admin'] },
   );
   credentials.authorization = `Bearer ${key}`;
+  await send('getMe', {});
+  const { id: next } = await send<{ id: string }>('rotateKey', { id }, { overlapSeconds: 3_600 });
   await send('listKeys', {});
+  await send('revokeKey', { id: next });
   await send('revokeKey', { id });
   return told;
 }

@@ -90,10 +90,44 @@ export type ListedKey = {
    * What there is of the prefix now. Absent: all names
    */
   usage?: Usage;
+  /**
+   * When this instance last let it in; other instances have their own. Absent: not since this one began
+   */
+  lastUsedAt?: string;
 };
 
 export type KeyList = {
   keys: Array<ListedKey>;
+};
+
+export type RotateKey = {
+  /**
+   * For how long the old key is taken beside the new one, unless it ends sooner
+   */
+  overlapSeconds?: number;
+};
+
+export type Me = {
+  /**
+   * `key:` and the id of a key, `jwt:` and the subject of a token, or `anonymous`
+   */
+  id: string;
+  /**
+   * The name given to the key, or the subject of the token
+   */
+  name: string;
+  /**
+   * As given: write includes read, admin includes write
+   */
+  scopes: Array<'read' | 'write' | 'admin'>;
+  /**
+   * Absent: all names
+   */
+  prefix?: string;
+  /**
+   * Until when the credentials are taken. Absent: they do not end by themselves
+   */
+  expiresAt?: string;
 };
 
 export type Health = {

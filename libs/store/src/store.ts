@@ -340,6 +340,9 @@ export interface Credentials {
   /** Stores a credential. It replaces one with the same id. */
   put(credential: Credential): Promise<void>;
 
+  /** As `put`, in place of one with the same id only. Answers false, and stores nothing, if there is none. */
+  replace(credential: Credential): Promise<boolean>;
+
   /** All credentials, sorted by id. */
   list(): Promise<Credential[]>;
 
