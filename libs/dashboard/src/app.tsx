@@ -5,6 +5,8 @@ import { CreateScreen } from './screens/create/create-screen.js';
 import { ListScreen } from './screens/list/list-screen.js';
 import { SetScreen } from './screens/set/set-screen.js';
 import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
+import { JobLink } from './screens/use/job-link.js';
+import { UseScreen } from './screens/use/use-screen.js';
 import { hasKey, session, signOut, start } from './session.js';
 import { Button } from './ui/button.js';
 import { Empty, Failure, Loading } from './ui/notice.js';
@@ -40,6 +42,7 @@ function Header(): preact.JSX.Element {
             </a>
           ))}
           <a href="docs">API</a>
+          <JobLink />
         </nav>
       )}
       {now.is === 'open' && hasKey.value && (
@@ -111,6 +114,8 @@ function Screen(): preact.JSX.Element {
   if (first === 'new' && name === undefined) return <CreateScreen />;
   if ((first === 'sets' || first === 'filters') && name !== undefined && more.length === 0)
     return <SetScreen key={at} kind={first} name={name} />;
+  if ((first === 'sets' || first === 'filters') && name !== undefined && more.join('/') === 'use')
+    return <UseScreen key={at} kind={first} name={name} />;
   return (
     <Empty title="There is no such screen">
       <p>
