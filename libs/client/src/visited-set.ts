@@ -10,6 +10,7 @@ import type {
 } from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
+import type { ExplainedUrl } from './insight.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
@@ -127,5 +128,12 @@ export class VisitedSet extends Handle<
       yield* page.urls;
       cursor = page.next;
     } while (cursor !== undefined);
+  }
+
+  /** Why URLs, up to a hundred, are answered as they are: their keys, by which rules, and their counters. Throws NotFoundError. */
+  async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<readonly ExplainedUrl[]> {
+    const path = `${this.path}/urls/explain`;
+    const call = { method: 'POST', path, json: { urls }, repeatable: true, signal } as const;
+    return (await this.service.requests.json<{ urls: ExplainedUrl[] }>(call)).urls;
   }
 }

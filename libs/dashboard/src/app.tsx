@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { away, type Away } from './connection.js';
 import { hashOf, place } from './router.js';
 import { CreateScreen } from './screens/create/create-screen.js';
+import { ExplainScreen } from './screens/explain/explain-screen.js';
 import { ListScreen } from './screens/list/list-screen.js';
 import { SetScreen } from './screens/set/set-screen.js';
 import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
@@ -116,6 +117,8 @@ function Screen(): preact.JSX.Element {
     return <SetScreen key={at} kind={first} name={name} />;
   if ((first === 'sets' || first === 'filters') && name !== undefined && more.join('/') === 'use')
     return <UseScreen key={at} kind={first} name={name} />;
+  if ((first === 'sets' || first === 'filters') && name !== undefined && more.join('/') === 'explain')
+    return <ExplainScreen key={at} kind={first} name={name} />;
   return (
     <Empty title="There is no such screen">
       <p>

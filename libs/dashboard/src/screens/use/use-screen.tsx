@@ -19,13 +19,13 @@ export function UseScreen({
   readonly kind: Kind;
   readonly name: string;
 }): preact.JSX.Element {
-  const title = `${kind === 'sets' ? 'URLs' : 'Items'} of ${name}`;
   return (
     <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
+      </p>
       <div class="head">
-        <Title text={title}>
-          {kind === 'sets' ? 'URLs' : 'Items'} of <a href={hashOf([kind, name])}>{name}</a>
-        </Title>
+        <Title text={`${kind === 'sets' ? 'URLs' : 'Items'} of ${name}`} />
       </div>
       <UsePanel kind={kind} name={name} />
     </>
