@@ -7,7 +7,7 @@ export interface Change {
 }
 
 export function changeOf(before: string, after: string): Change {
-  const [from, to] = [[...before], [...after]];
+  const [from, to] = [Array.from(before), Array.from(after)];
   const most = Math.min(from.length, to.length);
   let head = 0;
   while (head < most && from[head] === to[head]) head++;
