@@ -12,7 +12,7 @@ export interface Polled<T> {
 }
 
 /** Asking takes at most so much of the time. */
-const SHARE = 1 / 20;
+const SHARE = 1 / 10;
 
 /**
  * Asks now, every `everyMs`, and when the page is looked at again. A page that nobody looks at asks nothing, and an answer that takes
@@ -31,21 +31,22 @@ export function usePoll<T>(
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
+    const isLeft = (): boolean => signal.aborted;
     const ask = async (): Promise<void> => {
       try {
         const data = await latest.current(signal);
-        if (!signal.aborted) setState({ of, data });
+        if (!isLeft()) setState({ of, data });
       } catch (error) {
-        if (!signal.aborted) setState((old) => ({ ...kept(old, of), error: error as Error }));
+        if (!isLeft()) setState((old) => ({ ...kept(old, of), error: error as Error }));
       }
     };
     const run = async (): Promise<void> => {
-      while (!leaving.signal.aborted) {
+      while (!isLeft()) {
         const begun = performance.now();
         await ask();
         const tookMs = performance.now() - begun;
         await wakeable(Math.max(everyMs, tookMs / SHARE), wake);
-        if (document.hidden && !leaving.signal.aborted) await shown();
+        if (document.hidden && !isLeft()) await shown();
       }
     };
     void run();
