@@ -156,7 +156,10 @@ function optionsOf(
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-    scales: { x: { time: across.time ?? false }, y: logarithmic ? { distr: LOGARITHMIC } : { range: fromZero } },
+    scales: {
+      x: { time: across.time ?? false },
+      y: logarithmic ? { distr: LOGARITHMIC } : { range: fromZero },
+    },
     axes: [
       {
         ...axis,

@@ -47,11 +47,7 @@ export function SetScreen(subject: Subject): preact.JSX.Element {
           {data && `, made ${time(data.createdAt)}`}
         </span>
         {data && <Conditions described={data} />}
-        <Actions
-          {...subject}
-          exists={!!data || error instanceof DataLostError}
-          refresh={refresh}
-        />
+        <Actions {...subject} exists={!!data || error instanceof DataLostError} refresh={refresh} />
       </div>
       <Body subject={subject} data={data} error={error} meter={meter} refresh={refresh} />
     </>
