@@ -1,13 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import { headerOf } from './file-header.js';
 
-const HEADER = { name: 'crawl', kind: 'visited-set', capacity: 1_000, errorRate: 0.01, exportedAt: 1_750_000_000_000 };
+const HEADER = {
+  name: 'crawl',
+  kind: 'visited-set',
+  capacity: 1_000,
+  errorRate: 0.01,
+  exportedAt: 1_750_000_000_000,
+};
 
 /** As docs/export-format.md has it: the magic and the version, then a frame of type H. */
 function fileOf(header: unknown): Uint8Array<ArrayBuffer> {
   const payload = new TextEncoder().encode(JSON.stringify(header));
   const magic = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
-  const bytes = new Uint8Array([...magic, 1, 0x48, 0, 0, payload.length >> 8, payload.length & 0xff, ...payload]);
+  const bytes = new Uint8Array([
+    ...magic,
+    1,
+    0x48,
+    0,
+    0,
+    payload.length >> 8,
+    payload.length & 0xff,
+    ...payload,
+  ]);
   return new Uint8Array([...bytes, 1, 2, 3, 4]);
 }
 
@@ -20,8 +35,9 @@ function changed(at: number, byte: number): Blob {
 describe('the start of an export', () => {
   it('tells what it is of', async () => {
     expect(await headerOf(new Blob([fileOf(HEADER)]))).toEqual({ ...HEADER, kind: 'sets' });
-    expect(await headerOf(new Blob([fileOf({ ...HEADER, kind: 'filter' })]))).toMatchObject({ kind: 'filters' });
-  });
+    expect(await headerOf(new Blob([fileOf({ ...HEADER, kind: 'filter' })]))).toMatchObject({
+      kind: 'filters',
+    });
   });
 
   it('is none of another file', async () => {
