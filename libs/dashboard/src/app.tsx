@@ -4,16 +4,37 @@ import { hashOf, place } from './router.js';
 import { CreateScreen } from './screens/create/create-screen.js';
 import { ExplainScreen } from './screens/explain/explain-screen.js';
 import { ListScreen } from './screens/list/list-screen.js';
+import { ExportScreen } from './screens/transfer/export-screen.js';
+import { ImportScreen } from './screens/transfer/import-screen.js';
+import { KeysScreen } from './screens/keys/keys-screen.js';
+import { KeptSecrets } from './screens/keys/kept-secrets.js';
 import { SetScreen } from './screens/set/set-screen.js';
 import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
+import { SyncScreen } from './screens/sync/sync-screen.js';
 import { JobLink } from './screens/use/job-link.js';
 import { UseScreen } from './screens/use/use-screen.js';
-import { hasKey, session, signOut, start } from './session.js';
+import { hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
 import { Button } from './ui/button.js';
 import { Empty, Failure, Loading } from './ui/notice.js';
 
 /** What the header leads to. A screen of its own comes here, and into Screen. */
-const NAV = [{ path: [] as string[], text: 'Sets and filters' }] as const;
+const NAV: readonly NavEntry[] = [
+  { path: [], text: 'Sets and filters' },
+  { path: ['import'], text: 'Import', needs: 'admin' },
+  { path: ['keys'], text: 'Keys', needs: 'admin', allNames: true },
+];
+
+interface NavEntry {
+  readonly path: readonly string[];
+  readonly text: string;
+  /** Whoever may not use it does not see it. */
+  readonly needs?: Scope;
+  readonly allNames?: boolean;
+}
+
+function isFor({ needs, allNames = false }: NavEntry): boolean {
+  return (needs === undefined || may(needs)) && (!allNames || prefix.value === '');
+}
 
 export function App(): preact.JSX.Element {
   return (
@@ -37,7 +58,7 @@ function Header(): preact.JSX.Element {
       </a>
       {now.is === 'open' && (
         <nav aria-label="Screens">
-          {NAV.map(({ path, text }) => (
+          {NAV.filter(isFor).map(({ path, text }) => (
             <a key={text} href={hashOf(path)}>
               {text}
             </a>
@@ -95,7 +116,13 @@ function Main(): preact.JSX.Element {
   if (now.is === 'starting') return <Loading what="the dashboard" />;
   if (now.is === 'failed')
     return <Failure error={now.error} what="The dashboard cannot start." retry={() => void start()} />;
-  if (now.is === 'signed out') return <SignInScreen why={now.why} />;
+  if (now.is === 'signed out')
+    return (
+      <>
+        <KeptSecrets />
+        <SignInScreen why={now.why} />
+      </>
+    );
   return <Screen />;
 }
 
@@ -115,10 +142,14 @@ function Screen(): preact.JSX.Element {
   if (first === 'new' && name === undefined) return <CreateScreen />;
   if ((first === 'sets' || first === 'filters') && name !== undefined && more.length === 0)
     return <SetScreen key={at} kind={first} name={name} />;
-  if ((first === 'sets' || first === 'filters') && name !== undefined && more.join('/') === 'use')
-    return <UseScreen key={at} kind={first} name={name} />;
-  if ((first === 'sets' || first === 'filters') && name !== undefined && more.join('/') === 'explain')
-    return <ExplainScreen key={at} kind={first} name={name} />;
+  if ((first === 'sets' || first === 'filters') && name !== undefined && more.length === 1) {
+    if (more[0] === 'sync') return <SyncScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'use') return <UseScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'explain') return <ExplainScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'export') return <ExportScreen key={at} kind={first} name={name} />;
+  }
+  if (first === 'import' && name === undefined) return <ImportScreen />;
+  if (first === 'keys' && name === undefined) return <KeysScreen />;
   return (
     <Empty title="There is no such screen">
       <p>

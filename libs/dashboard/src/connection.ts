@@ -26,7 +26,7 @@ export function watchedFetch(rejected: () => void): typeof fetch {
     try {
       response = await fetch(input, { ...init, cache: 'no-store' });
     } catch (error) {
-      if (init?.signal?.reason !== LEFT) away.value = 'service';
+      if (!isLeft(init?.signal)) away.value = 'service';
       throw error;
     }
     const { status } = response;
@@ -34,6 +34,11 @@ export function watchedFetch(rejected: () => void): typeof fetch {
     note(status === 503 ? await reasonOf503(response) : PASSING.get(status));
     return response;
   };
+}
+
+/** Whether a request has ended because nobody waits for it, such as those beside one that was refused; not for being late. */
+function isLeft(signal: AbortSignal | null | undefined): boolean {
+  return signal?.aborted === true && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
 }
 
 function note(now: Away | undefined): void {

@@ -5,6 +5,7 @@ import { handleOf, KIND_NAMES } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmByName } from '../../ui/confirm-by-name.js';
 import type { Subject } from './set-screen.js';
+import { WhatIsLost } from './what-is-lost.js';
 
 interface ActionsProps extends Subject {
   readonly exists: boolean;
@@ -19,6 +20,12 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
   const close = (): void => setAsking(undefined);
   return (
     <div class="actions">
+      <a class="button plain" href={hashOf([kind, name, 'sync'])}>
+        Sync …
+      </a>
+      <a class="button plain" href={hashOf([kind, name, 'export'])}>
+        Export …
+      </a>
       <Button needs="admin" onClick={() => setAsking('clear')}>
         Clear …
       </Button>
@@ -37,8 +44,7 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
             refresh();
           }}
         >
-          Everything in it is forgotten, for everyone who uses it
-          {kind === 'sets' && ', and its queue is emptied'}. There is no way back.
+          <WhatIsLost kind={kind} name={name} /> The {KIND_NAMES[kind]} itself stays, empty.
         </ConfirmByName>
       )}
       {asking === 'drop' && (
@@ -52,7 +58,7 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
             goTo(hashOf([]));
           }}
         >
-          The {KIND_NAMES[kind]} is taken away with everything in it. There is no way back.
+          <WhatIsLost kind={kind} name={name} />
         </ConfirmByName>
       )}
     </div>
