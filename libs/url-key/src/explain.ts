@@ -22,10 +22,10 @@ const STRICT = { base: 'strict', version: 1 } as const;
  * times as long as UrlCanonicaliser.key; tests hold that both give the same key.
  */
 export function compileExplanation(profile: NormalisedUrlProfile): (url: string) => Explanation | InvalidUrl {
-  const { key: keyOf } = compileProfile(profile);
+  const canonicaliser = compileProfile(profile);
   const rules = rulesOf(profile);
   return (url) => {
-    const key = keyOf(url);
+    const key = canonicaliser.key(url);
     if (key instanceof InvalidUrl) return key;
     const steps = traceReading(url, profile.keepFragments);
     let text = steps.at(-1)?.after ?? url;
