@@ -27,6 +27,7 @@ import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
+import { EmbeddedInspection } from './inspection.js';
 import { isNearlyFull } from './growth.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
@@ -83,6 +84,7 @@ export class EmbeddedStore implements Store {
   readonly queue: EmbeddedQueue;
   readonly transfer: EmbeddedTransfer;
   readonly syncs: EmbeddedSyncs;
+  readonly inspection: EmbeddedInspection;
   readonly credentials: EmbeddedCredentials;
   readonly segmentation: Segmentation = {
     maxSegmentBytes: MAX_SEGMENT_BYTES,
@@ -100,6 +102,7 @@ export class EmbeddedStore implements Store {
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
     this.syncs = new EmbeddedSyncs(engine, syncIdleMs);
+    this.inspection = new EmbeddedInspection(engine);
     this.transfer = new EmbeddedTransfer(engine);
     this.credentials = new EmbeddedCredentials(engine);
   }
