@@ -20,6 +20,9 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
   const close = (): void => setAsking(undefined);
   return (
     <div class="actions">
+      <a class="button plain" href={hashOf([kind, name, 'use'])}>
+        {kind === 'sets' ? 'URLs' : 'Items'} …
+      </a>
       <a class="button plain" href={hashOf([kind, name, 'sync'])}>
         Sync …
       </a>

@@ -64,7 +64,8 @@ export function download(name: string): Target {
 /** The browser reads what is behind the address in its own time. */
 const KEPT_MS = 60_000;
 
-function saveAs(name: string, blob: Blob): void {
+/** Gives somebody what is there already. */
+export function saveAs(name: string, blob: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;

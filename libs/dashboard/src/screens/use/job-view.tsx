@@ -5,7 +5,7 @@ import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { Failure, Notice, wordsOf } from '../../ui/notice.js';
 import { putAway } from './current-job.js';
-import { saveAs } from './save-as.js';
+import { saveAs } from '../transfer/save.js';
 import type { Job, JobState } from './job.js';
 import { InvalidRows, ResultRows } from './rows.js';
 import { INVALID } from './sending.js';
@@ -45,7 +45,7 @@ export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
           </>
         )}
         {(job.isOver || state.is === 'held') && now.lines > 0 && (
-          <Button onClick={() => saveAs(job.result(), `${name}-${action.id}.tsv`)}>
+          <Button onClick={() => saveAs(`${name}-${action.id}.tsv`, job.result())}>
             Download the result
           </Button>
         )}
