@@ -1,7 +1,7 @@
 import { LineError } from './line-error.js';
 
 const GZIP_MAGIC = [0x1f, 0x8b];
-const SLICE = 256 * 2 ** 10;
+const SLICE = 2 ** 15;
 
 /** A text in parts, as they are asked for; the last one, and only that, is empty. `onRead` is told of bytes of the file as it is, packed or not. */
 export async function* textsOf(

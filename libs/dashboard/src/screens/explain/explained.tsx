@@ -65,7 +65,7 @@ async function explanationOf(
 function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind }): preact.JSX.Element {
   const { answer, hidden, layers } = found;
   return (
-    <section class={`panel answer ${answer}`} aria-label="The answer" role="status">
+    <section class={`panel answer ${answer === 'seen' ? 'yes' : 'no'}`} aria-label="The answer" role="status">
       <p class="verdict">{answer}</p>
       <p>{hidden ? HIDDEN : reasonFor(found, kind)}</p>
       {layers.length > 1 && (

@@ -2,7 +2,6 @@ import type { LayerFinding } from '#client';
 import { time, whole } from '../../format.js';
 import { Badge } from '../../ui/badge.js';
 import { Copyable } from '../../ui/copyable.js';
-import { Facts } from '../../ui/facts.js';
 
 /** At this value a counter of four bits stays for ever. */
 const SATURATED = 15;
@@ -24,7 +23,7 @@ export function LayerPanel({
         <h2 id={id}>{of > 1 ? `Layer ${layer.layer}` : 'Its counters'}</h2>
         <Badge
           tone={claims ? 'info' : ''}
-          text={claims ? 'claims it' : `does not: ${whole(zeros)} of ${whole(counters.length)} are zero`}
+          text={claims ? 'claims it' : `${zeros} of ${counters.length} are zero`}
         />
       </div>
       <ol class="cells" aria-label="Counters, by their places in the segment">
@@ -35,13 +34,10 @@ export function LayerPanel({
           </li>
         ))}
       </ol>
-      <Facts
-        facts={[
-          ['Segment', whole(segment)],
-          ['Page', whole(page)],
-          ...(expires === undefined ? [] : [['Claimed until', time(expires)] as const]),
-        ]}
-      />
+      <p class="hint">
+        In page {whole(page)} of segment {whole(segment)}
+        {expires !== undefined && `, claimed until ${time(expires)} unless it is visited again`}.
+      </p>
       {redisKey !== undefined && (
         <>
           <h3>As Redis has it</h3>

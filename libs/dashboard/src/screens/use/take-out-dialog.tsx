@@ -22,9 +22,9 @@ export function TakeOutDialog(props: DialogProps): preact.JSX.Element {
     <Dialog title={`${action.text} ${what} of ${name}?`} onClose={onClose}>
       <p>This cannot be undone.{queues && ' What of it waits in the queue is not fetched any more.'}</p>
       <p>
-        Take out only what was added. Some that never were look as if they had been
-        {errorRate > 0 && `, ${oneIn(errorRate)} at the moment`}: to take out such {one} takes away from
-        others, and these may be told unseen afterwards.
+        Take out only what was added. Of others, {oneIn(errorRate)} looks as if it had been: to take out such{' '}
+        {one}
+        takes away from those that were, which may be told unseen afterwards.
       </p>
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>

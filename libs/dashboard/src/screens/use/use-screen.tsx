@@ -53,7 +53,7 @@ export function UsePanel({ kind, name }: { readonly kind: Kind; readonly name: s
     <UseForm
       kind={kind}
       name={name}
-      errorRate={data.estimatedErrorRate}
+      errorRate={Math.max(data.errorRate, data.estimatedErrorRate)}
       actions={actionsOf(kind, data.type === 'counting', may)}
     />
   );
