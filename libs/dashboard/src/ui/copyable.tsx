@@ -24,13 +24,14 @@ export function Copyable({
     }
     setTimeout(() => setSaid(''), SAID_MS);
   };
+  const word = said === '' ? 'Copy' : said;
   return (
     <div class="copyable">
       <code ref={code} tabIndex={0} role="group" aria-label={label}>
         {text}
       </code>
-      <Button label={`Copy: ${label}`} onClick={() => void copy()}>
-        {said || 'Copy'}
+      <Button label={`${word}: ${label}`} onClick={() => void copy()}>
+        {word}
       </Button>
       <span class="unseen" role="status">
         {said}

@@ -17,12 +17,6 @@ export function ExplainScreen({
   readonly name: string;
 }): preact.JSX.Element {
   const asked = place.value.query.get('item') ?? '';
-  const [text, setText] = useState(asked);
-  const unit = kind === 'sets' ? 'URL' : 'item';
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    setQuery({ item: text });
-  };
   return (
     <>
       <p class="crumbs">
@@ -34,28 +28,39 @@ export function ExplainScreen({
       </div>
       {may('admin') ? (
         <>
-          <form class="ask" onSubmit={submit}>
-            <Field label={`The ${unit}`}>
-              {(props) => (
-                <input
-                  {...props}
-                  type="text"
-                  spellcheck={false}
-                  autocomplete="off"
-                  value={text}
-                  onInput={(event) => setText(event.currentTarget.value)}
-                />
-              )}
-            </Field>
-            <Button type="submit" look="primary" disabled={text === ''}>
-              Explain
-            </Button>
-          </form>
+          <AskForm key={asked} asked={asked} label={kind === 'sets' ? 'The URL' : 'The item'} />
           {asked !== '' && <Explained key={asked} kind={kind} name={name} item={asked} />}
         </>
       ) : (
         <Notice>Since it tells where items lie, it needs a key with the scope “admin”.</Notice>
       )}
     </>
+  );
+}
+
+function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
+  const [text, setText] = useState(asked);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setQuery({ item: text });
+  };
+  return (
+    <form class="ask" onSubmit={submit}>
+      <Field label={label}>
+        {(props) => (
+          <input
+            {...props}
+            type="text"
+            spellcheck={false}
+            autocomplete="off"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Button type="submit" look="primary" disabled={text === ''}>
+        Explain
+      </Button>
+    </form>
   );
 }

@@ -22,9 +22,8 @@ export function TakeOutDialog(props: DialogProps): preact.JSX.Element {
     <Dialog title={`${action.text} ${what} of ${name}?`} onClose={onClose}>
       <p>This cannot be undone.{queues && ' What of it waits in the queue is not fetched any more.'}</p>
       <p>
-        Take out only what was added. Of others, {oneIn(errorRate)} looks as if it had been: to take out such{' '}
-        {one}
-        takes away from those that were, which may be told unseen afterwards.
+        Take out only what was added. Of others, {oneIn(errorRate)} looks as if it had been. To take out such{' '}
+        {one} takes away from those that were, which may be told unseen afterwards.
       </p>
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>
