@@ -16,7 +16,7 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 /** Of a machine that has a tenth of its time to give. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 30_000;
 
 /** One for all tests of a file: starting it is most of what a test takes. */
 export async function startBrowser(): Promise<Browser> {
