@@ -11,6 +11,20 @@ const FILE = 'src/openapi/examples.ts';
 /** Members whose values differ from time to time, or from store to store. */
 const VARYING = new Set([
   ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'lastUsedAt', 'requestId', 'warnings'],
+  ...[
+    'at',
+    'since',
+    'expiresAt',
+    'redisKey',
+    'pages',
+    'page',
+    'segment',
+    'sampledPages',
+    'values',
+    'index',
+    'value',
+    'points',
+  ],
   ...['segments', 'counters', 'memoryBytes', 'bytes', 'fill', 'estimatedErrorRate', 'oldestSeconds'],
 ]);
 

@@ -18,6 +18,7 @@ export { UnseenClient, type ClientOptions } from './client.js';
 export * from './errors.js';
 export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { Filter } from './filter.js';
+export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,
