@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
-import { rememberSixHours, tellCounters } from './six-hours.js';
+import { rememberSixHours } from './six-hours.js';
 
 const found = findChromium();
 
@@ -53,7 +53,6 @@ export async function visit(
   const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   await rememberSixHours(context);
-  await tellCounters(context);
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
