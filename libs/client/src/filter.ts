@@ -1,7 +1,12 @@
-import type { CreateFilter, Filter as FilterDescription, LostFilter } from './api-types.js';
+import type {
+  CreateFilter,
+  ExplainedItem,
+  ExplainedItems,
+  Filter as FilterDescription,
+  LostFilter,
+} from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
-import type { ExplainedItem } from './insight.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
@@ -30,15 +35,20 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     this.syncs = new Syncs(service, this.path, 'items');
   }
 
+  /** Why items are there or not: where their counters are, and what they have. At most 100. Throws NotFoundError. */
+  async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedItem[]> {
+    const { items: explained } = await this.service.requests.json<ExplainedItems>({
+      method: 'POST',
+      path: `${this.path}/items/explain`,
+      json: { items },
+      repeatable: true,
+      signal,
+    });
+    return explained;
+  }
+
   /** Removes an item. `true`: it was there. Throws ConflictError for a standard filter. */
   async delete(item: string, options?: ChangeOptions): Promise<boolean> {
     return (await this.remove(item, options)) === 'removed';
-  }
-
-  /** Why items, up to a hundred, are answered as they are: their counters, layer by layer. Throws NotFoundError. */
-  async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<readonly ExplainedItem[]> {
-    const path = `${this.path}/items/explain`;
-    const call = { method: 'POST', path, json: { items }, repeatable: true, signal } as const;
-    return (await this.service.requests.json<{ items: ExplainedItem[] }>(call)).items;
   }
 }

@@ -1,6 +1,5 @@
 /** A client of the Unseen service: for Node.js 20.19 and later, and for browsers. */
 export type * from './api-types.js';
-export type * from './insight.js';
 export type {
   Filter as FilterDescription,
   Sync as SyncDescription,
@@ -20,6 +19,7 @@ export * from './errors.js';
 export { randomKey } from './random-key.js';
 export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { Filter } from './filter.js';
+export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,

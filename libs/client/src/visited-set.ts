@@ -2,6 +2,8 @@ import type {
   CreateVisitedSet,
   DeadLetter,
   DeadLetters,
+  ExplainedUrl,
+  ExplainedUrls,
   Lease,
   LeasedUrl,
   Leases,
@@ -10,7 +12,6 @@ import type {
 } from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
-import type { ExplainedUrl } from './insight.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
@@ -114,6 +115,20 @@ export class VisitedSet extends Handle<
     return urls;
   }
 
+  /**
+   * Why URLs are seen or not: their keys, the rules that made them, and what their counters have. At most 100. Throws NotFoundError.
+   */
+  async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedUrl[]> {
+    const { urls: explained } = await this.service.requests.json<ExplainedUrls>({
+      method: 'POST',
+      path: `${this.path}/urls/explain`,
+      json: { urls },
+      repeatable: true,
+      signal,
+    });
+    return explained;
+  }
+
   /** URLs that were leased as often as the set allows. */
   async *deadLetters({ pageSize = PAGE, signal }: PageOptions = {}): AsyncGenerator<DeadLetter> {
     let cursor: string | undefined;
@@ -128,12 +143,5 @@ export class VisitedSet extends Handle<
       yield* page.urls;
       cursor = page.next;
     } while (cursor !== undefined);
-  }
-
-  /** Why URLs, up to a hundred, are answered as they are: their keys, by which rules, and their counters. Throws NotFoundError. */
-  async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<readonly ExplainedUrl[]> {
-    const path = `${this.path}/urls/explain`;
-    const call = { method: 'POST', path, json: { urls }, repeatable: true, signal } as const;
-    return (await this.service.requests.json<{ urls: ExplainedUrl[] }>(call)).urls;
   }
 }

@@ -1,17 +1,21 @@
-import type { ExplainedItem, ExplainedUrl, Finding, UnseenClient } from '#client';
+import type { ExplainedItem, UnseenClient } from '#client';
 import { whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
 import type { Kind } from '../../sets.js';
 import { Badge } from '../../ui/badge.js';
 import { Failure, Loading, Notice } from '../../ui/notice.js';
-import { KeySteps } from './key-steps.js';
+import { KeySteps, type Keyed } from './key-steps.js';
 import { LayerPanel } from './layer-panel.js';
 
 /** It is asked anew when somebody comes back to the page. */
 const EVERY_MS = 600_000;
 
-type Explanation = ExplainedItem | ExplainedUrl;
+/** What it comes from that an item is answered so. */
+type Finding = Omit<ExplainedItem, 'item'>;
+
+/** Of a URL also how it came to its key, or why it has none. */
+type Explanation = { readonly invalid: string } | { readonly found: Finding; readonly keyed?: Keyed };
 
 /** The answer for one item, and what it comes from. */
 export function Explained({
@@ -40,10 +44,10 @@ export function Explained({
     );
   return (
     <>
-      <Answer found={data} kind={kind} />
-      {'key' in data && <KeySteps explained={data} />}
-      {data.layers.map((layer) => (
-        <LayerPanel key={layer.layer} layer={layer} of={data.layers.length} />
+      <Answer found={data.found} kind={kind} />
+      {data.keyed && <KeySteps keyed={data.keyed} />}
+      {data.found.layers.map((layer) => (
+        <LayerPanel key={layer.layer} layer={layer} of={data.found.layers.length} />
       ))}
     </>
   );
@@ -54,12 +58,17 @@ async function explanationOf(
   { kind, name, item }: { readonly kind: Kind; readonly name: string; readonly item: string },
   signal: AbortSignal,
 ): Promise<Explanation> {
-  const [explained] =
-    kind === 'sets'
-      ? await client.visitedSet(name).explain([item], { signal })
-      : await client.filter(name).explain([item], { signal });
-  if (!explained) throw new Error('the service has explained nothing');
-  return explained;
+  if (kind === 'filters') {
+    const [found] = await client.filter(name).explain([item], { signal });
+    if (found) return { found };
+  } else {
+    const [explained] = await client.visitedSet(name).explain([item], { signal });
+    const { url, invalid, key, rules, answer, hidden = false, layers } = explained ?? {};
+    if (invalid !== undefined) return { invalid };
+    if (url !== undefined && key !== undefined && rules && answer && layers)
+      return { found: { answer, hidden, layers }, keyed: { url, key, rules } };
+  }
+  throw new Error('the service has explained nothing');
 }
 
 function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind }): preact.JSX.Element {

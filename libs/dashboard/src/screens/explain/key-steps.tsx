@@ -1,13 +1,16 @@
-import type { ExplainedUrl } from '#client';
+import type { UrlStep } from '#client';
 import { changeOf } from './change.js';
 import { wordsFor } from './rules.js';
 
+/** A URL, and what the rules have made of it. */
+export interface Keyed {
+  readonly url: string;
+  readonly key: string;
+  readonly rules: readonly UrlStep[];
+}
+
 /** How a URL becomes what it is compared by. */
-export function KeySteps({
-  explained: { url, key, rules },
-}: {
-  readonly explained: Extract<ExplainedUrl, { key: string }>;
-}): preact.JSX.Element {
+export function KeySteps({ keyed: { url, key, rules } }: { readonly keyed: Keyed }): preact.JSX.Element {
   return (
     <section class="panel" aria-labelledby="key">
       <h2 id="key">The key</h2>
