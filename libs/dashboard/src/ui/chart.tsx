@@ -31,7 +31,7 @@ interface ChartProps {
 
 const HEIGHT = 210;
 /** uPlot declares an enum of which it has no values. */
-const LOGARITHMIC: uPlot.Scale.Distr = Number(3);
+const LOGARITHMIC: object = { distr: 3 };
 
 /** Lines over something, with a legend that tells what is under the pointer; or the same as a table. */
 export function Chart(props: ChartProps): preact.JSX.Element {
@@ -156,10 +156,7 @@ function optionsOf(
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-    scales: {
-      x: { time: across.time ?? false },
-      y: logarithmic ? { distr: LOGARITHMIC } : { range: fromZero },
-    },
+    scales: { x: { time: across.time ?? false }, y: logarithmic ? LOGARITHMIC : { range: fromZero } },
     axes: [
       {
         ...axis,
@@ -168,7 +165,8 @@ function optionsOf(
       },
       {
         ...axis,
-        size: 64,
+        size: 70,
+        ...(logarithmic && { splits: powersOfTen, filter: all }),
         values: (_: uPlot, ticks: (number | null)[]) =>
           ticks.map((tick) => (tick === null ? '' : latest.current.format(tick))),
       },
@@ -181,6 +179,20 @@ function optionsOf(
       ],
     },
   };
+}
+
+const MOST_POWERS = 6;
+
+/** A few powers of ten between the least and the most, as far apart as each other. */
+function powersOfTen(_: uPlot, _axis: number, least: number, most: number): number[] {
+  const [first, last] = [Math.ceil(Math.log10(least)), Math.floor(Math.log10(most))];
+  const step = Math.max(1, Math.ceil((last - first) / MOST_POWERS));
+  const count = Math.max(0, Math.floor((last - first) / step) + 1);
+  return Array.from({ length: count }, (_none, i) => Number(`1e${last - i * step}`)).reverse();
+}
+
+function all(_: uPlot, splits: number[]): number[] {
+  return splits;
 }
 
 function fromZero(_: uPlot, _least: number, most: number): uPlot.Range.MinMax {

@@ -1,4 +1,4 @@
-import { bytes, oneIn, perSecond, share, short, whole } from '../../format.js';
+import { bytes, perSecond, share, short, whole } from '../../format.js';
 import type { Rates } from '../../rates.js';
 import { roomOf, type Whole } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
@@ -30,7 +30,7 @@ export function Overview({
           name="Error rate now"
           value={share(estimatedErrorRate)}
           tone={isOver ? 'bad' : undefined}
-          note={`${isOver ? 'over the promised' : 'promised:'} ${share(errorRate)}, ${oneIn(errorRate)}`}
+          note={`${isOver ? 'over the promised' : 'promised:'} ${share(errorRate)}`}
         />
         <Figure
           name="New a second"
