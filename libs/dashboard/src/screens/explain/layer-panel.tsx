@@ -3,7 +3,7 @@ import { time, whole } from '../../format.js';
 import { Badge } from '../../ui/badge.js';
 import { Copyable } from '../../ui/copyable.js';
 
-/** At this value a counter of four bits stays for ever. */
+/** At this value a counter that does not age stays for ever. */
 const SATURATED = 15;
 
 /** Where an item lies in a layer, and what its counters have. */
@@ -44,7 +44,10 @@ export function LayerPanel({
           <Copyable label="The key of the segment" text={redisKey} />
           <Copyable label="The command that reads these counters" text={commandFor(layer, redisKey)} />
           {cell === 'u8' && (
-            <p class="hint">What it reads is when they expire; what has expired is shown as 0 above.</p>
+            <p class="hint">
+              Of each byte that it reads, sixteenths are the counter, and the rest is when it expires. What
+              has expired is 0 above.
+            </p>
           )}
         </>
       )}
