@@ -16,6 +16,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist/dashboard dist/dashboard
 COPY --from=build /app/dist/libs dist/libs
 COPY --from=build /app/dist/src dist/src
 # The list that the demo takes by default.

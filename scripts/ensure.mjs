@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { findChromium } from './find-chromium.mjs';
 import { findExamples } from './find-examples.mjs';
 import { findRedis, OLDEST_MAJOR } from './find-redis.mjs';
 import { findScrapy } from './find-scrapy.mjs';
@@ -18,6 +19,13 @@ const SCRAPY = {
   apk: ['scrapy py3-setuptools py3-wheel'],
   pacman: ['scrapy python-setuptools python-wheel'],
   brew: ['scrapy'],
+};
+
+const CHROMIUM = {
+  'apt-get': ['chromium', 'chromium-browser'],
+  dnf: ['chromium'],
+  apk: ['chromium'],
+  pacman: ['chromium'],
 };
 
 /** Installs a Redis server if none is recent enough, and says which one there is. Ends the program if that fails. */
@@ -48,6 +56,19 @@ export function ensureScrapy() {
   console.log(`Scrapy ${version}: ${python}`);
 }
 
+/** Installs Chromium if no browser of its kind is found, and says which one there is. Ends the program if that fails. */
+export function ensureChromium() {
+  if (!findChromium()) {
+    console.log(`${NO_CHROMIUM}.`);
+    const why = installPackage(CHROMIUM);
+    const byHand = 'install Chromium by hand, or set CHROMIUM to the program';
+    if (why) fail(`No Chromium: ${why}; ${byHand}.`);
+    if (!findChromium()) fail(`${NO_CHROMIUM}, after installing; ${byHand}.`);
+  }
+  const { path, version } = findChromium();
+  console.log(`Chromium ${version}: ${path}`);
+}
+
 /** Installs the packages of examples that lack theirs, and says so. Ends the program if that fails. */
 export function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
@@ -65,6 +86,12 @@ export function redisComplaint(found) {
   return found
     ? `${found.path} is version ${found.version}, the tests need ${OLDEST_MAJOR}.0 or newer`
     : 'No redis-server (or valkey-server) found';
+}
+
+const NO_CHROMIUM = 'No Chromium found, in which the dashboard is tested';
+
+export function chromiumComplaint() {
+  return findChromium() ? '' : NO_CHROMIUM;
 }
 
 export function scrapyComplaint() {

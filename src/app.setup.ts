@@ -8,6 +8,7 @@ import { useAuthentication } from './auth/auth-hooks.js';
 import { Authenticator } from './auth/authenticator.js';
 import { RequestAuthenticator } from './auth/request-authenticator.js';
 import type { Config } from './config/config.js';
+import { leadBrowsersToDashboard, serveDashboard } from './dashboard/dashboard-page.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Lifecycle } from './http/lifecycle.js';
 import { useBodyParsers } from './http/body.js';
@@ -64,6 +65,8 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers ask without credentials whether they may send them.
   await useCors(server, config.corsOrigins, answer);
+  // Before authentication, too: the page asks for the key.
+  leadBrowsersToDashboard(server);
   const authenticator = app.get(Authenticator);
   authenticator.watch((open) => {
     callers.open = open;
@@ -80,6 +83,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   refuseOtherMethods(server);
   serveDocument(app);
   serveDocsPage(server);
+  serveDashboard(server, logger);
   await app.init();
   return app;
 }

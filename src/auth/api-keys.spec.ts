@@ -29,6 +29,12 @@ class SlowStore {
     this.kept = [...this.kept.filter(({ id }) => id !== credential.id), credential];
   }
 
+  async replace(credential: Credential): Promise<boolean> {
+    const known = this.kept.some(({ id }) => id === credential.id);
+    if (known) await this.put(credential);
+    return known;
+  }
+
   async list(): Promise<Credential[]> {
     this.lists++;
     const { kept } = this;

@@ -24,6 +24,8 @@ export class ApiKeys {
   noneUntil = -Infinity;
   /** Keys made here. */
   private made = 0;
+  /** When each key was last let in here, in ms since the epoch. It has no more ids than there are keys. */
+  private readonly used = new Map<string, number>();
   private readonly known = new Cached(KEYS_LIFETIME_MS, async () => {
     const until = performance.now() + KEYS_LIFETIME_MS;
     const { made } = this;
@@ -44,12 +46,17 @@ export class ApiKeys {
   async judge({ id, secret }: KeyText): Promise<Verdict> {
     const key = (await this.known.get()).get(id);
     const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
-    return key && !right ? { key: undefined, reason: 'wrong secret' } : verdictOn(key);
+    return key && !right ? { key: undefined, reason: 'wrong secret' } : this.verdictOn(key);
   }
 
   /** Of a key whose secret has been shown before. */
   async judgeKnown(id: string): Promise<Verdict> {
-    return verdictOn((await this.known.get()).get(id));
+    return this.verdictOn((await this.known.get()).get(id));
+  }
+
+  /** When a key was last let in by this process, in ms since the epoch; undefined: not since it began. */
+  lastUsed(id: string): number | undefined {
+    return this.used.get(id);
   }
 
   async add(key: ApiKey): Promise<void> {
@@ -59,9 +66,18 @@ export class ApiKeys {
     this.known.forget();
   }
 
+  /** Keeps a key that is there as it now is. False, with nothing kept, if it has been revoked. */
+  async replace(key: ApiKey): Promise<boolean> {
+    const replaced = await this.credentials.replace(encodeKey(key));
+    this.known.forget();
+    return replaced;
+  }
+
   /** From the store itself, sorted by id. */
   async list(): Promise<ApiKey[]> {
     const found = await this.credentials.list();
+    const ids = new Set(found.map(({ id }) => id));
+    for (const id of this.used.keys()) if (!ids.has(id)) this.used.delete(id);
     return found.map(decodeKey).filter((key) => key !== undefined);
   }
 
@@ -69,12 +85,15 @@ export class ApiKeys {
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.credentials.delete(id);
     this.known.forget();
+    this.used.delete(id);
     return revoked;
   }
-}
 
-function verdictOn(key: ApiKey | undefined): Verdict {
-  if (!key) return { key: undefined, reason: 'unknown key' };
-  const expired = key.expiresAt !== undefined && key.expiresAt <= Date.now();
-  return expired ? { key: undefined, reason: 'expired key' } : { key };
+  private verdictOn(key: ApiKey | undefined): Verdict {
+    if (!key) return { key: undefined, reason: 'unknown key' };
+    const now = Date.now();
+    if (key.expiresAt !== undefined && key.expiresAt <= now) return { key: undefined, reason: 'expired key' };
+    this.used.set(key.id, now);
+    return { key };
+  }
 }

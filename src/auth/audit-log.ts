@@ -61,6 +61,11 @@ export class AuditLog {
     this.logger.info({ ...calledBy(by), key }, 'key made');
   }
 
+  /** `key` as it is from now on, and the id of the one that takes its place. */
+  keyRotated(by: Actor, key: KeyView, successor: string): void {
+    this.logger.info({ ...calledBy(by), key, successor }, 'key rotated');
+  }
+
   keyRevoked(by: Actor, id: string): void {
     this.logger.info({ ...calledBy(by), key: { id } }, 'key revoked');
   }

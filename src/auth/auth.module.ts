@@ -3,6 +3,7 @@ import { AuditLog } from './audit-log.js';
 import { Config } from '../config/config.js';
 import { ApiKeys } from './api-keys.js';
 import { KeysController } from './keys.controller.js';
+import { MeController } from './me.controller.js';
 import { KeysService } from './keys.service.js';
 import { Store } from '../store/store.token.js';
 import { Authenticator } from './authenticator.js';
@@ -12,7 +13,7 @@ import { TokenVerifier } from './token-verifier.js';
 /** Who may do what, and who did it. */
 @Global()
 @Module({
-  controllers: [KeysController],
+  controllers: [KeysController, MeController],
   providers: [
     AuditLog,
     KeysService,

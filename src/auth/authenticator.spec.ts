@@ -17,6 +17,7 @@ function storeWithLateList(): { credentials: Credentials; deliver: () => void } 
   let deliver = (): void => undefined;
   const delivered = new Promise<void>((resolve) => (deliver = resolve));
   const credentials: Credentials = {
+    replace: () => Promise.resolve(false),
     put: async (credential) => void kept.push(credential),
     list: async () => {
       const found = [...kept];

@@ -64,9 +64,9 @@ export class Authenticator {
     if (!text) throw new Unauthenticated('malformed key');
     const verdict = await this.keys.judge(text);
     if (!verdict.key) throw new Unauthenticated(verdict.reason);
-    const { id, name, scopes, prefix } = verdict.key;
+    const { id, name, scopes, prefix, expiresAt } = verdict.key;
     const quota = quotaOf(verdict.key);
-    return { id: `key:${id}`, name, scopes, prefix, quota, credential: { keyId: id } };
+    return { id: `key:${id}`, name, scopes, prefix, quota, credential: { keyId: id, expiresAt } };
   }
 
   /**

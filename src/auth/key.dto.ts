@@ -80,3 +80,25 @@ export class CreateKeyDto {
   @Matches(TIME_PATTERN, must('be a time such as 2030-01-31T12:00:00Z'))
   readonly expiresAt?: string;
 }
+
+/** Longest time for which a key that is rotated goes on beside the new one: 30 days. */
+const MAX_OVERLAP_SECONDS = 2_592_000;
+export const DEFAULT_OVERLAP_SECONDS = 86_400;
+
+const OVERLAP = must(`be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`);
+
+/** How a key is rotated. */
+export class RotateKeyDto {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_OVERLAP_SECONDS,
+    default: DEFAULT_OVERLAP_SECONDS,
+    description: 'For how long the old key is taken beside the new one, unless it ends sooner',
+  })
+  @Optional()
+  @IsInt(OVERLAP)
+  @Min(0, OVERLAP)
+  @Max(MAX_OVERLAP_SECONDS, OVERLAP)
+  readonly overlapSeconds?: number;
+}

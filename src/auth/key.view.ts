@@ -30,6 +30,13 @@ export class UsageView implements Usage {
 export class ListedKeyView extends KeyView {
   @ApiProperty({ required: false, description: 'What there is of the prefix now. Absent: all names' })
   readonly usage?: UsageView;
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description:
+      'When this instance last let it in; other instances have their own. Absent: not since this one began',
+  })
+  readonly lastUsedAt?: string;
 }
 
 export class KeyListView {
@@ -59,7 +66,15 @@ export function keyView({
   };
 }
 
-/** The same in a list. `usage` is that of its prefix, if it has one. */
-export function listedKeyView(key: ApiKey, usage: Usage | undefined): ListedKeyView {
-  return { ...keyView(key), ...(usage && { usage }) };
+/** The same in a list. `usage` is that of its prefix, if it has one; `lastUsed` in ms since the epoch. */
+export function listedKeyView(
+  key: ApiKey,
+  usage: Usage | undefined,
+  lastUsed: number | undefined,
+): ListedKeyView {
+  return {
+    ...keyView(key),
+    ...(usage && { usage }),
+    ...(lastUsed !== undefined && { lastUsedAt: new Date(lastUsed).toISOString() }),
+  };
 }

@@ -6,7 +6,8 @@ import { invalid, ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { Store } from '../store/store.token.js';
 import { ApiKeys } from './api-keys.js';
-import type { CreateKeyDto } from './key.dto.js';
+import type { ApiKey } from './api-key.js';
+import { DEFAULT_OVERLAP_SECONDS, type CreateKeyDto, type RotateKeyDto } from './key.dto.js';
 import { digestSecret, formatKey, makeKeyText } from './key-text.js';
 import { keyView, listedKeyView, type KeyListView, type NewKeyView } from './key.view.js';
 
@@ -28,18 +29,38 @@ export class KeysService {
     refuseUnprefixed(dto);
     const now = Date.now();
     const expiresAt = dto.expiresAt === undefined ? undefined : timeAfter(now, dto.expiresAt);
+    const inOrder = SCOPES.filter((scope) => scopes.includes(scope));
+    return this.make(
+      { name, scopes: inOrder, prefix, maxFilters, maxBytes, createdAt: now, expiresAt },
+      manager,
+    );
+  }
+
+  /**
+   * Makes a key that may do what another may, and is valid for as long as that was made for; then has the other end when both
+   * have been taken for `overlapSeconds`. Whatever happens in between, one of them is valid. KEY_NOT_FOUND.
+   */
+  async rotate(id: string, dto: RotateKeyDto, manager: Manager): Promise<NewKeyView> {
+    const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;
+    const old = (await this.keys.list()).find((key) => key.id === id);
+    if (!old) throw noKey(id);
+    const now = Date.now();
+    const expiresAt = old.expiresAt === undefined ? undefined : now + (old.expiresAt - old.createdAt);
+    const made = await this.make({ ...old, createdAt: now, expiresAt }, manager);
+    const end = Math.min(old.expiresAt ?? Infinity, now + overlapSeconds * 1_000);
+    if (!(await this.keys.replace({ ...old, expiresAt: end }))) {
+      // It was revoked meanwhile, and so is what has come of it.
+      await this.revoke(made.id, manager);
+      throw noKey(id);
+    }
+    this.audit.keyRotated(manager, keyView({ ...old, expiresAt: end }), made.id);
+    return made;
+  }
+
+  /** Makes a key with a secret of its own. */
+  private async make(described: Omit<ApiKey, 'id' | 'digest'>, manager: Manager): Promise<NewKeyView> {
     const text = makeKeyText();
-    const key = {
-      id: text.id,
-      name,
-      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-      prefix,
-      maxFilters,
-      maxBytes,
-      digest: digestSecret(text.secret),
-      createdAt: now,
-      expiresAt,
-    };
+    const key = { ...described, id: text.id, digest: digestSecret(text.secret) };
     await this.keys.add(key);
     const view = keyView(key);
     this.audit.keyMade(manager, view);
@@ -50,14 +71,22 @@ export class KeysService {
     const keys = await this.keys.list();
     const prefixes = [...new Set(keys.map(({ prefix }) => prefix))].filter((prefix) => prefix !== '');
     const usage = await this.store.usage(prefixes);
-    return { keys: keys.map((key) => listedKeyView(key, usage[prefixes.indexOf(key.prefix)])) };
+    return {
+      keys: keys.map((key) =>
+        listedKeyView(key, usage[prefixes.indexOf(key.prefix)], this.keys.lastUsed(key.id)),
+      ),
+    };
   }
 
   /** KEY_NOT_FOUND, so that a mistyped id is not taken for a revoked key. */
   async revoke(id: string, manager: Manager): Promise<void> {
-    if (!(await this.keys.revoke(id))) throw new ProblemError('KEY_NOT_FOUND', `there is no key ${show(id)}`);
+    if (!(await this.keys.revoke(id))) throw noKey(id);
     this.audit.keyRevoked(manager, id);
   }
+}
+
+function noKey(id: string): ProblemError {
+  return new ProblemError('KEY_NOT_FOUND', `there is no key ${show(id)}`);
 }
 
 /** VALIDATION_FAILED: a bound over all names would be one on everybody. */

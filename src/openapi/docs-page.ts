@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { Asset } from '../assets/asset.js';
 
 /** Files of Swagger UI's package, by the name under which they are served. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
@@ -52,29 +51,5 @@ export function serveDocsPage(server: FastifyInstance): void {
       if (request.headers['if-none-match'] === tag) return reply.code(304).send();
       return reply.type(type).send(bytes);
     });
-  }
-}
-
-/**
- * A file that is read when it is first asked for, and then kept. However many slow clients read it, there is one copy.
- */
-class Asset {
-  private content: Promise<{ readonly bytes: Buffer; readonly tag: string }> | undefined;
-
-  constructor(private readonly path: string) {}
-
-  read(): Promise<{ readonly bytes: Buffer; readonly tag: string }> {
-    this.content ??= this.load();
-    return this.content;
-  }
-
-  private async load(): Promise<{ readonly bytes: Buffer; readonly tag: string }> {
-    try {
-      const bytes = await readFile(this.path);
-      return { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
-    } catch (error) {
-      this.content = undefined;
-      throw error;
-    }
   }
 }

@@ -16,8 +16,9 @@ export interface Principal {
   readonly credential?: Credential;
 }
 
-/** A key, which may be revoked, or a token, which ends, in milliseconds since the epoch. */
-export type Credential = { readonly keyId: string } | { readonly validUntil: number };
+/** A key, which may be revoked and may end, or a token, which ends; in milliseconds since the epoch. */
+export type Credential =
+  { readonly keyId: string; readonly expiresAt?: number | undefined } | { readonly validUntil: number };
 
 /** Everyone, where the service asks for no credentials. */
 export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

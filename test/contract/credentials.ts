@@ -37,6 +37,21 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, first)).toEqual(second);
     });
 
+    it('that are to be replaced take the place of one that is there, and of none that is gone', async () => {
+      const { credentials } = subject.store;
+      const first = credential();
+      expect(await credentials.replace(first)).toBe(false);
+      expect(await found(subject.store, first)).toBeUndefined();
+      await credentials.put(first);
+      const second = { ...first, value: 'another' };
+      expect(await credentials.replace(second)).toBe(true);
+      subject.store = await subject.harness.reopen();
+      expect(await found(subject.store, first)).toEqual(second);
+      await subject.store.credentials.delete(first.id);
+      expect(await subject.store.credentials.replace(second)).toBe(false);
+      expect(await found(subject.store, first)).toBeUndefined();
+    });
+
     it('are gone once deleted, for every store and after a restart, and no others are', async () => {
       const [gone, stays] = [credential(), credential()];
       await subject.store.credentials.put(gone);

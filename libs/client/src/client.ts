@@ -6,10 +6,12 @@ import type {
   ListedKey,
   LostFilter,
   LostVisitedSet,
+  Me,
   NewKey,
   Plan,
   PlanOptions,
   Ready,
+  RotateKey,
   VisitedSet as VisitedSetDescription,
   VisitedSetList,
 } from './api-types.js';
@@ -89,6 +91,11 @@ export class UnseenClient {
     return this.service.requests.json({ method: 'GET', path: '/readyz', repeatable: false, signal });
   }
 
+  /** Who this client is to the service, and what it may do there. */
+  me({ signal }: CallOptions = {}): Promise<Me> {
+    return this.service.requests.json({ method: 'GET', path: '/v1/me', repeatable: true, signal });
+  }
+
   /** Makes an API key. It is not repeated: whether an unanswered call made one, `keys` tells. */
   createKey(key: CreateKey, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
@@ -108,6 +115,20 @@ export class UnseenClient {
       signal,
     });
     return keys;
+  }
+
+  /**
+   * Makes a key in place of another, which ends after an overlap of a day, unless it says otherwise. It is not repeated, as
+   * createKey is not. Throws NotFoundError.
+   */
+  rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
+    return this.service.requests.json({
+      method: 'POST',
+      path: `/v1/keys/${encodeURIComponent(id)}/rotate`,
+      json: options,
+      repeatable: false,
+      signal,
+    });
   }
 
   /** Makes a key invalid for ever, by its id. Throws NotFoundError. */

@@ -16,8 +16,10 @@ export {
 } from './batches.js';
 export { UnseenClient, type ClientOptions } from './client.js';
 export * from './errors.js';
+export { randomKey } from './random-key.js';
 export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { Filter } from './filter.js';
+export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,

@@ -83,7 +83,7 @@ export class Requests {
     const ms = Math.min(MOST_MS, this.options.attemptMs + waitMs, Math.max(1, end - performance.now()));
     const attempt = new AbortController();
     const abort = (): void => attempt.abort(signal?.reason);
-    const timer = setTimeout(() => attempt.abort(), ms);
+    const timer = setTimeout(() => attempt.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       const response = await this.options.fetch(this.urlOf(call), this.initOf(call, attempt.signal));

@@ -15,6 +15,18 @@ export class EmbeddedCredentials implements Credentials {
     );
   }
 
+  async replace({ id, value }: Credential): Promise<boolean> {
+    return this.engine.mutate(
+      ({ memory, database }) => {
+        if (!memory.credentials.has(id)) return false;
+        database.credentials.putSync(Buffer.from(id), Buffer.from(value));
+        memory.credentials.set(id, value);
+        return true;
+      },
+      { grows: true },
+    );
+  }
+
   async list(): Promise<Credential[]> {
     return this.engine.read((memory) =>
       [...memory.credentials].map(([id, value]) => ({ id, value })).sort((a, b) => (a.id < b.id ? -1 : 1)),

@@ -1,8 +1,19 @@
 import type { Credential, Credentials } from '../store.js';
 import type { Connection } from './connection.js';
 import { CATALOGUE } from './keys.js';
+import type { Script } from './scripts/script.js';
 
-/** Credentials in one hash. Each call is one command on one key, and safe to repeat. */
+/** Sets a field of a hash that has it. KEYS: 1 the hash. ARGV: 1 field, 2 value. Answers 1, or 0 if it has not. */
+const replaceScript: Script = {
+  name: 'unseenReplaceCredential',
+  numberOfKeys: 1,
+  lua: `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return 1`,
+};
+
+/** Credentials in one hash. Each call is one step on one key, and safe to repeat. */
 export class RedisCredentials implements Credentials {
   constructor(
     private readonly connection: Connection,
@@ -11,6 +22,11 @@ export class RedisCredentials implements Credentials {
 
   async put({ id, value }: Credential): Promise<void> {
     await this.connection.write('hset', CATALOGUE.credentials, [id, value], this.deadline);
+  }
+
+  async replace({ id, value }: Credential): Promise<boolean> {
+    const keys = [CATALOGUE.credentials];
+    return (await this.connection.mutate(replaceScript, keys, [id, value], this.deadline)) === 1;
   }
 
   async list(): Promise<Credential[]> {

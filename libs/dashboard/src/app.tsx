@@ -1,0 +1,160 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { away, type Away } from './connection.js';
+import { hashOf, place } from './router.js';
+import { CreateScreen } from './screens/create/create-screen.js';
+import { ExplainScreen } from './screens/explain/explain-screen.js';
+import { ListScreen } from './screens/list/list-screen.js';
+import { ExportScreen } from './screens/transfer/export-screen.js';
+import { ImportScreen } from './screens/transfer/import-screen.js';
+import { KeysScreen } from './screens/keys/keys-screen.js';
+import { KeptSecrets } from './screens/keys/kept-secrets.js';
+import { SetScreen } from './screens/set/set-screen.js';
+import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
+import { SyncScreen } from './screens/sync/sync-screen.js';
+import { JobLink } from './screens/use/job-link.js';
+import { UseScreen } from './screens/use/use-screen.js';
+import { hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
+import { Button } from './ui/button.js';
+import { Empty, Failure, Loading } from './ui/notice.js';
+
+/** What the header leads to. A screen of its own comes here, and into Screen. */
+const NAV: readonly NavEntry[] = [
+  { path: [], text: 'Sets and filters' },
+  { path: ['import'], text: 'Import', needs: 'admin' },
+  { path: ['keys'], text: 'Keys', needs: 'admin', allNames: true },
+];
+
+interface NavEntry {
+  readonly path: readonly string[];
+  readonly text: string;
+  /** Whoever may not use it does not see it. */
+  readonly needs?: Scope;
+  readonly allNames?: boolean;
+}
+
+function isFor({ needs, allNames = false }: NavEntry): boolean {
+  return (needs === undefined || may(needs)) && (!allNames || prefix.value === '');
+}
+
+export function App(): preact.JSX.Element {
+  return (
+    <>
+      <Header />
+      <AwayBanner />
+      <main id="main">
+        <Main />
+      </main>
+    </>
+  );
+}
+
+function Header(): preact.JSX.Element {
+  const { value: now } = session;
+  return (
+    <header class="header">
+      <a class="brand" href={hashOf([])}>
+        <Mark />
+        Unseen
+      </a>
+      {now.is === 'open' && (
+        <nav aria-label="Screens">
+          {NAV.filter(isFor).map(({ path, text }) => (
+            <a key={text} href={hashOf(path)}>
+              {text}
+            </a>
+          ))}
+          <a href="docs">API</a>
+          <JobLink />
+        </nav>
+      )}
+      {now.is === 'open' && hasKey.value && (
+        <div class="who">
+          <span>
+            {now.me.name} <small>{now.me.scopes.join(', ')}</small>
+          </span>
+          <Button look="quiet" onClick={() => signOut('left')}>
+            Sign out
+          </Button>
+        </div>
+      )}
+    </header>
+  );
+}
+
+function Mark(): preact.JSX.Element {
+  return (
+    <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true" class="mark">
+      <rect width="32" height="32" rx="8" />
+      <circle cx="9" cy="9" r="3" />
+      <circle cx="23" cy="9" r="3" class="faint" />
+      <circle cx="16" cy="16" r="3" />
+      <circle cx="9" cy="23" r="3" class="faint" />
+      <circle cx="23" cy="23" r="3" />
+    </svg>
+  );
+}
+
+const AWAY_WORDS: Readonly<Record<Away, string>> = {
+  service: 'The service does not answer. What is shown may be old; it is asked again and again.',
+  store: 'The service answers, but its store does not. It is asked again and again.',
+  busy: 'The service has more to do than it can at the moment. It is asked again in a while.',
+  back: 'The service is back.',
+};
+
+/** It is always there, so that a change of it is read out. */
+function AwayBanner(): preact.JSX.Element {
+  const now = away.value;
+  return (
+    <div class={`banner ${now ?? 'none'}`} role="status" aria-live="polite">
+      {now !== undefined && AWAY_WORDS[now]}
+    </div>
+  );
+}
+
+function Main(): preact.JSX.Element {
+  const { value: now } = session;
+  if (now.is === 'starting') return <Loading what="the dashboard" />;
+  if (now.is === 'failed')
+    return <Failure error={now.error} what="The dashboard cannot start." retry={() => void start()} />;
+  if (now.is === 'signed out')
+    return (
+      <>
+        <KeptSecrets />
+        <SignInScreen why={now.why} />
+      </>
+    );
+  return <Screen />;
+}
+
+/** The screen of the present place. One that follows another has the focus, as a page that was loaded would. */
+function Screen(): preact.JSX.Element {
+  const { path } = place.value;
+  const at = path.join('/');
+  const shown = useRef(at);
+  useEffect(() => {
+    if (shown.current === at) return;
+    shown.current = at;
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>('main h1')?.focus();
+  }, [at]);
+  const [first, name, ...more] = path;
+  if (first === undefined) return <ListScreen />;
+  if (first === 'new' && name === undefined) return <CreateScreen />;
+  if ((first === 'sets' || first === 'filters') && name !== undefined && more.length === 0)
+    return <SetScreen key={at} kind={first} name={name} />;
+  if ((first === 'sets' || first === 'filters') && name !== undefined && more.length === 1) {
+    if (more[0] === 'sync') return <SyncScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'use') return <UseScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'explain') return <ExplainScreen key={at} kind={first} name={name} />;
+    if (more[0] === 'export') return <ExportScreen key={at} kind={first} name={name} />;
+  }
+  if (first === 'import' && name === undefined) return <ImportScreen />;
+  if (first === 'keys' && name === undefined) return <KeysScreen />;
+  return (
+    <Empty title="There is no such screen">
+      <p>
+        <a href={hashOf([])}>To the sets and filters</a>
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,55 @@
+import { PagedErrorRate } from '../../bloom/src/error-rate.js';
+import { isLost, roomOf, type Whole } from './sets.js';
+
+/** A layer as far as its error rate goes: how many pages it has, and how many items it takes. */
+interface CurveLayer {
+  readonly capacity: number;
+  readonly pages: number;
+}
+
+/** Error rates by the number of items. */
+export interface Curve {
+  readonly items: readonly number[];
+  readonly rates: readonly number[];
+}
+
+const POINTS = 120;
+/** One that does not grow refuses items at twice its capacity. */
+const MOST_OF_CAPACITY = 2;
+
+/**
+ * The error rate that a set has with so many items, by the formula that it was sized by: page-aware, layers filled one after the
+ * other, and their rates added up, as an absent item is asked of all of them.
+ */
+export function curveOf(described: Whole): Curve {
+  const { geometry, growth } = described;
+  const rate = PagedErrorRate.of(geometry.pageSize, geometry.hashes);
+  const layers = layersOf(described);
+  const most = roomOf(described) * (growth === 'auto' ? 1 : MOST_OF_CAPACITY);
+  const items = Array.from({ length: POINTS + 1 }, (_, i) => (most * i) / POINTS);
+  return { items, rates: items.map((count) => rateWith(count, layers, rate)) };
+}
+
+function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedErrorRate): number {
+  let left = items;
+  let sum = 0;
+  for (const [i, { capacity, pages }] of layers.entries()) {
+    // What is too much is in the last.
+    const held = i === layers.length - 1 ? left : Math.min(left, capacity);
+    sum += rate.at(held / pages);
+    left -= held;
+  }
+  return Math.min(1, sum);
+}
+
+/** Of a set that ages, a page begins with a stamp, and a counter is a byte: see libs/store/src/age.ts. */
+const STAMP_BYTES = 4;
+
+function layersOf(described: Whole): CurveLayer[] {
+  if (isLost(described)) return [];
+  const { type, geometry, layers } = described;
+  const ages = 'maxAgeSeconds' in described;
+  const bits = ages ? 8 : type === 'counting' ? 4 : 1;
+  const pageBytes = (geometry.pageSize * bits) / 8 + (ages ? STAMP_BYTES : 0);
+  return layers.map(({ capacity, memoryBytes }) => ({ capacity, pages: memoryBytes / pageBytes }));
+}

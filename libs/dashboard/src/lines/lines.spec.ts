@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import { LineError } from './line-error.js';
+import { linesOf, plainLinesOf, type Line, type Reading } from './lines.js';
+
+async function read(files: readonly Blob[], reading?: Reading): Promise<Line[]> {
+  const lines: Line[] = [];
+  for await (const line of linesOf(files, reading)) lines.push(line);
+  return lines;
+}
+
+async function joined(lines: AsyncIterable<string>): Promise<string> {
+  const all: string[] = [];
+  for await (const line of lines) all.push(line);
+  return all.join('\n');
+}
+
+async function gzip(text: string, name = 'list.gz'): Promise<File> {
+  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
+  return new File([await new Response(packed).arrayBuffer()], name);
+}
+
+/** More than a part of what a file is read in, with characters of several bytes where parts end. */
+const MANY = Array.from({ length: 60_000 }, (_, i) => `https://example.org/€😀/${i}`);
+
+describe('the lines of a list', () => {
+  it('are those of a text, whatever ends them', async () => {
+    expect(await read([new Blob(['\ufeffa\r\n\nb c\n\r\n d'])])).toEqual(['a', 'b c', ' d']);
+    expect(await read([new Blob([''])])).toEqual([]);
+    expect(await read([])).toEqual([]);
+  });
+
+  it('come from one file after the other, each read to its end', async () => {
+    const first = new File(['a\nb'], 'first.txt');
+    const second = new File(['c\n'], 'second.txt');
+    expect(await read([first, second])).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are the same in a file that is compressed, whatever its name', async () => {
+    const text = MANY.join('\n');
+    const bytes: number[] = [];
+    const packed = await gzip(text, 'list.txt');
+    expect(await joined(plainLinesOf([packed], { onRead: (more) => bytes.push(more) }))).toBe(text);
+    expect(bytes.reduce((sum, more) => sum + more, 0)).toBe(packed.size);
+    expect(await joined(plainLinesOf([new Blob([text])]))).toBe(text);
+  });
+
+  it('tells what was read, by the bytes of the files', async () => {
+    let bytes = 0;
+    const file = new Blob([MANY.join('\n')]);
+    const seen = new Set<number>();
+    for await (const _ of linesOf([file, file], { onRead: (more) => (bytes += more) })) seen.add(bytes);
+    expect(bytes).toBe(2 * file.size);
+    // As it goes, not at the end.
+    expect(seen.size).toBeGreaterThan(4);
+  });
+
+  it('are JSON where the first one is', async () => {
+    const json = ['"a\\n"', '', '{"url":"b"}', '{"url":"c","payload":"p"}', '{"item":"d","result":"seen"}'];
+    const lines = ['a\n', 'b', { url: 'c', payload: 'p' }, 'd'];
+    expect(await read([new Blob([json.join('\n')]), new Blob(['e\n"f"'])])).toEqual([...lines, 'e', '"f"']);
+    expect(await joined(plainLinesOf([new Blob([json.join('\r\n')])]))).toBe('a\n\nb\nc\nd');
+  });
+
+  it('are what they are said to be', async () => {
+    expect(await read([new Blob(['"a"\n12'])], { format: 'text' })).toEqual(['"a"', '12']);
+    await expect(read([new Blob(['a'])], { format: 'ndjson' })).rejects.toThrow(
+      'The text, line 1: it is no JSON',
+    );
+  });
+
+  it.each(['12', 'null', '["a"]', '{"url":1}', '{"other":"a"}', '"a', '"a","b"'])(
+    'are refused from one on that is none: %s',
+    async (bad) => {
+      const lines: Line[] = [];
+      const reading = async (): Promise<void> => {
+        for await (const line of linesOf([new File([`"a"\n\n${bad}\n"b"`], 'list.jsonl')])) lines.push(line);
+      };
+      await expect(reading()).rejects.toThrow(
+        new LineError('list.jsonl', 3, 'it is no JSON string, nor an object with a url'),
+      );
+      expect(lines).toEqual(['a']);
+    },
+  );
+
+  it('are refused if they do not end', async () => {
+    const endless = new Blob(['a\n', 'x'.repeat(2 ** 20 + 2 ** 17)]);
+    await expect(read([endless])).rejects.toThrow('The text, line 2: it has more than 1048576 characters');
+  });
+
+  it('are refused of what is no text, or damaged', async () => {
+    const binary = new File([new Uint8Array([0xff, 0xfe, 0x41])], 'a.bin');
+    await expect(read([binary])).rejects.toThrow('a.bin: it is no text in UTF-8');
+    await expect(read([new Blob([new Uint8Array([0x41, 0xe2, 0x82])])])).rejects.toThrow('no text in UTF-8');
+    const packed = await gzip(MANY.join('\n'));
+    const cut = new File([packed.slice(0, packed.size - 100)], 'cut.gz');
+    await expect(read([cut])).rejects.toThrow('cut.gz: it cannot be decompressed');
+  });
+
+  it('are not read beyond where their reader leaves', async () => {
+    let bytes = 0;
+    const file = new Blob([MANY.join('\n').repeat(4)]);
+    for await (const _ of linesOf([file, file], { onRead: (more) => (bytes += more) })) break;
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThan(file.size / 4);
+  });
+});

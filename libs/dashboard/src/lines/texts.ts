@@ -1,0 +1,77 @@
+import { LineError } from './line-error.js';
+
+const GZIP_MAGIC = [0x1f, 0x8b];
+const SLICE = 2 ** 15;
+
+/** A text in parts, as they are asked for; the last one, and only that, is empty. `onRead` is told of bytes of the file as it is, packed or not. */
+export async function* textsOf(
+  file: Blob,
+  name: string,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<string> {
+  const isPacked = await isGzip(file);
+  const reader = bytesOf(file, isPacked, onRead).getReader();
+  // It drops a byte order mark.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw unread(name, isPacked, error);
+      });
+      const text = decodedBy(decoder, value, name);
+      if (text !== '') yield text;
+      if (!done) continue;
+      yield '';
+      return;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function isGzip(file: Blob): Promise<boolean> {
+  const head = new Uint8Array(await file.slice(0, GZIP_MAGIC.length).arrayBuffer());
+  return GZIP_MAGIC.every((byte, i) => head[i] === byte);
+}
+
+/** Slice by slice, each when it is asked for: what a browser reads of a file by itself may be all of it. */
+function bytesOf(
+  file: Blob,
+  isPacked: boolean,
+  onRead: (bytes: number) => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let at = 0;
+  const slices = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        const slice = file.slice(at, at + SLICE);
+        if (slice.size === 0) {
+          controller.close();
+          return;
+        }
+        const bytes = new Uint8Array(await slice.arrayBuffer());
+        at += bytes.length;
+        onRead(bytes.length);
+        controller.enqueue(bytes);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return isPacked ? slices.pipeThrough(new DecompressionStream('gzip')) : slices;
+}
+
+function decodedBy(decoder: TextDecoder, bytes: Uint8Array<ArrayBuffer> | undefined, name: string): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+  } catch (error) {
+    throw new LineError(name, 0, 'it is no text in UTF-8', { cause: error });
+  }
+}
+
+/** Files are read when it is their turn, and may be gone by then. */
+function unread(name: string, isPacked: boolean, cause: unknown): LineError {
+  const why = isPacked
+    ? 'it cannot be decompressed: it is damaged, or made of several parts, which browsers do not read'
+    : 'it cannot be read: it may have been changed or deleted meanwhile';
+  return new LineError(name, 0, why, { cause });
+}

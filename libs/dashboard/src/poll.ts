@@ -1,0 +1,90 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { LEFT } from './connection.js';
+
+/** What is asked for again and again. */
+export interface Polled<T> {
+  /** The latest answer; it stays while the next one is asked for, and when that fails. */
+  readonly data: T | undefined;
+  /** Why the last time failed. */
+  readonly error: Error | undefined;
+  /** Asks now. */
+  readonly refresh: () => void;
+}
+
+/** Asking takes at most so much of the time. */
+const SHARE = 1 / 10;
+
+/**
+ * Asks now, every `everyMs`, and when the page is looked at again. A page that nobody looks at asks nothing, and an answer that takes
+ * long is asked for less often. `of`: what it is about; of another, everything begins anew.
+ */
+export function usePoll<T>(
+  of: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  everyMs = 5_000,
+): Polled<T> {
+  const [state, setState] = useState<State<T>>({ of });
+  const latest = useRef(load);
+  latest.current = load;
+  const wake = useRef<() => void>(() => undefined);
+  const refresh = useCallback(() => wake.current(), []);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const isLeft = (): boolean => signal.aborted;
+    const ask = async (): Promise<void> => {
+      try {
+        const data = await latest.current(signal);
+        if (!isLeft()) setState({ of, data });
+      } catch (error) {
+        if (!isLeft()) setState((old) => ({ ...kept(old, of), error: error as Error }));
+      }
+    };
+    const run = async (): Promise<void> => {
+      while (!isLeft()) {
+        const begun = performance.now();
+        await ask();
+        const tookMs = performance.now() - begun;
+        await wakeable(Math.max(everyMs, tookMs / SHARE), wake);
+        if (document.hidden && !isLeft()) await shown();
+      }
+    };
+    void run();
+    const look = (): void => {
+      if (!document.hidden) wake.current();
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      leaving.abort(LEFT);
+      wake.current();
+    };
+  }, [of, everyMs]);
+  const { data, error } = kept(state, of);
+  return { data, error, refresh };
+}
+
+interface State<T> {
+  readonly of: string;
+  readonly data?: T;
+  readonly error?: Error;
+}
+
+function kept<T>(state: State<T>, of: string): State<T> {
+  return state.of === of ? state : { of };
+}
+
+/** Resolves after so many ms, or when it is woken. */
+function wakeable(ms: number, wake: { current: () => void }): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    wake.current = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+async function shown(): Promise<void> {
+  await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+}

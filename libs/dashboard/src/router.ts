@@ -1,0 +1,23 @@
+import { signal } from '@preact/signals';
+import { hashOf, placeOf } from './place.js';
+
+export { hashOf } from './place.js';
+
+/** Where somebody is. */
+export const place = signal(placeOf(location.hash));
+
+addEventListener('hashchange', () => {
+  place.value = placeOf(location.hash);
+});
+
+export function goTo(hash: string): void {
+  location.hash = hash;
+}
+
+/** Changes the query of the present place, without a step in the history: of a search, each letter would be one. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const { path, query } = place.peek();
+  const hash = hashOf(path, { ...Object.fromEntries(query), ...changes });
+  history.replaceState(history.state, '', hash);
+  place.value = placeOf(hash);
+}

@@ -1,0 +1,102 @@
+import { ServiceError } from '#client';
+import { useState } from 'preact/hooks';
+import { goTo, hashOf, place } from '../../router.js';
+import { client, may, prefix } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { Choice } from '../../ui/field.js';
+import { Failure, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import { FilterFields, SetFields, SizeFields } from './fields.js';
+import { EMPTY, faultsOf, filterOf, setOf, type Faults, type Form } from './form.js';
+import { PlanPanel } from './plan-panel.js';
+
+const KINDS = [
+  ['sets', 'Visited set, for URLs'],
+  ['filters', 'Filter, for any strings'],
+] as const;
+
+/** Makes a visited set or a filter, and shows what it would take while it is described. */
+export function CreateScreen(): preact.JSX.Element {
+  const [form, setForm] = useState<Form>(() => ({
+    ...EMPTY,
+    kind: place.peek().query.get('kind') === 'filters' ? 'filters' : 'sets',
+    name: prefix.peek(),
+  }));
+  const [refused, setRefused] = useState<{ readonly error: Error; readonly form: Form }>();
+  const [making, setMaking] = useState(false);
+  const [tried, setTried] = useState(false);
+  // What the service has refused stays said until the form is another one.
+  const error = refused?.form === form ? refused.error : undefined;
+  const faults: Faults = {
+    ...(tried && form.name === '' && { name: 'A name is needed' }),
+    ...faultsOf(form),
+    ...(error && faultsIn(error)),
+  };
+  const change = (changes: Partial<Form>): void => setForm((old) => ({ ...old, ...changes }));
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setTried(true);
+    const first = form.name === '' ? 'name' : Object.keys(faultsOf(form))[0];
+    if (first !== undefined) {
+      document.querySelector<HTMLElement>(`[name="${first}"]`)?.focus();
+      return;
+    }
+    setMaking(true);
+    try {
+      if (form.kind === 'sets') await client.value.visitedSet(form.name).create(setOf(form));
+      else await client.value.filter(form.name).create(filterOf(form));
+      goTo(hashOf([form.kind, form.name]));
+    } catch (thrown) {
+      setRefused({ error: thrown as Error, form });
+    }
+    setMaking(false);
+  };
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a>
+      </p>
+      <Title text="New" />
+      {!may('admin') && <Notice tone="warn">Making one needs a key with the scope “admin”.</Notice>}
+      <div class="split">
+        <form class="panel" onSubmit={(event) => void submit(event)} noValidate>
+          <Choice legend="What" value={form.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+          <SizeFields form={form} faults={faults} change={change} />
+          {form.kind === 'sets' ? (
+            <SetFields form={form} faults={faults} change={change} />
+          ) : (
+            <FilterFields form={form} change={change} />
+          )}
+          {error && Object.keys(faultsIn(error)).length === 0 && (
+            <Failure error={error} what="It was not made." />
+          )}
+          <div class="actions">
+            <Button type="submit" look="primary" needs="admin" disabled={making}>
+              {making ? 'Making it …' : form.kind === 'sets' ? 'Make the visited set' : 'Make the filter'}
+            </Button>
+          </div>
+        </form>
+        <PlanPanel form={form} />
+      </div>
+    </>
+  );
+}
+
+/** What the service says of members of the form. */
+function faultsIn(error: Error): Faults {
+  if (!(error instanceof ServiceError)) return {};
+  if (error.code === 'FILTER_EXISTS') return { name: 'There is another one of this name' };
+  const known = error.errors.flatMap(({ pointer, detail }) => {
+    const [, member = ''] = /^#\/(\w+)$/.exec(pointer) ?? [];
+    return FIELDS.has(member) ? [[member, detail]] : [];
+  });
+  return Object.fromEntries(known) as Faults;
+}
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'name',
+  'capacity',
+  'errorRate',
+  'maxAgeSeconds',
+  'maxAttempts',
+]);

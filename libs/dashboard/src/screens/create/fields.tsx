@@ -1,0 +1,174 @@
+import { oneIn } from '../../format.js';
+import { share } from '../../parse.js';
+import { prefix } from '../../session.js';
+import { Check, Choice, Field } from '../../ui/field.js';
+import { RULES, UNIT_SECONDS, type Faults, type Form } from './form.js';
+
+interface FieldsProps {
+  readonly form: Form;
+  readonly faults: Faults;
+  readonly change: (changes: Partial<Form>) => void;
+}
+
+/** What both kinds have. */
+export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
+  const rate = share(form.errorRate);
+  const begins = prefix.value === '' ? '' : ` Your key is for names that begin with “${prefix.value}”.`;
+  return (
+    <>
+      <Field label="Name" hint={`a-z, 0-9, “.”, “_” and “-”.${begins}`} error={faults.name}>
+        {(props) => (
+          <input
+            {...props}
+            name="name"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={64}
+            value={form.name}
+            onInput={(event) => change({ name: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <div class="pair">
+        <Field label="Capacity" hint="Items that it is made for" error={faults.capacity}>
+          {(props) => (
+            <input
+              {...props}
+              name="capacity"
+              inputMode="text"
+              value={form.capacity}
+              onInput={(event) => change({ capacity: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        <Field
+          label="Error rate"
+          hint={rate > 0 ? `${oneIn(rate)} of what is new is taken for seen` : undefined}
+          error={faults.errorRate}
+        >
+          {(props) => (
+            <input
+              {...props}
+              name="errorRate"
+              value={form.errorRate}
+              onInput={(event) => change({ errorRate: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Check
+        label="Grows when it is full"
+        hint="In layers, each 2.7 times the one before. Otherwise it refuses at twice its capacity."
+        checked={form.grows}
+        onChange={(grows) => change({ grows })}
+      />
+    </>
+  );
+}
+
+export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
+  return (
+    <>
+      <div class="pair">
+        <Field
+          label="Forget after"
+          hint="What was not visited for so long is new again. Empty: never"
+          error={faults.maxAgeSeconds}
+        >
+          {(props) => (
+            <span class="joined">
+              <input
+                {...props}
+                name="maxAgeSeconds"
+                inputMode="decimal"
+                placeholder="never"
+                value={form.maxAge}
+                onInput={(event) => change({ maxAge: event.currentTarget.value })}
+              />
+              <select
+                aria-label="Unit of the age"
+                value={form.maxAgeUnit}
+                onChange={(event) => change({ maxAgeUnit: event.currentTarget.value as Form['maxAgeUnit'] })}
+              >
+                {Object.keys(UNIT_SECONDS).map((unit) => (
+                  <option key={unit} value={unit}>
+                    {unit}
+                  </option>
+                ))}
+              </select>
+            </span>
+          )}
+        </Field>
+        <Field
+          label="Attempts"
+          hint="A URL leased so often is a dead letter. Empty: no limit"
+          error={faults.maxAttempts}
+        >
+          {(props) => (
+            <input
+              {...props}
+              name="maxAttempts"
+              inputMode="numeric"
+              placeholder="no limit"
+              value={form.maxAttempts}
+              onInput={(event) => change({ maxAttempts: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Choice
+        legend="Which URLs are one"
+        value={form.base}
+        options={[
+          ['safe', 'Safe'],
+          ['strict', 'Strict'],
+        ]}
+        onChange={(base) => change({ base })}
+      />
+      <fieldset class="checks">
+        <legend class="unseen">Further rules</legend>
+        {RULES.map(([rule, label, hint]) => (
+          <Check
+            key={rule}
+            label={label}
+            {...(hint !== undefined && { hint })}
+            checked={form.rules.includes(rule)}
+            onChange={(on) =>
+              change({ rules: on ? [...form.rules, rule] : form.rules.filter((other) => other !== rule) })
+            }
+          />
+        ))}
+      </fieldset>
+      <p class="hint">
+        Safe sorts parameters and drops empty ones, strict does neither. None of this can be changed later.
+      </p>
+    </>
+  );
+}
+
+export function FilterFields({ form, change }: Omit<FieldsProps, 'faults'>): preact.JSX.Element {
+  return (
+    <>
+      <Choice
+        legend="Cells"
+        value={form.type}
+        options={[
+          ['counting', 'Counters: items can be removed'],
+          ['standard', 'Bits: a quarter of the memory'],
+        ]}
+        onChange={(type) => change({ type })}
+      />
+      {form.type === 'counting' && (
+        <Choice
+          legend="A second add of an item"
+          value={form.semantics}
+          options={[
+            ['set', 'changes nothing'],
+            ['multiset', 'counts'],
+          ]}
+          onChange={(semantics) => change({ semantics })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import type { CreateFilter, CreateVisitedSet, PlanOptions } from '#client';
+import { count, share } from '../../parse.js';
+import type { Kind } from '../../sets.js';
+
+/** What stands in the form, as it was written. */
+export interface Form {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly capacity: string;
+  readonly errorRate: string;
+  readonly grows: boolean;
+  readonly maxAge: string;
+  readonly maxAgeUnit: keyof typeof UNIT_SECONDS;
+  readonly maxAttempts: string;
+  readonly base: 'safe' | 'strict';
+  readonly rules: readonly Rule[];
+  readonly type: 'counting' | 'standard';
+  readonly semantics: 'set' | 'multiset';
+}
+
+export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
+
+/** Rules of URL identity that are asked for most; the API has the others. */
+export const RULES = [
+  ['stripTracking', 'Without tracking parameters', 'utm_*, gclid, fbclid …'],
+  ['stripSession', 'Without session ids', 'in the path and the query'],
+  ['stripTrailingSlash', '/a/ is /a', undefined],
+  ['stripWww', 'www.a.b is a.b', undefined],
+  ['ignoreScheme', 'http is https', undefined],
+] as const;
+
+export type Rule = (typeof RULES)[number][0];
+
+export const EMPTY: Form = {
+  kind: 'sets',
+  name: '',
+  capacity: '1,000,000',
+  errorRate: '0.01 %',
+  grows: true,
+  maxAge: '',
+  maxAgeUnit: 'days',
+  maxAttempts: '',
+  base: 'safe',
+  rules: [],
+  type: 'counting',
+  semantics: 'set',
+};
+
+/** What is wrong with members of the form, by the names that the API has for them. */
+export type Faults = Readonly<Record<string, string>>;
+
+/** The numbers of a form; NaN where there is none. */
+interface Numbers {
+  readonly capacity: number;
+  readonly errorRate: number;
+  readonly maxAgeSeconds: number | undefined;
+  readonly maxAttempts: number | undefined;
+}
+
+function numbersOf(form: Form): Numbers {
+  const ages = form.kind === 'sets' && form.maxAge.trim() !== '';
+  const limited = form.kind === 'sets' && form.maxAttempts.trim() !== '';
+  return {
+    capacity: count(form.capacity),
+    errorRate: share(form.errorRate),
+    maxAgeSeconds: ages ? Math.round(Number(form.maxAge) * UNIT_SECONDS[form.maxAgeUnit]) : undefined,
+    maxAttempts: limited ? count(form.maxAttempts) : undefined,
+  };
+}
+
+/** What can be told to be wrong here. Limits are the service's to tell. */
+export function faultsOf(form: Form): Faults {
+  const { capacity, errorRate, maxAgeSeconds, maxAttempts } = numbersOf(form);
+  const faults: Record<string, string> = {};
+  if (!(capacity >= 1)) faults.capacity = 'A whole number, such as 1,000,000 or 1M';
+  if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'A share, such as 0.01 % or 1 in 10,000';
+  if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0)) faults.maxAgeSeconds = 'A number, or nothing';
+  if (maxAttempts !== undefined && !(maxAttempts >= 1)) faults.maxAttempts = 'A whole number, or nothing';
+  return faults;
+}
+
+/** What is planned for the form. */
+export function planOf(form: Form): PlanOptions {
+  const { capacity, errorRate, maxAgeSeconds } = numbersOf(form);
+  return {
+    type: form.kind === 'sets' ? 'counting' : form.type,
+    capacity,
+    errorRate,
+    growth: form.grows ? 'auto' : 'none',
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+  };
+}
+
+export function filterOf(form: Form): Omit<CreateFilter, 'name'> {
+  const { type, capacity, errorRate, growth = 'none' } = planOf(form);
+  return { type, capacity, errorRate, growth, semantics: type === 'standard' ? 'set' : form.semantics };
+}
+
+export function setOf(form: Form): Omit<CreateVisitedSet, 'name'> {
+  const { capacity, errorRate, growth = 'auto', maxAgeSeconds } = planOf(form);
+  const { maxAttempts } = numbersOf(form);
+  const on = Object.fromEntries(form.rules.map((rule) => [rule, true]));
+  return {
+    capacity,
+    errorRate,
+    growth,
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    urlProfile: form.rules.length === 0 ? form.base : { base: form.base, ...on },
+  };
+}

@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { hashOf, place, setQuery } from '../../router.js';
+import { may } from '../../session.js';
+import type { Kind } from '../../sets.js';
+import { Button } from '../../ui/button.js';
+import { Field } from '../../ui/field.js';
+import { Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import { Explained } from './explained.js';
+
+/** Why a URL or an item is answered as it is. What it is about is in the address, so that it can be linked. */
+export function ExplainScreen({
+  kind,
+  name,
+}: {
+  readonly kind: Kind;
+  readonly name: string;
+}): preact.JSX.Element {
+  const asked = place.value.query.get('item') ?? '';
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a> /{' '}
+        <a href={hashOf([kind, name, 'use'])}>{kind === 'sets' ? 'URLs' : 'Items'}</a>
+      </p>
+      <div class="head">
+        <Title text={`Why ${name} answers so`} />
+      </div>
+      {may('admin') ? (
+        <>
+          <AskForm key={asked} asked={asked} label={kind === 'sets' ? 'The URL' : 'The item'} />
+          {asked !== '' && <Explained key={asked} kind={kind} name={name} item={asked} />}
+        </>
+      ) : (
+        <Notice>Since it tells where items lie, it needs a key with the scope “admin”.</Notice>
+      )}
+    </>
+  );
+}
+
+function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
+  const [text, setText] = useState(asked);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setQuery({ item: text });
+  };
+  return (
+    <form class="ask" onSubmit={submit}>
+      <Field label={label}>
+        {(props) => (
+          <input
+            {...props}
+            type="text"
+            spellcheck={false}
+            autocomplete="off"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Button type="submit" look="primary" disabled={text === ''}>
+        Explain
+      </Button>
+    </form>
+  );
+}

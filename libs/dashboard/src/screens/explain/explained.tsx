@@ -1,0 +1,108 @@
+import type { ExplainedItem, UnseenClient } from '#client';
+import { whole } from '../../format.js';
+import { usePoll } from '../../poll.js';
+import { client } from '../../session.js';
+import type { Kind } from '../../sets.js';
+import { Badge } from '../../ui/badge.js';
+import { Failure, Loading, Notice } from '../../ui/notice.js';
+import { KeySteps, type Keyed } from './key-steps.js';
+import { LayerPanel } from './layer-panel.js';
+
+/** It is asked anew when somebody comes back to the page. */
+const EVERY_MS = 600_000;
+
+/** What it comes from that an item is answered so. */
+type Finding = Omit<ExplainedItem, 'item'>;
+
+/** Of a URL also how it came to its key, or why it has none. */
+type Explanation = { readonly invalid: string } | { readonly found: Finding; readonly keyed?: Keyed };
+
+/** The answer for one item, and what it comes from. */
+export function Explained({
+  kind,
+  name,
+  item,
+}: {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly item: string;
+}): preact.JSX.Element | null {
+  const { data, error, refresh } = usePoll(
+    item,
+    (signal) => explanationOf(client.value, { kind, name, item }, signal),
+    EVERY_MS,
+  );
+  if (error && !data) return <Failure error={error} what="It could not be explained." retry={refresh} />;
+  if (!data) return <Loading what="the explanation" />;
+  if ('invalid' in data)
+    return (
+      <Notice tone="bad">
+        <p>
+          <strong>No valid URL.</strong> It has no key, so there is nothing to look for: {data.invalid}.
+        </p>
+      </Notice>
+    );
+  return (
+    <>
+      <Answer found={data.found} kind={kind} />
+      {data.keyed && <KeySteps keyed={data.keyed} />}
+      {data.found.layers.map((layer) => (
+        <LayerPanel key={layer.layer} layer={layer} of={data.found.layers.length} />
+      ))}
+    </>
+  );
+}
+
+async function explanationOf(
+  client: UnseenClient,
+  { kind, name, item }: { readonly kind: Kind; readonly name: string; readonly item: string },
+  signal: AbortSignal,
+): Promise<Explanation> {
+  if (kind === 'filters') {
+    const [found] = await client.filter(name).explain([item], { signal });
+    if (found) return { found };
+  } else {
+    const [explained] = await client.visitedSet(name).explain([item], { signal });
+    const { url, invalid, key, rules, answer, hidden = false, layers } = explained ?? {};
+    if (invalid !== undefined) return { invalid };
+    if (url !== undefined && key !== undefined && rules && answer && layers)
+      return { found: { answer, hidden, layers }, keyed: { url, key, rules } };
+  }
+  throw new Error('the service has explained nothing');
+}
+
+function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind }): preact.JSX.Element {
+  const { answer, hidden, layers } = found;
+  return (
+    <section class={`panel answer ${answer === 'seen' ? 'yes' : 'no'}`} aria-label="The answer" role="status">
+      <p class="verdict">{answer}</p>
+      <p>{hidden ? HIDDEN : reasonFor(found, kind)}</p>
+      {layers.length > 1 && (
+        <p class="badges">
+          {layers.map(({ layer, claims }) => (
+            <Badge
+              key={layer}
+              tone={claims ? 'info' : ''}
+              text={`layer ${layer} ${claims ? 'claims it' : 'does not'}`}
+            />
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+const HIDDEN =
+  'It was forgotten. Others keep all its counters above zero, so it is kept on a list of those that are not to be answered as seen.';
+
+function reasonFor({ answer, layers }: Finding, kind: Kind): string {
+  const unit = kind === 'sets' ? 'URL' : 'item';
+  if (answer === 'seen') {
+    const claiming = layers.find(({ claims }) => claims);
+    const where = layers.length > 1 && claiming ? `In layer ${claiming.layer} all` : 'All';
+    const k = whole(claiming?.counters.length ?? 0);
+    return `${where} of its ${k} counters are above zero. It was added, or, by chance, others have raised every one of them.`;
+  }
+  const each = layers.length > 1 ? 'In each layer at' : 'At';
+  return `${each} least one of its counters is zero. The ${unit} is surely not there.`;
+}

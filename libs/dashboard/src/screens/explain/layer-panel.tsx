@@ -1,0 +1,62 @@
+import type { LayerFinding } from '#client';
+import { time, whole } from '../../format.js';
+import { Badge } from '../../ui/badge.js';
+import { Copyable } from '../../ui/copyable.js';
+
+/** At this value a counter that does not age stays for ever. */
+const SATURATED = 15;
+
+/** Where an item lies in a layer, and what its counters have. */
+export function LayerPanel({
+  layer,
+  of,
+}: {
+  readonly layer: LayerFinding;
+  readonly of: number;
+}): preact.JSX.Element {
+  const { segment, page, cell, claims, counters, expires, redisKey } = layer;
+  const zeros = counters.filter(({ value }) => value === 0).length;
+  const id = `layer-${layer.layer}`;
+  return (
+    <section class="panel" aria-labelledby={id}>
+      <div class="head">
+        <h2 id={id}>{of > 1 ? `Layer ${layer.layer}` : 'Its counters'}</h2>
+        <Badge
+          tone={claims ? 'info' : ''}
+          text={claims ? 'claims it' : `${zeros} of ${counters.length} are zero`}
+        />
+      </div>
+      <ol class="cells" aria-label="Counters, by their places in the segment">
+        {counters.map(({ index, value }, i) => (
+          <li key={i} class={value === 0 ? 'zero' : value === SATURATED && cell === 'u4' ? 'stuck' : ''}>
+            <b>{value}</b>
+            <small>#{whole(index)}</small>
+          </li>
+        ))}
+      </ol>
+      <p class="hint">
+        In page {whole(page)} of segment {whole(segment)}
+        {expires !== undefined && `, claimed until ${time(expires)} unless it is visited again`}.
+      </p>
+      {redisKey !== undefined && (
+        <>
+          <h3>As Redis has it</h3>
+          <Copyable label="The key of the segment" text={redisKey} />
+          <Copyable label="The command that reads these counters" text={commandFor(layer, redisKey)} />
+          {cell === 'u8' && (
+            <p class="hint">
+              Of each byte that it reads, sixteenths are the counter, and the rest is when it expires. What
+              has expired is 0 above.
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** For a shell: # and { would mean something else there. */
+function commandFor({ cell, counters }: LayerFinding, key: string): string {
+  const gets = counters.map(({ index }) => `GET ${cell} '#${index}'`);
+  return `redis-cli BITFIELD_RO '${key}' ${gets.join(' ')}`;
+}

@@ -1,0 +1,85 @@
+import type { ListedKey } from '#client';
+import { bytes, time, whole } from '../../format.js';
+import { may } from '../../session.js';
+import { Badge } from '../../ui/badge.js';
+import { Button } from '../../ui/button.js';
+import type { Column } from '../../ui/data-table.js';
+
+export function columns({
+  own,
+  rotate,
+  revoke,
+}: {
+  /** The id of the key that somebody is signed in with. */
+  readonly own: string | undefined;
+  readonly rotate: (key: ListedKey) => void;
+  readonly revoke: (key: ListedKey) => void;
+}): readonly Column<ListedKey>[] {
+  return [
+    {
+      id: 'name',
+      title: 'Name',
+      cell: ({ id, name }) => (
+        <>
+          <b>{name}</b> {id === own && <Badge tone="info" text="yours" />}
+          <small>
+            <code>{id}</code>
+          </small>
+        </>
+      ),
+    },
+    { id: 'scopes', title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
+    {
+      id: 'prefix',
+      title: 'Names',
+      cell: ({ prefix }) => (prefix === undefined ? 'all' : <code>{prefix}…</code>),
+    },
+    { id: 'usage', title: 'Used of its bounds', cell: (key) => <Usage of={key} /> },
+    { id: 'made', title: 'Made', cell: ({ createdAt }) => time(createdAt) },
+    { id: 'expires', title: 'Ends', cell: (key) => <End of={key} /> },
+    {
+      id: 'used',
+      title: 'Last used',
+      cell: ({ lastUsedAt }) =>
+        lastUsedAt === undefined ? <span class="faint">not that this instance knows</span> : time(lastUsedAt),
+    },
+    {
+      id: 'acts',
+      title: 'Do',
+      cell: (key) =>
+        may('admin') && (
+          <span class="actions">
+            <Button label={`Rotate ${key.name} ${key.id}`} onClick={() => rotate(key)}>
+              Rotate …
+            </Button>
+            <Button look="danger" label={`Revoke ${key.name} ${key.id}`} onClick={() => revoke(key)}>
+              Revoke …
+            </Button>
+          </span>
+        ),
+    },
+  ];
+}
+
+function Usage({
+  of: { prefix, usage, maxFilters, maxBytes },
+}: {
+  readonly of: ListedKey;
+}): preact.JSX.Element {
+  if (prefix === undefined) return <span class="faint">no bounds</span>;
+  const { filters = 0, bytes: taken = 0 } = usage ?? {};
+  return (
+    <>
+      {whole(filters)} {maxFilters === undefined ? '' : `of ${whole(maxFilters)} `}sets
+      <small>
+        {bytes(taken)}
+        {maxBytes !== undefined && ` of ${bytes(maxBytes)}`}
+      </small>
+    </>
+  );
+}
+
+function End({ of: { expiresAt } }: { readonly of: ListedKey }): preact.JSX.Element {
+  if (expiresAt === undefined) return <span class="faint">never</span>;
+  return Date.parse(expiresAt) <= Date.now() ? <Badge tone="bad" text="ended" /> : <>{time(expiresAt)}</>;
+}

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { time } from '../../format.js';
+import { useAskBeforeUnload } from '../../leaving.js';
+import { hasKey, session, signIn } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { Field } from '../../ui/field.js';
+import { Failure } from '../../ui/notice.js';
+import { forget, unkept, type MadeKey } from './made-keys.js';
+
+/** The secrets of keys that were made, each until somebody says to have it. */
+export function KeptSecrets(): preact.JSX.Element | null {
+  const { value: keys } = unkept;
+  useAskBeforeUnload(keys.length > 0);
+  if (keys.length === 0) return null;
+  return (
+    <>
+      {keys.map((key) => (
+        <Secret key={key.made.id} of={key} />
+      ))}
+    </>
+  );
+}
+
+function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
+  const { made, replaces } = of;
+  const [copied, setCopied] = useState(false);
+  const [error, setError] = useState<Error>();
+  const { value: now } = session;
+  const isOwn = now.is === 'open' && now.me.id === `key:${made.id}`;
+  const copy = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      await navigator.clipboard.writeText(made.key);
+      setCopied(true);
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+  };
+  const use = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      await signIn(made.key);
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+  };
+  return (
+    <section class="panel secret" aria-labelledby={`secret-${made.id}`}>
+      <h2 id={`secret-${made.id}`}>The key {made.name} was made: keep it now</h2>
+      <Field label={`Key ${made.name}`} hint="It is shown this once. The service keeps a digest of it only.">
+        {(props) => (
+          <span class="joined">
+            <input
+              {...props}
+              class="code"
+              readOnly
+              value={made.key}
+              onFocus={(event) => event.currentTarget.select()}
+            />
+            {/* Browsers have a clipboard for secure pages only. */}
+            {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
+          </span>
+        )}
+      </Field>
+      {replaces && (
+        <p>
+          The old key <code>{replaces.id}</code> is taken until {time(replaces.until)}.
+        </p>
+      )}
+      {isOwn && <p>You are signed in with it.</p>}
+      {error && <Failure error={error} what="That did not work." />}
+      <div class="actions">
+        <Button look="primary" onClick={() => forget(of)}>
+          I have it
+        </Button>
+        {!isOwn && (
+          <Button onClick={() => void use()}>
+            {hasKey.value ? 'Go on here with it' : 'Sign in with it'}
+          </Button>
+        )}
+        <span role="status" class="hint">
+          {copied && 'Copied.'}
+        </span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+import type { ListedKey } from '#client';
+import { useMemo, useState } from 'preact/hooks';
+import { usePoll } from '../../poll.js';
+import { client, hasKey, may, prefix, session, signOut } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { DataTable } from '../../ui/data-table.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import { columns } from './columns.js';
+import { KeptSecrets } from './kept-secrets.js';
+import { NewKeyDialog } from './new-key-dialog.js';
+import { RotateDialog } from './rotate-dialog.js';
+
+/** Who is let in. For administrators of everything. */
+export function KeysScreen(): preact.JSX.Element {
+  if (may('admin') && prefix.value === '') return <Keys />;
+  return (
+    <>
+      <Title text="Keys" />
+      <Empty title="Not with this key">
+        <p>Keys are everyone’s: they are shown to those with the scope “admin” for all names.</p>
+      </Empty>
+    </>
+  );
+}
+
+type Asking = { readonly what: 'new' } | { readonly what: 'rotate' | 'revoke'; readonly key: ListedKey };
+
+function Keys(): preact.JSX.Element {
+  const { data, error, refresh } = usePoll('keys', (signal) => client.value.keys({ signal }));
+  const [asking, setAsking] = useState<Asking>();
+  const own = ownKey();
+  const all = useMemo(
+    () =>
+      columns({
+        own,
+        rotate: (key) => setAsking({ what: 'rotate', key }),
+        revoke: (key) => setAsking({ what: 'revoke', key }),
+      }),
+    [own],
+  );
+  const close = (): void => setAsking(undefined);
+  const done = (): void => {
+    close();
+    refresh();
+  };
+  const isFirst = data?.length === 0;
+  return (
+    <>
+      <div class="head">
+        <Title text="Keys" />
+        <Button look="primary" disabled={!data} onClick={() => setAsking({ what: 'new' })}>
+          New key …
+        </Button>
+      </div>
+      <KeptSecrets />
+      {!data && error && <Failure error={error} what="The keys could not be read." retry={refresh} />}
+      {!data && !error && <Loading what="keys" rows={4} />}
+      {isFirst && <None />}
+      {data && data.length > 0 && (
+        <>
+          {!hasKey.value && (
+            <Notice tone="warn">
+              This service lets in callers without a key, too: it runs with AUTH=none.
+            </Notice>
+          )}
+          <div class="list keys">
+            <DataTable caption="API keys" columns={all} rows={data} keyOf={({ id }) => id} />
+          </div>
+          <p class="hint">
+            When a key was last used is what the instance knows that answered: others have their own memory,
+            and none remembers it beyond a restart.
+          </p>
+        </>
+      )}
+      {asking?.what === 'new' && (
+        <NewKeyDialog isFirst={isFirst && !hasKey.value} onClose={close} onDone={done} />
+      )}
+      {asking?.what === 'rotate' && (
+        <RotateDialog of={asking.key} isOwn={asking.key.id === own} onClose={close} onDone={done} />
+      )}
+      {asking?.what === 'revoke' && (
+        <RevokeDialog of={asking.key} isOwn={asking.key.id === own} onClose={close} onDone={done} />
+      )}
+    </>
+  );
+}
+
+function ownKey(): string | undefined {
+  const { value: now } = session;
+  return now.is === 'open' && now.me.id.startsWith('key:') ? now.me.id.slice(4) : undefined;
+}
+
+function None(): preact.JSX.Element {
+  return (
+    <Empty title="There are no keys">
+      <p>
+        Everyone who reaches this service may do everything. The first key closes it to callers without one,
+        at once and for good; unless it runs with AUTH=none.
+      </p>
+    </Empty>
+  );
+}
+
+function RevokeDialog({
+  of: { id, name },
+  isOwn,
+  onClose,
+  onDone,
+}: {
+  readonly of: ListedKey;
+  readonly isOwn: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): preact.JSX.Element {
+  const [working, setWorking] = useState(false);
+  const [error, setError] = useState<Error>();
+  const revoke = async (): Promise<void> => {
+    setWorking(true);
+    setError(undefined);
+    try {
+      await client.value.revokeKey(id);
+      if (isOwn) signOut('ended');
+      else onDone();
+    } catch (thrown) {
+      setError(thrown as Error);
+      setWorking(false);
+    }
+  };
+  return (
+    <Dialog title={`Revoke ${name}?`} onClose={onClose}>
+      <p>
+        The key <code>{id}</code> is refused from now on, by other instances within two seconds. There is no
+        way back.
+      </p>
+      {isOwn && (
+        <Notice tone="warn">It is the key that you are signed in with: you are asked for another one.</Notice>
+      )}
+      {error && <Failure error={error} what="It was not revoked." />}
+      <div class="actions">
+        <Button onClick={onClose}>Keep it</Button>
+        <Button look="danger" disabled={working} onClick={() => void revoke()}>
+          Revoke
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,29 @@
+import type { NewKey } from '#client';
+import { effect, signal } from '@preact/signals';
+import { session } from '../../session.js';
+
+/** A key that was made here: nobody shows its secret again. */
+export interface MadeKey {
+  readonly made: NewKey;
+  /** The key that it comes in place of, and until when that is taken. */
+  readonly replaces?: { readonly id: string; readonly until: string };
+}
+
+/**
+ * Those that nobody has said to have kept. They stay while the screens change, also when the first key of all, or the end of
+ * one's own, leads to the sign-in; not when somebody signs out.
+ */
+export const unkept = signal<readonly MadeKey[]>([]);
+
+export function keep(key: MadeKey): void {
+  unkept.value = [...unkept.value, key];
+}
+
+export function forget(key: MadeKey): void {
+  unkept.value = unkept.value.filter((other) => other !== key);
+}
+
+effect(() => {
+  const { value: now } = session;
+  if (now.is === 'signed out' && now.why === 'left') unkept.value = [];
+});

@@ -1,0 +1,203 @@
+import { useState } from 'preact/hooks';
+import { client, signIn, signOut } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Check, Choice, Field } from '../../ui/field.js';
+import { Failure, Notice } from '../../ui/notice.js';
+import { keep } from './made-keys.js';
+import { EMPTY_KEY, faultsOfKey, keyOf, type KeyForm } from './new-key.js';
+
+const SCOPES = [
+  ['read', 'Read'],
+  ['write', 'Write'],
+  ['admin', 'Admin'],
+] as const;
+
+const MEANINGS = {
+  read: 'Checks, counts, describes and lists.',
+  write: 'Reads; adds, removes, and works on queues.',
+  admin: 'Does everything: also makes, clears and deletes sets. Without a prefix it also manages keys.',
+} as const;
+
+const ENDS = [
+  ['', 'never'],
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['365', 'in a year'],
+  ['at', 'at a time …'],
+] as const;
+
+/** Makes a key. The first one of all closes the service to whoever has none, this page among them. */
+export function NewKeyDialog({
+  isFirst,
+  onClose,
+  onDone,
+}: {
+  readonly isFirst: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): preact.JSX.Element {
+  const [form, setForm] = useState<KeyForm>({ ...EMPTY_KEY, scope: isFirst ? 'admin' : 'read' });
+  const [use, setUse] = useState(isFirst);
+  const [tried, setTried] = useState(false);
+  const [working, setWorking] = useState(false);
+  const [error, setError] = useState<Error>();
+  const faults = tried ? faultsOfKey(form) : {};
+  const change = (changes: Partial<KeyForm>): void => setForm((old) => ({ ...old, ...changes }));
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setTried(true);
+    if (Object.keys(faultsOfKey(form)).length > 0) return;
+    setWorking(true);
+    setError(undefined);
+    try {
+      const made = await client.value.createKey(keyOf(form));
+      keep({ made });
+      if (use) await signIn(made.key);
+      // Without a key nothing is answered any more, unless the service is open to everyone.
+      else if (isFirst) await client.value.me().catch(() => signOut('now needed'));
+      onDone();
+    } catch (thrown) {
+      setError(thrown as Error);
+      setWorking(false);
+    }
+  };
+  return (
+    <Dialog title={isFirst ? 'The first key' : 'A new key'} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        {isFirst && (
+          <Notice tone="warn">
+            Once it is made, the service is closed to callers without a key. Without a key of the scope
+            “admin” for all names, no other can be made here.
+          </Notice>
+        )}
+        <KeyFields form={form} faults={faults} change={change} />
+        {isFirst && <Check label="Sign in with it here, at once" checked={use} onChange={setUse} />}
+        {error && (
+          <Failure
+            error={error}
+            what="That did not work. If the answer was lost, there may be a new key in the list."
+          />
+        )}
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={working}>
+            Make it
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function KeyFields({
+  form,
+  faults,
+  change,
+}: {
+  readonly form: KeyForm;
+  readonly faults: ReturnType<typeof faultsOfKey>;
+  readonly change: (changes: Partial<KeyForm>) => void;
+}): preact.JSX.Element {
+  return (
+    <>
+      <Field label="Name" hint="For people: who uses it" error={faults.name}>
+        {(props) => (
+          <input
+            {...props}
+            autocomplete="off"
+            maxLength={64}
+            value={form.name}
+            onInput={(event) => change({ name: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <div class="field">
+        <Choice legend="Scope" value={form.scope} options={SCOPES} onChange={(scope) => change({ scope })} />
+        <p class="hint">{MEANINGS[form.scope]}</p>
+      </div>
+      <Field label="Prefix" hint="It is for names that begin with it. Empty: all names" error={faults.prefix}>
+        {(props) => (
+          <input
+            {...props}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="acme-"
+            maxLength={32}
+            value={form.prefix}
+            onInput={(event) => change({ prefix: event.currentTarget.value.trim() })}
+          />
+        )}
+      </Field>
+      {form.prefix !== '' && <Bounds form={form} faults={faults} change={change} />}
+      <div class="pair">
+        <Field label="Ends">
+          {(props) => (
+            <select
+              {...props}
+              value={form.ends}
+              onChange={(event) => change({ ends: event.currentTarget.value })}
+            >
+              {ENDS.map(([value, text]) => (
+                <option key={value} value={value} selected={value === form.ends}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {form.ends === 'at' && (
+          <Field label="Time" error={faults.endsAt}>
+            {(props) => (
+              <input
+                {...props}
+                type="datetime-local"
+                value={form.endsAt}
+                onInput={(event) => change({ endsAt: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Bounds({
+  form,
+  faults,
+  change,
+}: {
+  readonly form: KeyForm;
+  readonly faults: ReturnType<typeof faultsOfKey>;
+  readonly change: (changes: Partial<KeyForm>) => void;
+}): preact.JSX.Element {
+  return (
+    <div class="pair">
+      <Field
+        label="Sets at most"
+        hint="Of this prefix, whoever makes them. Empty: any"
+        error={faults.maxFilters}
+      >
+        {(props) => (
+          <input
+            {...props}
+            inputMode="numeric"
+            value={form.maxFilters}
+            onInput={(event) => change({ maxFilters: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field label="Memory at most" hint="All of them together. Empty: any" error={faults.maxBytes}>
+        {(props) => (
+          <input
+            {...props}
+            placeholder="500 MB"
+            value={form.maxBytes}
+            onInput={(event) => change({ maxBytes: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { CreateKey } from '#client';
+import { count } from '../../parse.js';
+import type { Scope } from '../../session.js';
+
+/** What stands in the form, as it was written. */
+export interface KeyForm {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly prefix: string;
+  readonly maxFilters: string;
+  /** With a unit: 500 MB. */
+  readonly maxBytes: string;
+  /** In days; '' for never, 'at' for `endsAt`. */
+  readonly ends: string;
+  /** As the field of a browser has it: local, without a time zone. */
+  readonly endsAt: string;
+}
+
+export const EMPTY_KEY: KeyForm = {
+  name: '',
+  scope: 'read',
+  prefix: '',
+  maxFilters: '',
+  maxBytes: '',
+  ends: '',
+  endsAt: '',
+};
+
+const BYTES: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+const DAY_MS = 86_400_000;
+
+/** 500 MB, 1.5G, 1,000,000. NaN if it is none. */
+export function byteCount(text: string): number {
+  const [, digits, unit = ''] = /^\s*([\d.,]+)\s*([kmgt]?)i?b?(?:ytes)?\s*$/i.exec(text) ?? [];
+  if (digits === undefined) return NaN;
+  const value = Math.round(Number(digits.replace(/,/g, '')) * (BYTES[unit.toUpperCase()] ?? NaN));
+  return value >= 1 ? value : NaN;
+}
+
+export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
+
+/** What can be told to be wrong here. The rest is the service's to tell. */
+export function faultsOfKey(form: KeyForm): KeyFaults {
+  const { name, prefix, maxFilters, maxBytes, ends, endsAt } = form;
+  const faults: { -readonly [K in keyof KeyFaults]: string } = {};
+  if (!/^[!-~]([ -~]{0,62}[!-~])?$/.test(name)) faults.name = 'Up to 64 letters, digits and marks of ASCII';
+  if (prefix !== '' && !/^[a-z0-9][a-z0-9._-]{0,30}[._-]$/.test(prefix))
+    faults.prefix = 'a-z, 0-9, “.”, “_” and “-”, with one of the marks at its end: acme-';
+  if (prefix !== '' && maxFilters.trim() !== '' && !(count(maxFilters) >= 1))
+    faults.maxFilters = 'A whole number, or nothing';
+  if (prefix !== '' && maxBytes.trim() !== '' && Number.isNaN(byteCount(maxBytes)))
+    faults.maxBytes = 'A size, such as 500 MB, or nothing';
+  if (ends === 'at' && !(Date.parse(endsAt) > Date.now())) faults.endsAt = 'A time to come';
+  return faults;
+}
+
+export function keyOf(form: KeyForm): CreateKey {
+  const { name, scope, prefix, maxFilters, maxBytes, ends, endsAt } = form;
+  const end = ends === 'at' ? Date.parse(endsAt) : Date.now() + Number(ends) * DAY_MS;
+  return {
+    name,
+    scopes: [scope],
+    ...(prefix !== '' && {
+      prefix,
+      ...(maxFilters.trim() !== '' && { maxFilters: count(maxFilters) }),
+      ...(maxBytes.trim() !== '' && { maxBytes: byteCount(maxBytes) }),
+    }),
+    ...(ends !== '' && { expiresAt: new Date(end).toISOString() }),
+  };
+}

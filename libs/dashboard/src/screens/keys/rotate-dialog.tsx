@@ -1,0 +1,96 @@
+import type { ListedKey } from '#client';
+import { useState } from 'preact/hooks';
+import { client, signIn } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Check, Field } from '../../ui/field.js';
+import { Failure } from '../../ui/notice.js';
+import { keep } from './made-keys.js';
+
+const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
+  [0, 'it ends at once'],
+  [3_600, 'an hour'],
+  [86_400, 'a day'],
+  [604_800, 'a week'],
+  [2_592_000, '30 days'],
+];
+const DAY = 86_400;
+
+/** Makes a key in place of another, which goes on for a while. */
+export function RotateDialog({
+  of,
+  isOwn,
+  onClose,
+  onDone,
+}: {
+  readonly of: ListedKey;
+  readonly isOwn: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): preact.JSX.Element {
+  const [seconds, setSeconds] = useState(DAY);
+  const [use, setUse] = useState(isOwn);
+  const [working, setWorking] = useState(false);
+  const [error, setError] = useState<Error>();
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setWorking(true);
+    setError(undefined);
+    try {
+      const begun = Date.now();
+      const made = await client.value.rotateKey(of.id, { overlapSeconds: seconds });
+      const until = Math.min(begun + seconds * 1_000, Date.parse(of.expiresAt ?? '') || Infinity);
+      keep({ made, replaces: { id: of.id, until: new Date(until).toISOString() } });
+      onDone();
+      if (use) await signIn(made.key);
+    } catch (thrown) {
+      setError(thrown as Error);
+      setWorking(false);
+    }
+  };
+  return (
+    <Dialog title={`Rotate ${of.name}?`} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        <p>
+          Another key is made that may do the same. Give it to whoever uses the old one, <code>{of.id}</code>,
+          before that ends.
+        </p>
+        <Field label="The old key goes on for">
+          {(props) => (
+            <select
+              {...props}
+              value={seconds}
+              onChange={(event) => setSeconds(Number(event.currentTarget.value))}
+            >
+              {OVERLAPS.map(([value, text]) => (
+                <option key={value} value={value} selected={value === seconds}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {isOwn && (
+          <Check
+            label="Go on here with the new key"
+            hint="It is the key that you are signed in with."
+            checked={use}
+            onChange={setUse}
+          />
+        )}
+        {error && (
+          <Failure
+            error={error}
+            what="That did not work. If the answer was lost, there may be a new key in the list."
+          />
+        )}
+        <div class="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={working}>
+            Rotate
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

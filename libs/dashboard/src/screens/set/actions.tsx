@@ -1,0 +1,69 @@
+import { useState } from 'preact/hooks';
+import { goTo, hashOf } from '../../router.js';
+import { client } from '../../session.js';
+import { handleOf, KIND_NAMES } from '../../sets.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmByName } from '../../ui/confirm-by-name.js';
+import type { Subject } from './set-screen.js';
+import { WhatIsLost } from './what-is-lost.js';
+
+interface ActionsProps extends Subject {
+  readonly exists: boolean;
+  readonly refresh: () => void;
+}
+
+/** What can be done with the whole of it. Each is a button here and, once it is pressed, a dialog. */
+export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.JSX.Element | null {
+  const [asking, setAsking] = useState<'clear' | 'drop'>();
+  if (!exists) return null;
+  const handle = handleOf(client.value, kind, name);
+  const close = (): void => setAsking(undefined);
+  return (
+    <div class="actions">
+      <a class="button plain" href={hashOf([kind, name, 'use'])}>
+        {kind === 'sets' ? 'URLs' : 'Items'} …
+      </a>
+      <a class="button plain" href={hashOf([kind, name, 'sync'])}>
+        Sync …
+      </a>
+      <a class="button plain" href={hashOf([kind, name, 'export'])}>
+        Export …
+      </a>
+      <Button needs="admin" onClick={() => setAsking('clear')}>
+        Clear …
+      </Button>
+      <Button needs="admin" look="danger" onClick={() => setAsking('drop')}>
+        Delete …
+      </Button>
+      {asking === 'clear' && (
+        <ConfirmByName
+          title={`Clear ${name}?`}
+          name={name}
+          verb="Clear"
+          onClose={close}
+          act={async () => {
+            await handle.clear();
+            close();
+            refresh();
+          }}
+        >
+          <WhatIsLost kind={kind} name={name} /> The {KIND_NAMES[kind]} itself stays, empty.
+        </ConfirmByName>
+      )}
+      {asking === 'drop' && (
+        <ConfirmByName
+          title={`Delete ${name}?`}
+          name={name}
+          verb="Delete"
+          onClose={close}
+          act={async () => {
+            await handle.drop();
+            goTo(hashOf([]));
+          }}
+        >
+          <WhatIsLost kind={kind} name={name} />
+        </ConfirmByName>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Age } from '#client';
+import { duration, time, whole } from '../../format.js';
+import { Bar } from '../../ui/bar.js';
+import { DataTable } from '../../ui/data-table.js';
+
+/** When what is in a set that ages will be forgotten. */
+export function AgePanel({ age }: { readonly age: Age }): preact.JSX.Element {
+  const { expiring, epochSeconds, hidden } = age;
+  const most = Math.max(1, ...expiring.map(({ items }) => items));
+  return (
+    <section class="panel" aria-labelledby="age">
+      <div class="head">
+        <h2 id="age">Forgotten by itself</h2>
+        <span class="summary">in steps of {duration(epochSeconds)}</span>
+      </div>
+      <DataTable
+        caption="URLs by when they are forgotten"
+        columns={[
+          { id: 'at', title: 'Until', cell: ({ at }) => time(at) },
+          {
+            id: 'items',
+            title: 'URLs',
+            numeric: true,
+            cell: ({ items, at }) => (
+              <>
+                {whole(items)}
+                <Bar value={items} most={most} label={`URLs until ${time(at)}`} />
+              </>
+            ),
+          },
+        ]}
+        rows={expiring}
+        keyOf={({ at }) => at}
+      />
+      {hidden > 0 && (
+        <p class="hint">{whole(hidden)} were forgotten by name, and are kept exactly until they expire.</p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+import { useMemo } from 'preact/hooks';
+import { curveOf } from '../../error-rate.js';
+import { share, short } from '../../format.js';
+import type { Whole } from '../../sets.js';
+import { Chart, type Line } from '../../ui/chart.js';
+
+/** Smaller rates say nothing more. */
+const LEAST = 1e-15;
+
+/** Where it stands on the way from empty to full. */
+export function CurvePanel({ described }: { readonly described: Whole }): preact.JSX.Element {
+  const { items, estimatedErrorRate, errorRate } = described;
+  const rooms = described.layers.map(({ capacity }) => capacity).join();
+  const curve = useMemo(() => curveOf(described), [described.generation, rooms]);
+  const { across, lines } = useMemo(() => {
+    const at = curve.items.findLastIndex((count) => count <= items);
+    // A point of its own, between those of the curve.
+    const insert = <T,>(values: readonly T[], value: T): T[] => values.toSpliced(at + 1, 0, value);
+    const none = curve.items.map(() => null);
+    const nearest = curve.rates[at] ?? null;
+    const drawn: Line[] = [
+      {
+        label: 'By its formula',
+        colour: 1,
+        values: insert(curve.rates.map(drawable), nearest === null ? null : drawable(nearest)),
+      },
+      { label: 'Promised', colour: 2, look: 'dashed', values: [...none, null].map(() => errorRate) },
+      {
+        label: 'You are here',
+        colour: 4,
+        look: 'points',
+        values: insert<number | null>(none, drawable(estimatedErrorRate)),
+      },
+    ];
+    return { across: insert(curve.items, items), lines: drawn };
+  }, [curve, items, estimatedErrorRate, errorRate]);
+  return (
+    <section class="panel" aria-label="Error rate by items">
+      <Chart
+        title="Error rate by items"
+        across={{ name: 'Items', values: across, format: short }}
+        lines={lines}
+        format={share}
+        logarithmic
+      />
+      <p class="hint">
+        You are here: {short(items)} items, an error rate of {share(estimatedErrorRate)}, by the counters in
+        use.
+      </p>
+    </section>
+  );
+}
+
+function drawable(rate: number): number | null {
+  return rate < LEAST ? null : rate;
+}

@@ -1,0 +1,209 @@
+import type { DeadLetter, Queue } from '#client';
+import { useState } from 'preact/hooks';
+import { duration, plural, short, whole } from '../../format.js';
+import { usePoll } from '../../poll.js';
+import { client, may } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { DataTable } from '../../ui/data-table.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Figure } from '../../ui/facts.js';
+import { Failure, Loading, Notice } from '../../ui/notice.js';
+
+/** What is still to be fetched, and what could not be. */
+export function QueuePanel({
+  name,
+  queue,
+  refresh,
+}: {
+  readonly name: string;
+  readonly queue: Queue;
+  readonly refresh: () => void;
+}): preact.JSX.Element {
+  const { waiting, leased, delayed, dead, forgotten, oldestSeconds } = queue;
+  // Said here, since the list goes with its last letter.
+  const [done, setDone] = useState<Done>();
+  return (
+    <section class="panel" aria-labelledby="queue">
+      <div class="head">
+        <h2 id="queue">Queue</h2>
+        {oldestSeconds !== undefined && (
+          <span class="summary">the next URL was discovered {duration(oldestSeconds)} ago</span>
+        )}
+      </div>
+      <dl class="tiles">
+        <Figure name="Waiting" value={short(waiting)} />
+        <Figure name="Leased" value={short(leased)} />
+        <Figure name="Delayed" value={short(delayed)} />
+        <Figure name="Dead" value={short(dead)} tone={dead > 0 ? 'warn' : undefined} />
+        {forgotten > 0 && <Figure name="Of them forgotten" value={short(forgotten)} note="at most" />}
+      </dl>
+      <div aria-live="polite">
+        {done &&
+          (done.error ? (
+            <Failure error={done.error} what={done.text} />
+          ) : (
+            <Notice tone="good">{done.text}</Notice>
+          ))}
+      </div>
+      {dead > 0 && <DeadLetters name={name} refresh={refresh} setDone={setDone} />}
+    </section>
+  );
+}
+
+const SHOWN = 100;
+
+interface Done {
+  readonly text: string;
+  readonly error?: Error;
+}
+
+function DeadLetters({
+  name,
+  refresh,
+  setDone,
+}: {
+  readonly name: string;
+  readonly refresh: () => void;
+  readonly setDone: (done: Done) => void;
+}): preact.JSX.Element {
+  const letters = usePoll<DeadLetter[]>(
+    `dead letters of ${name}`,
+    async (signal) => {
+      const read: DeadLetter[] = [];
+      for await (const letter of client.value.visitedSet(name).deadLetters({ pageSize: SHOWN, signal })) {
+        read.push(letter);
+        if (read.length === SHOWN) break;
+      }
+      return read;
+    },
+    15_000,
+  );
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [purging, setPurging] = useState(false);
+  const [working, setWorking] = useState(false);
+  const shown = letters.data ?? [];
+  // Those that others have dealt with meanwhile are not there any more.
+  const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id));
+  const act = async (verb: 'putBack' | 'purge'): Promise<void> => {
+    setPurging(false);
+    setWorking(true);
+    try {
+      const set = client.value.visitedSet(name);
+      const results = verb === 'putBack' ? await set.putBack(ids) : await set.purge(ids);
+      const count = results.filter((result) => result !== 'unknown').length;
+      setDone({
+        text: `${plural(count, 'URL')} ${verb === 'putBack' ? 'put back into the queue' : 'purged'}.`,
+      });
+      setChosen(new Set());
+    } catch (error) {
+      setDone({ text: 'That did not work.', error: error as Error });
+    }
+    setWorking(false);
+    letters.refresh();
+    refresh();
+  };
+  return (
+    <>
+      <div class="head">
+        <h3>Dead letters</h3>
+        <span class="actions">
+          <Button
+            needs="write"
+            disabled={working || (may('write') && ids.length === 0)}
+            onClick={() => void act('putBack')}
+          >
+            Put back
+          </Button>
+          <Button
+            needs="write"
+            look="danger"
+            disabled={working || (may('write') && ids.length === 0)}
+            onClick={() => setPurging(true)}
+          >
+            Purge …
+          </Button>
+        </span>
+      </div>
+      {!letters.data && letters.error && (
+        <Failure error={letters.error} what="The dead letters could not be read." retry={letters.refresh} />
+      )}
+      {!letters.data && !letters.error && <Loading what="dead letters" rows={2} />}
+      {shown.length > 0 && (
+        <>
+          {may('write') && (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={ids.length === shown.length}
+                onChange={(event) =>
+                  setChosen(new Set(event.currentTarget.checked ? shown.map(({ id }) => id) : []))
+                }
+              />
+              <span>All that are shown</span>
+            </label>
+          )}
+          <Letters shown={shown} chosen={chosen} setChosen={setChosen} />
+          {shown.length === SHOWN && <p class="hint">The first {SHOWN} are shown.</p>}
+        </>
+      )}
+      {purging && (
+        <Dialog title={`Purge ${plural(ids.length, 'dead letter')}?`} onClose={() => setPurging(false)}>
+          <p>They are deleted from the list. Their URLs stay visited, so they are not fetched again.</p>
+          <div class="actions">
+            <Button onClick={() => setPurging(false)}>Keep them</Button>
+            <Button look="danger" onClick={() => void act('purge')}>
+              Purge
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Letters({
+  shown,
+  chosen,
+  setChosen,
+}: {
+  readonly shown: readonly DeadLetter[];
+  readonly chosen: ReadonlySet<string>;
+  readonly setChosen: (chosen: ReadonlySet<string>) => void;
+}): preact.JSX.Element {
+  const choose = (id: string, on: boolean): void => {
+    const next = new Set(chosen);
+    if (on) next.add(id);
+    else next.delete(id);
+    setChosen(next);
+  };
+  return (
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of the dead letters">
+      <DataTable
+        caption="Dead letters"
+        columns={[
+          {
+            id: 'url',
+            title: 'URL',
+            cell: ({ id, url }) =>
+              may('write') ? (
+                <label class="check">
+                  <input
+                    type="checkbox"
+                    checked={chosen.has(id)}
+                    onChange={(event) => choose(id, event.currentTarget.checked)}
+                  />
+                  <span>{url}</span>
+                </label>
+              ) : (
+                url
+              ),
+          },
+          { id: 'reason', title: 'Reason', cell: ({ reason }) => reason },
+          { id: 'attempt', title: 'Leased', numeric: true, cell: ({ attempt }) => `${whole(attempt)} ×` },
+        ]}
+        rows={shown}
+        keyOf={({ id }) => id}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { SyncDescription } from '#client';
+import { bytes, share, time, whole } from '../../format.js';
+import { Bar } from '../../ui/bar.js';
+import { Facts } from '../../ui/facts.js';
+
+/** The sync that is under way. */
+export function SyncPanel({
+  sync,
+  items,
+}: {
+  readonly sync: SyncDescription;
+  readonly items: number;
+}): preact.JSX.Element {
+  const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
+  return (
+    <section class="panel" aria-labelledby="sync">
+      <div class="head">
+        <h2 id="sync">Sync</h2>
+        <span class="summary">
+          {state === 'committing' ? 'being committed: there is no way back' : `open since ${time(openedAt)}`}
+        </span>
+      </div>
+      {state === 'committing' ? (
+        <progress class="bar info" aria-label="The sync is being committed" />
+      ) : (
+        <Bar value={listed} most={Math.max(listed, items)} tone="info" label="Items that were listed" />
+      )}
+      <Facts
+        facts={[
+          ['Listed', `${whole(listed)} of ${whole(items)} items`],
+          ['New on the list', whole(sync.new)],
+          [state === 'committing' ? 'Forgets' : 'Would forget', whole(wouldForget)],
+          ['Memory meanwhile', bytes(memoryBytes)],
+          ['Capacity afterwards', whole(capacity)],
+          ['Error rate afterwards', share(errorRate)],
+          ['Id', <code key="id">{sync.id}</code>],
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks';
+import { signIn, type SignInReason } from '../../session.js';
+import { Button } from '../../ui/button.js';
+import { Field } from '../../ui/field.js';
+import { Failure, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+
+const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
+  'now needed': 'The service asks for an API key now. What was under way has not been done.',
+  ended:
+    'Your key is not accepted any more: it has expired, or was revoked. What was under way has not been done.',
+  left: 'You have signed out.',
+};
+
+/** Asks for a key. The address stays, so that the screen that was asked for comes afterwards. */
+export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JSX.Element {
+  const [key, setKey] = useState('');
+  const [error, setError] = useState<Error>();
+  const [asking, setAsking] = useState(false);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (key.trim() === '') return;
+    setAsking(true);
+    setError(undefined);
+    try {
+      await signIn(key.trim());
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+    setAsking(false);
+  };
+  return (
+    <form class="panel sign-in" onSubmit={(event) => void submit(event)}>
+      <Title text="Sign in" />
+      {WHY[why] !== undefined && <Notice tone={why === 'left' ? 'info' : 'warn'}>{WHY[why]}</Notice>}
+      {error && <Failure error={error} what="That did not work." />}
+      <Field
+        label="API key"
+        hint="It is kept for this tab only, and sent to this service only."
+        error={why === 'wrong' ? 'This key is not accepted.' : undefined}
+      >
+        {(props) => (
+          <input
+            {...props}
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            value={key}
+            autofocus
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Button type="submit" look="primary" disabled={asking}>
+        {asking ? 'Signing in …' : 'Sign in'}
+      </Button>
+      <p class="hint">
+        Keys are made with <code>npm run keys -- create</code>, or by whoever has the scope admin.
+      </p>
+    </form>
+  );
+}

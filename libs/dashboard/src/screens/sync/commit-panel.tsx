@@ -1,0 +1,161 @@
+import { WouldForgetError, type CommitSync, type CommittedSync, type SyncDescription } from '#client';
+import { useState } from 'preact/hooks';
+import { plural, share, whole } from '../../format.js';
+import { useLeaving } from '../../leaving.js';
+import { Bar } from '../../ui/bar.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmByName } from '../../ui/confirm-by-name.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Failure, Notice } from '../../ui/notice.js';
+import type { Subject } from '../set/set-screen.js';
+import { syncOf } from './looks.js';
+
+interface PanelProps {
+  readonly subject: Subject;
+  readonly sync: SyncDescription;
+  readonly isListing: boolean;
+  readonly stop: () => void;
+  readonly refresh: () => void;
+}
+
+/** What a commit would come to, then the commit; or the end of it. */
+export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelProps): preact.JSX.Element {
+  const { id, listed } = sync;
+  const leaving = useLeaving();
+  const [preview, setPreview] = useState<CommittedSync>();
+  const [working, setWorking] = useState(false);
+  const [failed, setFailed] = useState<{ readonly what: string; readonly error: Error }>();
+  const [asking, setAsking] = useState<'force' | 'give up'>();
+  const handle = syncOf(subject, id);
+  const close = (): void => setAsking(undefined);
+  const look = async (): Promise<void> => {
+    setPreview(await handle.commit({ dryRun: true }, { signal: leaving }));
+    refresh();
+  };
+  const commit = async (asked: CommitSync): Promise<void> => {
+    try {
+      await handle.commit(asked, { signal: leaving });
+    } catch (error) {
+      // The figures have changed since they were looked at.
+      if (error instanceof WouldForgetError) await look();
+      else throw error;
+    }
+    refresh();
+  };
+  const run = async (what: string, act: () => Promise<void>): Promise<void> => {
+    setWorking(true);
+    setFailed(undefined);
+    try {
+      await act();
+    } catch (error) {
+      if (!leaving.aborted) setFailed({ what, error: error as Error });
+      refresh();
+    }
+    setWorking(false);
+  };
+  const shown = preview?.listed === listed && !isListing ? preview : undefined;
+  return (
+    <section class="panel" aria-labelledby="commit">
+      <h2 id="commit">Commit</h2>
+      <div aria-live="polite">
+        {shown && <Preview preview={shown} />}
+        {!shown && (
+          <p>
+            {preview ? 'More has been listed since: look again.' : 'Nothing is forgotten before the commit.'}
+          </p>
+        )}
+      </div>
+      {failed && <Failure error={failed.error} what={failed.what} />}
+      <div class="actions">
+        {shown && shown.refused !== true && (
+          <Button
+            look="primary"
+            needs="admin"
+            disabled={working}
+            onClick={() => void run('It was not committed.', () => commit({}))}
+          >
+            {working ? 'Committing …' : `Commit: forget ${plural(shown.wouldForget, 'item')}`}
+          </Button>
+        )}
+        {shown?.refused === true && (
+          <Button look="danger" needs="admin" disabled={working} onClick={() => setAsking('force')}>
+            Force …
+          </Button>
+        )}
+        <Button
+          look={shown ? 'plain' : 'primary'}
+          needs="admin"
+          disabled={working || isListing}
+          onClick={() => void run('It could not be looked at.', look)}
+        >
+          {shown ? 'Look again' : 'See what it would forget'}
+        </Button>
+        <Button needs="admin" disabled={working} onClick={() => setAsking('give up')}>
+          Give it up …
+        </Button>
+      </div>
+      {asking === 'force' && shown && (
+        <ConfirmByName
+          title={`Forget ${whole(shown.wouldForget)} of ${plural(shown.items, 'item')}?`}
+          name={subject.name}
+          verb="Commit"
+          onClose={close}
+          act={async () => {
+            await commit({ force: true });
+            close();
+          }}
+        >
+          This is more than the guard allows. Is the list complete? What is forgotten is new to everyone who
+          uses the set, and there is no way back.
+        </ConfirmByName>
+      )}
+      {asking === 'give up' && (
+        <Dialog title="Give this sync up?" onClose={close}>
+          <p>
+            Nothing is forgotten, and what was only listed is not in the set. A later sync needs the whole
+            list again{listed > 0 && `: ${plural(listed, 'line')} so far`}.
+          </p>
+          <div class="actions">
+            <Button onClick={close}>Go on with it</Button>
+            <Button
+              look="danger"
+              onClick={() => {
+                close();
+                stop();
+                void run('It was not given up.', async () => {
+                  await handle.abandon();
+                  refresh();
+                });
+              }}
+            >
+              Give it up
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function Preview({
+  preview: { wouldForget, items, maxForgetShare = 1, refused = false },
+}: {
+  readonly preview: CommittedSync;
+}): preact.JSX.Element {
+  const part = items === 0 ? 0 : wouldForget / items;
+  return (
+    <div class="progress">
+      <p>
+        It would forget <b>{whole(wouldForget)}</b> of {plural(items, 'item')}, about {share(part)}. The guard
+        allows at most {share(maxForgetShare)}.
+      </p>
+      <Bar value={wouldForget} most={items} tone={refused ? 'bad' : 'info'} label="What it would forget" />
+      {refused && (
+        <Notice tone="bad">
+          <strong>So it would be refused.</strong> A list that is empty, or was cut off, comes to this: list
+          the rest first.
+        </Notice>
+      )}
+    </div>
+  );
+}

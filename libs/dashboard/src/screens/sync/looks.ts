@@ -1,0 +1,55 @@
+import { NotFoundError, type Sync, type SyncDescription } from '#client';
+import { useRef } from 'preact/hooks';
+import { usePoll, type Polled } from '../../poll.js';
+import { client } from '../../session.js';
+import { handleOf, isLost, type Described } from '../../sets.js';
+import type { Subject } from '../set/set-screen.js';
+
+const EVERY_MS = 2_000;
+
+/** A set, and the sync that is under way; of one that was seen here, also how it has ended. */
+export interface Look {
+  readonly described: Described;
+  readonly sync: SyncDescription | undefined;
+}
+
+export interface Looks extends Polled<Look> {
+  /** Of a sync that is over, so that another can be opened. */
+  readonly forget: () => void;
+}
+
+/** What the service says is what is shown, whoever opened the sync, and whoever ended it. */
+export function useLooks({ kind, name }: Subject): Looks {
+  const seen = useRef<string | undefined>(undefined);
+  const polled = usePoll<Look>(
+    `sync of ${kind}/${name}`,
+    async (signal) => {
+      const described = await handleOf(client.value, kind, name).describe({ signal });
+      if (isLost(described)) return { described, sync: undefined };
+      const { sync } = described;
+      if (sync) seen.current = sync.id;
+      if (sync || seen.current === undefined) return { described, sync };
+      return { described, sync: await ended(syncOf({ kind, name }, seen.current), signal) };
+    },
+    EVERY_MS,
+  );
+  const forget = (): void => {
+    seen.current = undefined;
+    polled.refresh();
+  };
+  return { ...polled, forget };
+}
+
+/** Only the last sync of a set is remembered. */
+async function ended(sync: Sync<string>, signal: AbortSignal): Promise<SyncDescription | undefined> {
+  try {
+    return await sync.describe({ signal });
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+export function syncOf({ kind, name }: Subject, id: string): Sync<string> {
+  return handleOf(client.value, kind, name).syncs.get(id);
+}

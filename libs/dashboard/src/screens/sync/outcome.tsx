@@ -1,0 +1,34 @@
+import type { SyncDescription } from '#client';
+import { plural } from '../../format.js';
+import { Button } from '../../ui/button.js';
+import { Notice } from '../../ui/notice.js';
+
+/** How a sync has ended, whoever ended it. */
+export function Outcome({
+  sync: { state, reason, listed, new: fresh, wouldForget },
+  another,
+}: {
+  readonly sync: SyncDescription;
+  readonly another: () => void;
+}): preact.JSX.Element {
+  return (
+    <div class="outcome" role="status">
+      {state === 'committed' ? (
+        <Notice tone="good">
+          <p>
+            <strong>Committed.</strong> {plural(wouldForget, 'item')} forgotten; of {plural(listed, 'line')}{' '}
+            that were listed {plural(fresh, 'was', 'were')} new.
+          </p>
+        </Notice>
+      ) : (
+        <Notice tone="warn">
+          <p>
+            <strong>The sync is over:</strong> {reason ?? 'nobody knows why'}. Nothing was forgotten, and what
+            was only listed is not in the set.
+          </p>
+        </Notice>
+      )}
+      <Button onClick={another}>Another sync</Button>
+    </div>
+  );
+}

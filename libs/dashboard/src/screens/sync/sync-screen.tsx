@@ -1,0 +1,119 @@
+import { NotFoundError, type SyncDescription } from '#client';
+import { useRef } from 'preact/hooks';
+import { hashOf } from '../../router.js';
+import { isLost, KIND_NAMES, type Whole } from '../../sets.js';
+import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import type { Subject } from '../set/set-screen.js';
+import { SyncPanel } from '../set/sync-panel.js';
+import { CommitPanel } from './commit-panel.js';
+import { ListPanel } from './list-panel.js';
+import { useLooks, type Looks } from './looks.js';
+import { OpenForm } from './open-form.js';
+import { Outcome } from './outcome.js';
+import { useSending } from './sending.js';
+
+/** Keeps what is on a list, and forgets the rest: step by step, as the service has it. */
+export function SyncScreen(subject: Subject): preact.JSX.Element {
+  const { kind, name } = subject;
+  const looks = useLooks(subject);
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
+      </p>
+      <div class="head">
+        <Title text={`Sync ${name}`} />
+      </div>
+      <Body subject={subject} looks={looks} />
+    </>
+  );
+}
+
+function Body({ subject, looks }: { readonly subject: Subject; readonly looks: Looks }): preact.JSX.Element {
+  const { data, error, refresh } = looks;
+  if (error instanceof NotFoundError)
+    return (
+      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
+    );
+  if (!data) {
+    if (error) return <Failure error={error} what="It could not be read." retry={refresh} />;
+    return <Loading what={subject.name} rows={3} />;
+  }
+  const { described, sync } = data;
+  if (isLost(described))
+    return <Notice tone="bad">The store has lost data of this set: it cannot be synced.</Notice>;
+  if (described.semantics === 'multiset')
+    return (
+      <Empty title="A multiset cannot be synced">
+        <p>It counts how often each item is in it, which a list of what is live does not tell.</p>
+      </Empty>
+    );
+  return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
+}
+
+function Steps({
+  subject,
+  described,
+  sync,
+  looks,
+}: {
+  readonly subject: Subject;
+  readonly described: Whole;
+  readonly sync: SyncDescription | undefined;
+  readonly looks: Looks;
+}): preact.JSX.Element {
+  const { sending, send, stop, reset } = useSending();
+  const own = useRef<string | undefined>(undefined);
+  if (!sync)
+    return (
+      <OpenForm
+        subject={subject}
+        described={described}
+        onOpen={(id) => {
+          own.current = id;
+          looks.refresh();
+        }}
+        onRefused={looks.refresh}
+      />
+    );
+  const isOpen = sync.state === 'open';
+  return (
+    <>
+      {!isOpen && sync.state !== 'committing' && (
+        <Outcome
+          sync={sync}
+          another={() => {
+            reset();
+            looks.forget();
+          }}
+        />
+      )}
+      {isOpen && own.current !== sync.id && (
+        <Notice>
+          This sync was open already. What was listed stays listed; a list that was cut off can be sent again
+          from its beginning.
+        </Notice>
+      )}
+      {(isOpen || sync.state === 'committing') && <SyncPanel sync={sync} items={described.items} />}
+      <ListPanel
+        subject={subject}
+        sync={sync}
+        sending={sending}
+        send={send}
+        stop={stop}
+        refresh={looks.refresh}
+      />
+      {isOpen && (
+        <CommitPanel
+          key={sync.id}
+          subject={subject}
+          sync={sync}
+          isListing={sending.is === 'running'}
+          stop={stop}
+          refresh={looks.refresh}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,173 @@
+import { NotFoundError } from '#client';
+import { useRef, useState } from 'preact/hooks';
+import { LEFT } from '../../connection.js';
+import { bytes } from '../../format.js';
+import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
+import { usePoll } from '../../poll.js';
+import { hashOf } from '../../router.js';
+import { client } from '../../session.js';
+import { handleOf, isLost, KIND_NAMES, queueOf, type Described } from '../../sets.js';
+import { Bar } from '../../ui/bar.js';
+import { Button } from '../../ui/button.js';
+import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import type { Subject } from '../set/set-screen.js';
+import { canStream, chosenFile, download, type Target } from './save.js';
+
+/** From here on a browser that can is to write to a file, rather than to keep all of it first. */
+const LARGE = 64e6;
+
+/** All of a set as a file: a link could not carry the key. */
+export function ExportScreen(subject: Subject): preact.JSX.Element {
+  const { kind, name } = subject;
+  const { data, error, refresh } = usePoll<Described>(
+    `export of ${kind}/${name}`,
+    (signal) => handleOf(client.value, kind, name).describe({ signal }),
+    30_000,
+  );
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
+      </p>
+      <Title text={`Export ${name}`} />
+      {error instanceof NotFoundError ? (
+        <Empty title={`There is no ${KIND_NAMES[kind]} of this name`}>It may have been deleted.</Empty>
+      ) : (
+        !data && error && <Failure error={error} what="It could not be read." retry={refresh} />
+      )}
+      {!data && !error && <Loading what={name} rows={2} />}
+      {data && isLost(data) && (
+        <Notice tone="bad">The store has lost data of this set: it cannot be exported.</Notice>
+      )}
+      {data && !isLost(data) && <ExportPanel subject={subject} described={data} />}
+    </>
+  );
+}
+
+type State =
+  | { readonly is: 'idle' }
+  | { readonly is: 'running'; readonly got: number }
+  | { readonly is: 'done'; readonly got: number }
+  | { readonly is: 'stopped' }
+  | { readonly is: 'failed'; readonly error: Error };
+
+function ExportPanel({
+  subject: { kind, name },
+  described,
+}: {
+  readonly subject: Subject;
+  readonly described: Described;
+}): preact.JSX.Element {
+  const [state, setState] = useState<State>({ is: 'idle' });
+  const stopping = useRef(new AbortController());
+  const leaving = useLeaving();
+  useAskBeforeUnload(state.is === 'running');
+  const { memoryBytes } = described;
+  const streams = memoryBytes >= LARGE && canStream();
+  const start = async (): Promise<void> => {
+    stopping.current = new AbortController();
+    const signal = AbortSignal.any([leaving, stopping.current.signal]);
+    let target: Target | undefined;
+    try {
+      target = streams ? await chosenFile(`${name}.unseen`) : download(`${name}.unseen`);
+      if (!target) return;
+      setState({ is: 'running', got: 0 });
+      const source = await handleOf(client.value, kind, name).export({ signal });
+      const got = await copy(source, target, signal, (sofar) => setState({ is: 'running', got: sofar }));
+      await target.close();
+      setState({ is: 'done', got });
+    } catch (error) {
+      await target?.abort().catch(() => undefined);
+      if (leaving.aborted) return;
+      setState(stopping.current.signal.aborted ? { is: 'stopped' } : { is: 'failed', error: error as Error });
+    }
+  };
+  return (
+    <section class="panel" aria-labelledby="export">
+      <h2 id="export">All of it as a file</h2>
+      <p>
+        {kind === 'sets' ? 'With its counters, its queue and its URL rules. ' : 'With its counters. '}
+        It can be imported under any name, here or elsewhere, and answers the same. It may be written to
+        meanwhile.
+      </p>
+      <p>
+        About {bytes(memoryBytes)}
+        {queued(described) > 0 && ', and what is in the queue'}.{' '}
+        {memoryBytes >= LARGE &&
+          (streams
+            ? 'You choose the file, and it is written as it comes.'
+            : 'This browser keeps all of it, in memory and temporary files, before it saves it: that much has to be free. With curl, or a browser that lets pages write to files, it does not.')}
+      </p>
+      <div aria-live="polite">
+        <Progress state={state} most={memoryBytes} />
+      </div>
+      <div class="actions">
+        {state.is === 'running' ? (
+          <Button onClick={() => stopping.current.abort(LEFT)}>Stop</Button>
+        ) : (
+          <Button look="primary" needs="admin" onClick={() => void start()}>
+            {streams ? 'Export to a file …' : 'Export'}
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Progress({
+  state,
+  most,
+}: {
+  readonly state: State;
+  readonly most: number;
+}): preact.JSX.Element | null {
+  switch (state.is) {
+    case 'idle':
+      return null;
+    case 'running':
+      return (
+        <div class="progress">
+          <Bar value={state.got} most={most} tone="info" label="What has come of the export" />
+          <p>
+            {bytes(state.got)} of about {bytes(most)}
+          </p>
+        </div>
+      );
+    case 'done':
+      return <Notice tone="good">Exported: {bytes(state.got)}.</Notice>;
+    case 'stopped':
+      return <Notice tone="warn">Stopped: nothing was saved.</Notice>;
+    case 'failed':
+      return <Failure error={state.error} what="It was cut off, and nothing was saved." />;
+  }
+}
+
+function queued(described: Described): number {
+  const queue = queueOf(described);
+  return queue ? queue.waiting + queue.leased + queue.delayed + queue.dead : 0;
+}
+
+/** Copies to the end, a part at a time. Throws when the source is cut off. */
+async function copy(
+  source: ReadableStream<Uint8Array>,
+  target: Target,
+  signal: AbortSignal,
+  onPart: (got: number) => void,
+): Promise<number> {
+  const reader = source.getReader();
+  let got = 0;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await reader.read();
+      if (done) return got;
+      // What comes from the network is in no shared memory.
+      await target.write(value as Uint8Array<ArrayBuffer>);
+      got += value.length;
+      onPart(got);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { headerOf } from './file-header.js';
+
+const HEADER = {
+  name: 'crawl',
+  kind: 'visited-set',
+  capacity: 1_000,
+  errorRate: 0.01,
+  exportedAt: 1_750_000_000_000,
+};
+
+/** As docs/export-format.md has it: the magic and the version, then a frame of type H. */
+function fileOf(header: unknown): Uint8Array<ArrayBuffer> {
+  const payload = new TextEncoder().encode(JSON.stringify(header));
+  const magic = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
+  const bytes = new Uint8Array([
+    ...magic,
+    1,
+    0x48,
+    0,
+    0,
+    payload.length >> 8,
+    payload.length & 0xff,
+    ...payload,
+  ]);
+  return new Uint8Array([...bytes, 1, 2, 3, 4]);
+}
+
+function changed(at: number, byte: number): Blob {
+  const bytes = fileOf(HEADER);
+  bytes[at] = byte;
+  return new Blob([bytes]);
+}
+
+describe('the start of an export', () => {
+  it('tells what it is of', async () => {
+    expect(await headerOf(new Blob([fileOf(HEADER)]))).toEqual({ ...HEADER, kind: 'sets' });
+    expect(await headerOf(new Blob([fileOf({ ...HEADER, kind: 'filter' })]))).toMatchObject({
+      kind: 'filters',
+    });
+  });
+
+  it('is none of another file', async () => {
+    await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('no export');
+    await expect(headerOf(new Blob([]))).rejects.toThrow('no export');
+    await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('no export');
+  });
+
+  it('is refused if it is of another version, cut short or damaged', async () => {
+    await expect(headerOf(changed(11, 2))).rejects.toThrow('version 2');
+    await expect(headerOf(changed(12, 0x43))).rejects.toThrow('damaged');
+    await expect(headerOf(changed(13, 0xff))).rejects.toThrow('damaged');
+    await expect(headerOf(changed(17, 0x2c))).rejects.toThrow('damaged');
+    for (const other of [null, 'H', { ...HEADER, kind: 'queue' }, { ...HEADER, name: 7 }])
+      await expect(headerOf(new Blob([fileOf(other)]))).rejects.toThrow('damaged');
+    for (const size of [12, 16, 17, 40])
+      await expect(headerOf(new Blob([fileOf(HEADER).subarray(0, size)]))).rejects.toThrow('damaged');
+  });
+});

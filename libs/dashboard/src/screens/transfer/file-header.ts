@@ -1,0 +1,53 @@
+import type { Kind } from '../../sets.js';
+
+/** What the start of an export tells of it. See docs/export-format.md. */
+export interface FileHeader {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly capacity: number;
+  readonly errorRate: number;
+  /** In ms since the epoch. */
+  readonly exportedAt: number;
+}
+
+/** "UNSEEN" among bytes that a conversion of line ends destroys. */
+const MAGIC = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
+const VERSION = 1;
+/** The type of the first frame, and the length of what is in it. */
+const [TYPE_AT, LENGTH_AT, PAYLOAD_AT] = [12, 13, 17];
+const TYPE = 0x48;
+const MOST_BYTES = 64 * 2 ** 10;
+
+const KINDS: Readonly<Record<string, Kind>> = { 'visited-set': 'sets', filter: 'filters' };
+
+/** The rest of the file is for the service to check. Throws an Error that says what is wrong with it. */
+export async function headerOf(file: Blob): Promise<FileHeader> {
+  const start = new Uint8Array(await file.slice(0, PAYLOAD_AT).arrayBuffer());
+  if (!MAGIC.every((byte, i) => start[i] === byte)) throw new Error('this is no export of Unseen');
+  const version = start[MAGIC.length];
+  if (version !== VERSION) throw new Error(`this export is of version ${version}, which is not known here`);
+  if (start.length < PAYLOAD_AT || start[TYPE_AT] !== TYPE) throw damaged();
+  const length = new DataView(start.buffer).getUint32(LENGTH_AT);
+  if (length > MOST_BYTES) throw damaged();
+  const text = await file.slice(PAYLOAD_AT, PAYLOAD_AT + length).text();
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch (error) {
+    throw damaged(error);
+  }
+  const { name, kind, capacity, errorRate, exportedAt } = (header ?? {}) as Readonly<Record<string, unknown>>;
+  const known = typeof kind === 'string' ? KINDS[kind] : undefined;
+  if (typeof name !== 'string' || known === undefined) throw damaged();
+  return {
+    name,
+    kind: known,
+    capacity: Number(capacity),
+    errorRate: Number(errorRate),
+    exportedAt: Number(exportedAt),
+  };
+}
+
+function damaged(cause?: unknown): Error {
+  return new Error('this export is damaged', { cause });
+}

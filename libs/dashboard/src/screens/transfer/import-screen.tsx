@@ -1,0 +1,188 @@
+import { ServiceError } from '#client';
+import { useRef, useState } from 'preact/hooks';
+import { LEFT } from '../../connection.js';
+import { bytes, share, time, whole } from '../../format.js';
+import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
+import { FileDrop } from '../../lines/list-input.js';
+import { hashOf } from '../../router.js';
+import { client, may, prefix } from '../../session.js';
+import { handleOf, KIND_NAMES, type Kind } from '../../sets.js';
+import { Button } from '../../ui/button.js';
+import { Facts } from '../../ui/facts.js';
+import { Field } from '../../ui/field.js';
+import { Failure, Notice } from '../../ui/notice.js';
+import { Title } from '../../ui/title.js';
+import { headerOf, type FileHeader } from './file-header.js';
+
+interface Chosen {
+  readonly file: File;
+  readonly header: FileHeader;
+}
+
+type State =
+  | { readonly is: 'idle' | 'running' | 'stopped' }
+  | { readonly is: 'done'; readonly kind: Kind; readonly name: string }
+  | { readonly is: 'failed'; readonly error: Error };
+
+/** What else can be done about a refusal. */
+const ADVICE: Readonly<Record<string, string>> = {
+  FILTER_EXISTS: 'Choose another name.',
+  QUOTA_EXCEEDED: 'Delete something of this prefix first, or use a key with a larger bound.',
+  FILTER_TOO_LARGE: 'The service allows no filter of this size (MAX_FILTER_BYTES).',
+  STORE_FULL: 'The store has no room for it.',
+};
+
+/** Makes a set of an export. */
+export function ImportScreen(): preact.JSX.Element {
+  const [chosen, setChosen] = useState<Chosen>();
+  const [fault, setFault] = useState<Error>();
+  const [name, setName] = useState('');
+  const [state, setState] = useState<State>({ is: 'idle' });
+  const stopping = useRef(new AbortController());
+  const leaving = useLeaving();
+  const isRunning = state.is === 'running';
+  useAskBeforeUnload(isRunning);
+  const choose = async ([file]: readonly File[]): Promise<void> => {
+    if (!file) return;
+    setState({ is: 'idle' });
+    setChosen(undefined);
+    setFault(undefined);
+    try {
+      const header = await headerOf(file);
+      setChosen({ file, header });
+      setName(header.name.startsWith(prefix.peek()) ? header.name : prefix.peek() + header.name);
+    } catch (error) {
+      setFault(error as Error);
+    }
+  };
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (!chosen || name.trim() === '') return;
+    const { file, header } = chosen;
+    stopping.current = new AbortController();
+    const signal = AbortSignal.any([leaving, stopping.current.signal]);
+    setState({ is: 'running' });
+    try {
+      const made = await handleOf(client.value, header.kind, name.trim()).import(file, { signal });
+      setState({ is: 'done', kind: header.kind, name: made.name });
+      setChosen(undefined);
+    } catch (error) {
+      if (leaving.aborted) return;
+      setState(stopping.current.signal.aborted ? { is: 'stopped' } : { is: 'failed', error: error as Error });
+    }
+  };
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hashOf([])}>Sets and filters</a>
+      </p>
+      <Title text="Import" />
+      {!may('admin') && <Notice tone="warn">Importing needs a key with the scope “admin”.</Notice>}
+      <form class="panel" onSubmit={(event) => void submit(event)}>
+        {!isRunning && (
+          <FileDrop
+            label="Drop an export here"
+            hint="A file that an export has made, mostly NAME.unseen."
+            onFiles={(files) => void choose(files)}
+          />
+        )}
+        {fault && <Failure error={fault} what="That file cannot be imported." />}
+        {chosen && <Described chosen={chosen} />}
+        {chosen && !isRunning && (
+          <Field label="Name" hint="Another one, if there is one of this name already">
+            {(props) => (
+              <input
+                {...props}
+                autocomplete="off"
+                spellcheck={false}
+                maxLength={64}
+                value={name}
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
+        <div aria-live="polite">
+          <Outcome state={state} size={chosen?.file.size ?? 0} />
+        </div>
+        {chosen && (
+          <div class="actions">
+            {isRunning ? (
+              <Button onClick={() => stopping.current.abort(LEFT)}>Stop</Button>
+            ) : (
+              <Button
+                type="submit"
+                look="primary"
+                needs="admin"
+                disabled={may('admin') && name.trim() === ''}
+              >
+                Import
+              </Button>
+            )}
+          </div>
+        )}
+      </form>
+    </>
+  );
+}
+
+function Described({ chosen: { file, header } }: { readonly chosen: Chosen }): preact.JSX.Element {
+  return (
+    <Facts
+      facts={[
+        ['File', `${file.name}, ${bytes(file.size)}`],
+        ['Was', `${KIND_NAMES[header.kind]} ${header.name}`],
+        ['Capacity', whole(header.capacity)],
+        ['Error rate', share(header.errorRate)],
+        ['Exported', time(new Date(header.exportedAt).toISOString())],
+      ]}
+    />
+  );
+}
+
+function Outcome({
+  state,
+  size,
+}: {
+  readonly state: State;
+  readonly size: number;
+}): preact.JSX.Element | null {
+  switch (state.is) {
+    case 'idle':
+      return null;
+    case 'running':
+      return (
+        <div class="progress">
+          <progress class="bar info" aria-label="The import is under way" />
+          <p>
+            {bytes(size)} are sent and checked. How far that is a browser does not tell; nothing is there
+            before all of it is.
+          </p>
+        </div>
+      );
+    case 'stopped':
+      return (
+        <Notice tone="warn">
+          Stopped. If all of it had been sent already, it may be there nevertheless.
+        </Notice>
+      );
+    case 'done':
+      return (
+        <Notice tone="good">
+          <p>
+            Imported: <a href={hashOf([state.kind, state.name])}>{state.name}</a>
+          </p>
+        </Notice>
+      );
+    case 'failed': {
+      const { error } = state;
+      const advice = error instanceof ServiceError ? ADVICE[error.code] : undefined;
+      return (
+        <>
+          <Failure error={error} what="It was not imported." />
+          {advice !== undefined && <p class="hint">{advice}</p>}
+        </>
+      );
+    }
+  }
+}

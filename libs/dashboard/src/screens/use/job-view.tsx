@@ -1,0 +1,110 @@
+import { AccessError } from '#client';
+import { away } from '../../connection.js';
+import { bytes, plural, whole } from '../../format.js';
+import { Bar } from '../../ui/bar.js';
+import { Button } from '../../ui/button.js';
+import { Failure, Notice, wordsOf } from '../../ui/notice.js';
+import { putAway } from './current-job.js';
+import { saveAs } from '../transfer/save.js';
+import type { Job, JobState } from './job.js';
+import { InvalidRows, ResultRows } from './rows.js';
+import { INVALID } from './sending.js';
+
+/** How far a list has come, and what became of its lines. */
+export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
+  const { kind, name, action } = job.work;
+  const now = job.progress.value;
+  const state = job.state.value;
+  const unit = kind === 'sets' ? 'URL' : 'item';
+  return (
+    <section class="panel job" aria-label={action.text}>
+      <h2>{action.text}</h2>
+      <Bar value={now.bytes} most={job.bytes} label="How much of the list has been read" />
+      <p class="summary">
+        {plural(now.lines, 'line')} · {bytes(now.bytes)} of {bytes(job.bytes)}
+      </p>
+      <dl class="tally">
+        {[...now.counts].map(([word, count]) => (
+          <div key={word} class={word === INVALID ? 'bad' : undefined}>
+            <dt>{word}</dt>
+            <dd>{whole(count)}</dd>
+          </div>
+        ))}
+      </dl>
+      <div role="status">
+        <State state={state} lines={now.lines} changes={action.needs !== 'read'} />
+      </div>
+      <div class="actions">
+        {state.is === 'running' && <Button onClick={() => job.stop()}>Stop</Button>}
+        {state.is === 'held' && (
+          <>
+            <Button look="primary" onClick={() => job.goOn()}>
+              Go on
+            </Button>
+            <Button onClick={() => job.stop()}>End here</Button>
+          </>
+        )}
+        {(job.isOver || state.is === 'held') && now.lines > 0 && (
+          <Button onClick={() => saveAs(`${name}-${action.id}.tsv`, job.result())}>
+            Download the result
+          </Button>
+        )}
+        {job.isOver && <Button onClick={putAway}>Another list</Button>}
+      </div>
+      {now.invalid.length > 0 && (
+        <InvalidRows rows={now.invalid} of={now.counts.get(INVALID) ?? 0} unit={unit} />
+      )}
+      <ResultRows rows={now.first} of={now.lines} kind={kind} name={name} />
+    </section>
+  );
+}
+
+function State({
+  state,
+  lines,
+  changes,
+}: {
+  readonly state: JobState;
+  readonly lines: number;
+  readonly changes: boolean;
+}): preact.JSX.Element | null {
+  const after = plural(lines, 'line');
+  if (state.is === 'running') {
+    const isAway = away.value !== undefined && away.value !== 'back';
+    return isAway ? (
+      <Notice tone="warn">Waiting for the service. It goes on by itself after {after}.</Notice>
+    ) : null;
+  }
+  if (state.is === 'stopping') return <Notice>Stopping. What is under way is waited for.</Notice>;
+  if (state.is === 'done') return <Notice tone="good">Done: {after}.</Notice>;
+  if (state.is === 'failed')
+    return (
+      <Notice tone="bad">
+        <p>
+          <strong>The list cannot be read on.</strong> {wordsOf(state.error)} The {after} before that are
+          done.
+        </p>
+      </Notice>
+    );
+  if (state.is === 'stopped')
+    return (
+      <Notice tone="warn">
+        <p>
+          Stopped after {after}. {changes && 'What is done stays done. '}
+          {state.unknown > 0 &&
+            `Of the next ${plural(state.unknown, 'line')} nobody knows whether they were done.`}
+        </p>
+      </Notice>
+    );
+  const isOfKey = state.error instanceof AccessError && state.error.status === 401;
+  return isOfKey ? (
+    <Notice tone="warn">
+      <p>
+        Your key ended after {after}. The lines after them have not been done. It can go on with your new key,
+        and does nothing twice.
+      </p>
+    </Notice>
+  ) : (
+    <Failure error={state.error} what={`It stands still after ${after}.`} />
+  );
+}

@@ -1,0 +1,77 @@
+import { whole } from '../../format.js';
+import { hashOf } from '../../router.js';
+import { may } from '../../session.js';
+import type { Kind } from '../../sets.js';
+import { Badge } from '../../ui/badge.js';
+import { INVALID } from './sending.js';
+import type { Row } from './tally.js';
+
+const TONES: Readonly<Record<string, string>> = {
+  new: 'info',
+  seen: 'info',
+  [INVALID]: 'bad',
+  saturated: 'warn',
+};
+
+/** What became of the first lines. */
+export function ResultRows({
+  rows,
+  of,
+  kind,
+  name,
+}: {
+  readonly rows: readonly Row[];
+  readonly of: number;
+  readonly kind: Kind;
+  readonly name: string;
+}): preact.JSX.Element | null {
+  if (rows.length === 0) return null;
+  return (
+    <details class="rows" open={of <= rows.length}>
+      <summary>{of > rows.length ? `The first ${whole(rows.length)} lines` : 'Line by line'}</summary>
+      <ul>
+        {rows.map(({ line, item, result }) => (
+          <li key={line}>
+            <Badge tone={TONES[result] ?? ''} text={result} />
+            <span class="item">{item}</span>
+            {result !== INVALID && may('admin') && (
+              <a href={hashOf([kind, name, 'explain'], { item })} aria-label={`Explain ${item}`}>
+                Explain
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** What is wrong with those that are not valid. */
+export function InvalidRows({
+  rows,
+  of,
+  unit,
+}: {
+  readonly rows: readonly Row[];
+  readonly of: number;
+  readonly unit: string;
+}): preact.JSX.Element {
+  const more = of > rows.length ? `, the first ${whole(rows.length)}` : '';
+  return (
+    <details class="rows" open>
+      <summary>
+        {whole(of)} {of === 1 ? `is no valid ${unit}` : `are no valid ${unit}s`}
+        {more}
+      </summary>
+      <ul>
+        {rows.map(({ line, item, reason }) => (
+          <li key={line}>
+            <small>{whole(line)}</small>
+            <span class="item">{item}</span>
+            <span class="fault">{reason}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

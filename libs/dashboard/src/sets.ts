@@ -1,0 +1,82 @@
+import type {
+  FilterDescription,
+  LostFilter,
+  LostVisitedSet,
+  UnseenClient,
+  VisitedSetDescription,
+} from '#client';
+import { hashOf } from './place.js';
+
+/** As addresses of the dashboard have it. */
+export type Kind = 'sets' | 'filters';
+
+export const KIND_NAMES: Readonly<Record<Kind, string>> = { sets: 'visited set', filters: 'filter' };
+
+export type Described = FilterDescription | VisitedSetDescription | LostFilter | LostVisitedSet;
+export type Whole = FilterDescription | VisitedSetDescription;
+
+/** A filter or a visited set, whatever state it is in. */
+export interface Entry {
+  readonly kind: Kind;
+  readonly described: Described;
+}
+
+export function isLost(described: Described): described is LostFilter | LostVisitedSet {
+  return 'state' in described;
+}
+
+export function queueOf(described: Described): VisitedSetDescription['queue'] | undefined {
+  return 'queue' in described ? described.queue : undefined;
+}
+
+export function linkTo({ kind, described }: Entry): string {
+  return hashOf([kind, described.name]);
+}
+
+/** What is told of one by its handle: both kinds have the same calls. */
+export function handleOf(
+  client: UnseenClient,
+  kind: Kind,
+  name: string,
+): ReturnType<UnseenClient['visitedSet']> | ReturnType<UnseenClient['filter']> {
+  return kind === 'sets' ? client.visitedSet(name) : client.filter(name);
+}
+
+/** How many items it is for, with the layers that it has now. */
+export function roomOf(described: Described): number {
+  if (isLost(described)) return described.capacity;
+  return described.layers.reduce((sum, { capacity }) => sum + capacity, 0);
+}
+
+/** How it stands, in words: the worst first. */
+export interface Condition {
+  readonly is: 'lost' | 'over' | 'full' | 'syncing' | 'dead' | 'grown' | 'ageing';
+  readonly text: string;
+  readonly tone: 'bad' | 'warn' | 'info' | 'plain';
+}
+
+const NEARLY_FULL = 0.9;
+/** No filter grows further. */
+const MOST_LAYERS = 6;
+
+export function conditionsOf(described: Described): Condition[] {
+  if (isLost(described)) return [{ is: 'lost', text: 'data lost', tone: 'bad' }];
+  const { items, overCapacity, growth, layers, sync } = described;
+  const conditions: Condition[] = [];
+  const grows = growth === 'auto' && layers.length < MOST_LAYERS;
+  if (overCapacity) conditions.push({ is: 'over', text: 'over capacity', tone: 'bad' });
+  else if (!grows && items >= NEARLY_FULL * roomOf(described))
+    conditions.push({ is: 'full', text: 'nearly full', tone: 'warn' });
+  if (sync) conditions.push({ is: 'syncing', text: 'syncing', tone: 'info' });
+  if ((queueOf(described)?.dead ?? 0) > 0)
+    conditions.push({ is: 'dead', text: 'dead letters', tone: 'warn' });
+  if (layers.length > 1) conditions.push({ is: 'grown', text: `${layers.length} layers`, tone: 'plain' });
+  if ('maxAgeSeconds' in described) conditions.push({ is: 'ageing', text: 'ageing', tone: 'plain' });
+  return conditions;
+}
+
+const SEVERITY = { bad: 3, warn: 2, info: 1, plain: 0 } as const;
+
+export function severityOf(described: Described): number {
+  return Math.max(0, ...conditionsOf(described).map(({ tone }) => SEVERITY[tone]));
+}

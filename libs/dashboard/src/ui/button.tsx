@@ -1,0 +1,80 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { may, type Scope } from '../session.js';
+
+interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly onClick?: () => void;
+  readonly type?: 'button' | 'submit';
+  readonly look?: 'primary' | 'plain' | 'danger' | 'quiet';
+  /** Without this scope it cannot be used, and says so. */
+  readonly needs?: Scope;
+  readonly disabled?: boolean;
+  readonly label?: string;
+  /** Of one that shows and hides something. */
+  readonly pressed?: boolean;
+}
+
+export function Button(props: ButtonProps): preact.JSX.Element {
+  const {
+    children,
+    onClick,
+    type = 'button',
+    look = 'plain',
+    needs,
+    disabled = false,
+    label,
+    pressed,
+  } = props;
+  const id = useId();
+  const refused = needs !== undefined && !may(needs);
+  const reason = refused ? `Needs a key with the scope “${needs}”` : undefined;
+  return (
+    <>
+      <button
+        type={type}
+        class={`button ${look}`}
+        disabled={disabled}
+        aria-disabled={refused || undefined}
+        aria-describedby={refused ? id : undefined}
+        aria-label={label}
+        aria-pressed={pressed}
+        title={reason}
+        onClick={(event) => {
+          if (refused) event.preventDefault();
+          else onClick?.();
+        }}
+      >
+        {children}
+      </button>
+      {refused && (
+        <span id={id} class="unseen">
+          {reason}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Looks as a button and leads somewhere; without the scope it is one that cannot be used. */
+export function ButtonLink({
+  href,
+  needs,
+  children,
+}: {
+  readonly href: string;
+  readonly needs: Scope;
+  readonly children: ComponentChildren;
+}): preact.JSX.Element {
+  if (!may(needs))
+    return (
+      <Button needs={needs} look="primary">
+        {children}
+      </Button>
+    );
+  return (
+    <a class="button primary" href={href}>
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,223 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { Button } from './button.js';
+import { DataTable } from './data-table.js';
+
+/** A line of a chart. Null: there is nothing to draw. */
+export interface Line {
+  readonly label: string;
+  /** Which of the colours of series. */
+  readonly colour: 1 | 2 | 3 | 4;
+  readonly values: readonly (number | null)[];
+  readonly look?: 'line' | 'dashed' | 'points' | 'area';
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** What is along the bottom: its name, and how a value of it reads. */
+  readonly across: {
+    readonly name: string;
+    readonly values: readonly number[];
+    readonly format: (value: number) => string;
+    /** The values are seconds since 1970. */
+    readonly time?: boolean;
+  };
+  readonly lines: readonly Line[];
+  readonly format: (value: number) => string;
+  /** Powers of ten are as far apart as each other. */
+  readonly logarithmic?: boolean;
+}
+
+const HEIGHT = 210;
+/** uPlot declares an enum of which it has no values. */
+const LOGARITHMIC: object = { distr: 3 };
+
+/** Lines over something, with a legend that tells what is under the pointer; or the same as a table. */
+export function Chart(props: ChartProps): preact.JSX.Element {
+  const { title, across, lines, format } = props;
+  const [asTable, setAsTable] = useState(false);
+  const [at, setAt] = useState<number>();
+  const id = useId();
+  return (
+    <figure class="chart" aria-labelledby={id}>
+      <div class="head">
+        <h3 id={id}>{title}</h3>
+        <Button
+          look="quiet"
+          pressed={asTable}
+          label={`${title} as a table`}
+          onClick={() => setAsTable(!asTable)}
+        >
+          Table
+        </Button>
+      </div>
+      {asTable ? (
+        <ChartTable {...props} />
+      ) : (
+        <>
+          <Plot {...props} onPoint={setAt} />
+          <ul class="legend">
+            {lines.map(({ label, colour, values }) => (
+              <li key={label}>
+                <span class={`swatch series-${colour}`} />
+                {label}
+                <b>{shown(values[at ?? -1], format)}</b>
+              </li>
+            ))}
+            {at !== undefined && <li>{across.format(across.values[at] ?? 0)}</li>}
+          </ul>
+        </>
+      )}
+    </figure>
+  );
+}
+
+function shown(value: number | null | undefined, format: (value: number) => string): string {
+  return typeof value === 'number' ? format(value) : '';
+}
+
+function ChartTable({ title, across, lines, format }: ChartProps): preact.JSX.Element {
+  return (
+    // It can be scrolled, so the keyboard has to come to it.
+    <div class="scroll tall" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
+      <DataTable
+        caption={title}
+        columns={[
+          { id: 'across', title: across.name, cell: (i: number) => across.format(across.values[i] ?? 0) },
+          ...lines.map(({ label, values }) => ({
+            id: label,
+            title: label,
+            numeric: true,
+            cell: (i: number) => shown(values[i], format) || '–',
+          })),
+        ]}
+        rows={across.values.map((_, i) => i).filter((i) => lines.some(({ values }) => values[i] != null))}
+        keyOf={(i) => i}
+      />
+    </div>
+  );
+}
+
+const DARK = matchMedia('(prefers-color-scheme: dark)');
+
+function Plot(
+  props: ChartProps & { readonly onPoint: (at: number | undefined) => void },
+): preact.JSX.Element {
+  const { title, across, lines } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const [dark, setDark] = useState(DARK.matches);
+  const latest = useRef(props);
+  latest.current = props;
+  const data = [across.values, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
+  // Of other lines, and in other colours, it is another chart.
+  const shape = `${dark} ${lines.map(({ label }) => label).join()}`;
+  useEffect(() => {
+    const { current: place } = host;
+    if (!place) return;
+    const drawn = new uPlot(optionsOf(latest, place), data, place);
+    plot.current = drawn;
+    const observer = new ResizeObserver(() => drawn.setSize({ width: place.clientWidth, height: HEIGHT }));
+    observer.observe(place);
+    const look = (): void => setDark(DARK.matches);
+    DARK.addEventListener('change', look);
+    return () => {
+      DARK.removeEventListener('change', look);
+      observer.disconnect();
+      drawn.destroy();
+    };
+  }, [shape]);
+  useEffect(() => plot.current?.setData(data), [across.values, lines]);
+  return (
+    <div
+      ref={host}
+      class="plot"
+      role="img"
+      aria-label={`Chart: ${title}. Its button “Table” shows the numbers.`}
+    />
+  );
+}
+
+function optionsOf(
+  latest: { readonly current: ChartProps & { readonly onPoint: (at: number | undefined) => void } },
+  place: HTMLElement,
+): uPlot.Options {
+  const { lines, across, logarithmic = false } = latest.current;
+  const colour = coloursOf(place);
+  const axis = {
+    stroke: colour('--soft'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+    font: '12px system-ui, sans-serif',
+  };
+  return {
+    width: place.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { x: { time: across.time ?? false }, y: logarithmic ? LOGARITHMIC : { range: fromZero } },
+    axes: [
+      {
+        ...axis,
+        size: 32,
+        ...(!across.time && { values: (_: uPlot, ticks: number[]) => ticks.map(across.format), space: 70 }),
+        ...(across.time && { values: '{HH}:{mm}', space: 60 }),
+      },
+      {
+        ...axis,
+        size: logarithmic ? 78 : 64,
+        ...(logarithmic && { splits: powersOfTen, filter: all }),
+        values: (_: uPlot, ticks: (number | null)[]) =>
+          ticks.map((tick) => (tick === null ? '' : latest.current.format(tick))),
+      },
+    ],
+    series: [{}, ...lines.map((line) => seriesOf(line, colour))],
+    hooks: {
+      setCursor: [
+        ({ cursor: { idx, left } }) =>
+          latest.current.onPoint(idx == null || (left ?? -1) < 0 ? undefined : idx),
+      ],
+    },
+  };
+}
+
+const MOST_POWERS = 6;
+
+/** A few powers of ten between the least and the most, as far apart as each other. */
+function powersOfTen(_: uPlot, _axis: number, least: number, most: number): number[] {
+  const [first, last] = [Math.ceil(Math.log10(least)), Math.floor(Math.log10(most))];
+  const step = Math.max(1, Math.ceil((last - first) / MOST_POWERS));
+  const count = Math.max(0, Math.floor((last - first) / step) + 1);
+  return Array.from({ length: count }, (_none, i) => Number(`1e${last - i * step}`)).reverse();
+}
+
+function all(_: uPlot, splits: number[]): number[] {
+  return splits;
+}
+
+function fromZero(_: uPlot, _least: number, most: number): uPlot.Range.MinMax {
+  return [0, most > 0 ? most * 1.08 : 1];
+}
+
+function seriesOf({ colour: number, look = 'line' }: Line, colour: (name: string) => string): uPlot.Series {
+  const stroke = colour(`--series-${number}`);
+  return {
+    stroke,
+    width: look === 'points' ? 0 : 1.75,
+    spanGaps: false,
+    points: look === 'points' ? { show: true, size: 11, fill: stroke } : { show: false },
+    ...(look === 'dashed' && { dash: [6, 5] }),
+    ...(look === 'area' && { fill: stroke.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.12)') }),
+  };
+}
+
+/** Colours of the style sheet as a canvas takes them. */
+function coloursOf(place: HTMLElement): (name: string) => string {
+  return (name) => {
+    place.style.color = `var(${name})`;
+    const { color } = getComputedStyle(place);
+    place.style.color = '';
+    return color;
+  };
+}

@@ -1,0 +1,64 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from './button.js';
+import { Dialog } from './dialog.js';
+import { Field } from './field.js';
+import { Failure } from './notice.js';
+
+/** Asks for the name of what is about to be lost. */
+export function ConfirmByName({
+  title,
+  name,
+  verb,
+  act,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly name: string;
+  readonly verb: string;
+  readonly act: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}): preact.JSX.Element {
+  const [typed, setTyped] = useState('');
+  const [working, setWorking] = useState(false);
+  const [error, setError] = useState<Error>();
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (typed !== name) return;
+    setWorking(true);
+    setError(undefined);
+    try {
+      await act();
+    } catch (thrown) {
+      setError(thrown as Error);
+      setWorking(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        <p>{children}</p>
+        <Field label={`Type “${name}” to go on`}>
+          {(props) => (
+            <input
+              {...props}
+              autocomplete="off"
+              spellcheck={false}
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        {error && <Failure error={error} what="That did not work." />}
+        <div class="actions">
+          <Button onClick={onClose}>Keep it</Button>
+          <Button type="submit" look="danger" disabled={working || typed !== name}>
+            {verb}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact';
+
+/** Names and what goes with them. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
+}): preact.JSX.Element {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A number that is looked at first. */
+export function Figure({
+  name,
+  value,
+  note,
+  tone,
+  children,
+}: {
+  readonly name: string;
+  readonly value: ComponentChildren;
+  readonly note?: ComponentChildren;
+  readonly tone?: 'bad' | 'warn' | undefined;
+  readonly children?: ComponentChildren;
+}): preact.JSX.Element {
+  return (
+    <div class="tile">
+      <dt>{name}</dt>
+      <dd>
+        <span class={`figure ${tone ?? ''}`}>{value}</span>
+        {note !== undefined && <small>{note}</small>}
+        {children}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+import { ServiceError, UnreachableError } from '#client';
+import type { ComponentChildren } from 'preact';
+import { Button } from './button.js';
+
+/** A sentence that stands out. */
+export function Notice({
+  tone = 'info',
+  children,
+}: {
+  readonly tone?: 'info' | 'warn' | 'bad' | 'good';
+  readonly children: ComponentChildren;
+}): preact.JSX.Element {
+  return (
+    <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+      {children}
+    </div>
+  );
+}
+
+/** Something did not work: what, and why. */
+export function Failure({
+  error,
+  what,
+  retry,
+}: {
+  readonly error: Error;
+  readonly what: string;
+  readonly retry?: () => void;
+}): preact.JSX.Element {
+  return (
+    <Notice tone="bad">
+      <p>
+        <strong>{what}</strong> {wordsOf(error)}
+      </p>
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </Notice>
+  );
+}
+
+/** What an error says to people. */
+export function wordsOf(error: Error): string {
+  if (error instanceof ServiceError) {
+    const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
+    return `${capitalised(error.detail)}${id}.`;
+  }
+  if (error instanceof UnreachableError) return 'The service does not answer.';
+  return `${capitalised(error.message)}.`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Nothing is there, and what to do about it. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}): preact.JSX.Element {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Something comes: the page has its shape already. */
+export function Loading({
+  what,
+  rows = 3,
+}: {
+  readonly what: string;
+  readonly rows?: number;
+}): preact.JSX.Element {
+  return (
+    <div class="loading" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} class="bone" />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+/** The heading of a screen, and the name of its page. It takes the focus when the screen is come to. */
+export function Title({
+  text,
+  children,
+}: {
+  readonly text: string;
+  readonly children?: ComponentChildren;
+}): preact.JSX.Element {
+  useEffect(() => {
+    document.title = `${text} · Unseen`;
+  }, [text]);
+  return <h1 tabIndex={-1}>{children ?? text}</h1>;
+}

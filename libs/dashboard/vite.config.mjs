@@ -1,0 +1,41 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { defineConfig } from 'vite';
+
+const ROOT = import.meta.dirname;
+const OUT = join(ROOT, '../../dist/dashboard');
+
+export default defineConfig({
+  root: ROOT,
+  resolve: { alias: { '#client': join(ROOT, '../client/src/index.ts') } },
+  build: {
+    outDir: OUT,
+    emptyOutDir: true,
+    // The first of each that knows light-dark(), which must not be rewritten.
+    target: ['chrome123', 'firefox128', 'safari17.5'],
+    // The policy of the page allows nothing inline, and no data: URL.
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    reportCompressedSize: false,
+  },
+  experimental: {
+    // The page is at …/dashboard, without a slash, below whatever prefix a proxy gives it.
+    renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
+  },
+  plugins: [{ name: 'compress', closeBundle: compressAssets }],
+});
+
+/** Compresses once what is served many times. */
+async function compressAssets() {
+  const folder = join(OUT, 'assets');
+  const names = await readdir(folder);
+  for (const name of names.filter((text) => /\.(?:js|css|svg)$/.test(text))) {
+    const path = join(folder, name);
+    const bytes = await readFile(path);
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes, { params }));
+    await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: 9 }));
+  }
+}

@@ -1,0 +1,37 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Principal } from '../request/principal.js';
+import { SCOPES, type Scope } from '../request/scope.js';
+
+/** Who asks, and what they may do. */
+export class MeView {
+  @ApiProperty({
+    description: '`key:` and the id of a key, `jwt:` and the subject of a token, or `anonymous`',
+  })
+  readonly id!: string;
+  @ApiProperty({ description: 'The name given to the key, or the subject of the token' })
+  readonly name!: string;
+  @ApiProperty({
+    enum: SCOPES,
+    isArray: true,
+    description: 'As given: write includes read, admin includes write',
+  })
+  readonly scopes!: readonly Scope[];
+  @ApiProperty({ required: false, description: 'Absent: all names' }) readonly prefix?: string;
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description: 'Until when the credentials are taken. Absent: they do not end by themselves',
+  })
+  readonly expiresAt?: string;
+}
+
+export function meView({ id, name, scopes, prefix, credential }: Principal): MeView {
+  const end = credential && ('keyId' in credential ? credential.expiresAt : credential.validUntil);
+  return {
+    id,
+    name,
+    scopes,
+    ...(prefix !== '' && { prefix }),
+    ...(end !== undefined && { expiresAt: new Date(end).toISOString() }),
+  };
+}

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A file that the page loads. */
+export interface BuiltAsset {
+  readonly name: string;
+  readonly type: string;
+  readonly path: string;
+  /** The same compressed, best first. */
+  readonly encodings: readonly { readonly name: string; readonly path: string }[];
+}
+
+export interface BuiltDashboard {
+  /** The path of the page. */
+  readonly page: string;
+  readonly assets: readonly BuiltAsset[];
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
+
+const ENCODINGS = [
+  { name: 'br', suffix: '.br' },
+  { name: 'gzip', suffix: '.gz' },
+];
+
+/** What `npm run build` has made of libs/dashboard; undefined if it has not. */
+export function builtDashboard(): BuiltDashboard | undefined {
+  const folder = join(packageFolder(), 'dist', 'dashboard');
+  const page = join(folder, 'index.html');
+  if (!existsSync(page)) return undefined;
+  const files = new Set(readdirSync(join(folder, 'assets')));
+  const assets = [...files].flatMap((name) => {
+    const type = TYPES[extname(name)];
+    if (type === undefined) return [];
+    const encodings = ENCODINGS.filter(({ suffix }) => files.has(name + suffix)).map((encoding) => ({
+      name: encoding.name,
+      path: join(folder, 'assets', name + encoding.suffix),
+    }));
+    return [{ name, type, path: join(folder, 'assets', name), encodings }];
+  });
+  return { page, assets };
+}
+
+/** Where package.json is, above this file: it runs from `src`, from `dist`, and bundled. */
+function packageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
+}

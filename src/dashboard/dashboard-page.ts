@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { Asset } from '../assets/asset.js';
+import { builtDashboard } from './built-dashboard.js';
+import { encodingFor } from './encoding.js';
+
+/**
+ * The page loads what was built with it, and talks to this service. Nothing inline, nothing from elsewhere, in no frame.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+// The page contains no caller's data, and asks for the key itself.
+const OPEN = { config: { access: 'public', sharedAnswer: true } } as const;
+
+/** `/dashboard`, and the files that it loads. Their names change with what is in them, so they may be kept for ever. */
+export function serveDashboard(server: FastifyInstance, logger: Logger): void {
+  const built = builtDashboard();
+  if (!built) {
+    logger.warn('the dashboard has not been built: npm run build');
+    return;
+  }
+  const page = new Asset(built.page);
+  server.get('/dashboard', OPEN, async (request, reply) => {
+    const { bytes, tag } = await page.read();
+    void reply
+      .header('content-security-policy', POLICY)
+      .header('etag', tag)
+      .header('cache-control', 'no-cache');
+    if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+    return reply.type('text/html').send(bytes);
+  });
+  server.get('/dashboard/', OPEN, (_, reply) => reply.redirect('../dashboard'));
+  for (const { name, type, path, encodings } of built.assets) {
+    const plain = new Asset(path);
+    const encoded = new Map(encodings.map((encoding) => [encoding.name, new Asset(encoding.path)]));
+    server.get(`/dashboard/assets/${name}`, OPEN, async (request, reply) => {
+      const encoding = encodingFor(request.headers['accept-encoding'], [...encoded.keys()]);
+      const { bytes } = await (encoded.get(encoding ?? '') ?? plain).read();
+      void reply.header('cache-control', 'public, max-age=31536000, immutable').type(type);
+      if (encoded.size > 0) void reply.header('vary', 'accept-encoding');
+      if (encoding !== undefined) void reply.header('content-encoding', encoding);
+      return reply.send(bytes);
+    });
+  }
+}
+
+/**
+ * A browser that is given the address of the service finds the dashboard. `/` is no route: for programs it stays one of the paths
+ * that there are not.
+ */
+export function leadBrowsersToDashboard(server: FastifyInstance): void {
+  if (!builtDashboard()) return;
+  server.addHook('onRequest', (request, reply, done) => {
+    const { method, url, headers } = request;
+    const isBrowser = headers.accept?.includes('text/html') ?? false;
+    if (url === '/' && method === 'GET' && isBrowser)
+      void reply.header('vary', 'accept').redirect('dashboard');
+    else done();
+  });
+}

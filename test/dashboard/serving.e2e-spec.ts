@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, brotliDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, startApp, type TestApp } from '../support/app.js';
+import { RawClient } from '../support/raw-client.js';
+import { statusOf } from '../support/status-of.js';
+
+const ASSETS = join('dist', 'dashboard', 'assets');
+const MOST_SCRIPT_BYTES = 60_000;
+
+const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));
+
+describe('the files of the dashboard', () => {
+  it(`have at most ${MOST_SCRIPT_BYTES} bytes of script, compressed`, () => {
+    const bytes = scripts.map((name) => readFileSync(join(ASSETS, `${name}.gz`)).length);
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+  });
+
+  it('are the same compressed as they are', () => {
+    for (const name of scripts) {
+      const plain = readFileSync(join(ASSETS, name));
+      expect(gunzipSync(readFileSync(join(ASSETS, `${name}.gz`)))).toEqual(plain);
+      expect(brotliDecompressSync(readFileSync(join(ASSETS, `${name}.br`)))).toEqual(plain);
+    }
+  });
+});
+
+describe('a service with keys', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ AUTH: 'keys' });
+  });
+  afterAll(() => app.close());
+
+  const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(app.url + path, { headers, redirect: 'manual' });
+
+  it('gives everyone the page, with a policy that allows nothing inline and nothing from elsewhere', async () => {
+    const answer = await get('/dashboard');
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|data:|\*/);
+    const page = await answer.text();
+    expect(page).not.toMatch(/<style|<script(?![^>]* src=)| style=| on\w+=/);
+    for (const [, file = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      expect(file).toMatch(/^dashboard\/assets\//);
+      expect(await statusOf(`${app.url}/${file}`)).toBe(200);
+    }
+    expect((await get('/dashboard/')).headers.get('location')).toBe('../dashboard');
+  });
+
+  it('answers a page that the browser has already without sending it again', async () => {
+    const { headers } = await get('/dashboard');
+    expect(headers.get('cache-control')).toBe('no-cache');
+    const again = await get('/dashboard', { 'if-none-match': headers.get('etag')! });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  it('gives what the page loads compressed, to be kept for ever', async () => {
+    for (const name of scripts) {
+      for (const encoding of ['br', 'gzip', 'identity']) {
+        const answer = await get(`/dashboard/assets/${name}`, { 'accept-encoding': encoding });
+        expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+        expect(answer.headers.get('vary')).toBe('accept-encoding');
+        expect(answer.headers.get('content-type')).toMatch(/^text\/javascript/);
+        expect(answer.headers.get('content-encoding') ?? 'identity').toBe(encoding);
+        expect(await answer.text()).toBe(readFileSync(join(ASSETS, name), 'utf8'));
+      }
+    }
+  });
+
+  it('gives no other files', async () => {
+    const names = [`${scripts[0]!}.gz`, '..%2findex.html', '%2e%2e/index.html', 'none.js', ''];
+    for (const name of names) expect(await statusOf(`${app.url}/dashboard/assets/${name}`)).toBe(401);
+    const raw = await RawClient.connect(app.port);
+    raw.send(
+      'GET /dashboard/assets/../../package.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n',
+    );
+    expect(await raw.closed()).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('leads browsers from / to the dashboard, and answers all others as it does for any unknown path', async () => {
+    const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, 'dashboard']);
+    expect((await get('/')).status).toBe(401);
+    expect((await call(app, 'POST', '/', undefined, { accept: 'text/html' })).status).toBe(401);
+    expect((await get('/nothing', { accept: 'text/html' })).status).toBe(401);
+  });
+});
+
+describe('a service without keys', () => {
+  it('answers programs at / that there is no such route', async () => {
+    const app = await startApp();
+    try {
+      expect(await call(app, 'GET', '/')).toMatchObject({ status: 404, body: { code: 'ROUTE_NOT_FOUND' } });
+    } finally {
+      await app.close();
+    }
+  });
+});

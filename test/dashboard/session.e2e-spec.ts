@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { UnseenClient } from '#client';
+import type { TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { startProcess } from '../support/service-process.js';
+import { STORES } from '../e2e/stores.js';
+import { hasBrowser, startBrowser, visit, why } from './browser.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await startBrowser();
+});
+afterAll(() => (hasBrowser ? browser.close() : undefined));
+
+/** What the browser itself says of answers that the tests are about. */
+const REFUSED = /^error: Failed to load resource: the server responded with a status of (?:401|403)/;
+const AWAY =
+  /^error: Failed to load resource: net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)/;
+
+const signIn = async (page: Page, key: string): Promise<void> => {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+(hasBrowser ? describe : describe.skip).each(STORES)(`signing in, $name store${why}`, ({ start }) => {
+  let app: TestApp;
+  let admin: TestKey;
+  let client: UnseenClient;
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+    admin = await makeKey(app, 'admin');
+    client = new UnseenClient({ url: app.url, apiKey: admin.key });
+    await client.visitedSet('crawl').create({ capacity: 1_000 });
+    await client.visitedSet('acme-crawl').create({ capacity: 1_000 });
+  });
+  afterAll(() => app.close());
+
+  it('asks for a key, says when one is wrong, and shows the screen that was asked for', async () => {
+    const tab = await visit(browser, app.url, '#/sets/crawl');
+    const { page } = tab;
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await signIn(page, 'no-such-key');
+    await page.getByText('This key is not accepted.').waitFor();
+    await signIn(page, admin.key);
+    await page.getByRole('heading', { name: 'crawl' }).waitFor();
+    // For this tab: another one is asked again.
+    expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
+    await page.reload();
+    await page.getByRole('heading', { name: 'crawl' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You have signed out.').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows a reader everything, and no button that fails', async () => {
+    const reader = await makeKey(app, 'read');
+    const tab = await visit(browser, app.url);
+    const { page } = tab;
+    await signIn(page, reader.key);
+    await page.getByRole('link', { name: 'crawl', exact: true }).waitFor();
+    const make = page.getByRole('button', { name: 'New …' });
+    expect(await make.getAttribute('aria-disabled')).toBe('true');
+    expect(await make.getAttribute('title')).toBe('Needs a key with the scope “admin”');
+    await page.getByRole('link', { name: 'crawl', exact: true }).click();
+    await page.getByRole('heading', { name: 'crawl' }).waitFor();
+    for (const name of ['Clear …', 'Delete …']) {
+      await page.getByRole('button', { name }).click({ force: true });
+      expect(await page.getByRole('dialog').count()).toBe(0);
+    }
+    await tab.goTo('#/new');
+    await page.getByText('Making one needs a key').waitFor();
+    await page.getByRole('heading', { name: 'What it takes' }).waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows the holder of a prefix what is theirs', async () => {
+    const tenant = await makeKey(app, 'admin', { prefix: 'acme-' });
+    const tab = await visit(browser, app.url);
+    const { page } = tab;
+    await signIn(page, tenant.key);
+    await page.getByRole('link', { name: 'acme-crawl' }).waitFor();
+    expect(await page.locator('.list tbody tr').count()).toBe(1);
+    await tab.goTo('#/new');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('acme-');
+    await page.getByText('begin with “acme-”').waitFor();
+    await tab.close();
+  });
+
+  it('says when a key was revoked, does nothing by half, and goes on where it was', async () => {
+    const revoked = await makeKey(app, 'admin');
+    const tab = await visit(browser, app.url, '#/new');
+    const { page } = tab;
+    await signIn(page, revoked.key);
+    await page.getByLabel('Name', { exact: true }).fill('never-made');
+    // Planning is a call, too.
+    await page.getByText('11.7 MB').first().waitFor();
+    await client.revokeKey(revoked.id);
+    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await page.getByText('Your key is not accepted any more').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await signIn(page, admin.key);
+    await page.getByRole('heading', { name: 'New', exact: true }).waitFor();
+    const names: string[] = [];
+    for await (const { name } of client.visitedSets()) names.push(name);
+    expect(names).toEqual(['acme-crawl', 'crawl']);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+});
+
+(hasBrowser ? describe : describe.skip)(`a service that goes away${why}`, () => {
+  it('is missed in a banner, which goes when it is back, without anyone doing anything', async () => {
+    const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-away-'));
+    let service = await startProcess({ DATA_DIR });
+    const url = await service.url();
+    const tab = await visit(browser, url);
+    try {
+      await new UnseenClient({ url })
+        .filter('names')
+        .create({ type: 'standard', capacity: 10, errorRate: 0.1 });
+      await tab.page.getByRole('link', { name: 'names' }).waitFor();
+      service.child.kill('SIGKILL');
+      await service.exit();
+      await tab.page.getByText('The service does not answer.').waitFor();
+      // What was known is still there.
+      expect(await tab.page.getByRole('link', { name: 'names' }).count()).toBe(1);
+      expect(await tab.inaccessible()).toEqual([]);
+      service = await startProcess({ DATA_DIR, PORT: new URL(url).port });
+      await service.url();
+      await tab.page.getByText('The service is back.').waitFor();
+      await tab.page.getByText('The service is back.').waitFor({ state: 'detached' });
+      expect(tab.complaints().filter((text) => !AWAY.test(text))).toEqual([]);
+    } finally {
+      await tab.close();
+      await service.clean();
+      await rm(DATA_DIR, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,237 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { STORES } from '../e2e/stores.js';
+import { hasBrowser, startBrowser, visit, why, type Visit } from './browser.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await startBrowser();
+});
+afterAll(() => (hasBrowser ? browser.close() : undefined));
+
+const ITEMS = 100;
+const url = (i: number): string => `https://example.org/${i}`;
+const urls = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => url(from + i));
+
+/** What the browser itself says of answers that the tests are about. */
+const REFUSED = /^error: Failed to load resource: the server responded with a status of (?:401|409)/;
+
+(hasBrowser ? describe : describe.skip).each(STORES)(`a sync, $name store${why}`, ({ start }) => {
+  let app: TestApp;
+  let admin: TestKey;
+  let client: UnseenClient;
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+    admin = await makeKey(app, 'admin');
+    client = new UnseenClient({ url: app.url, apiKey: admin.key });
+  });
+  afterAll(() => app.close());
+
+  const made = async (): Promise<VisitedSet> => {
+    const set = client.visitedSet(freshName('live'));
+    await set.create({ capacity: 1_000 });
+    await set.visit(urls(0, ITEMS));
+    return set;
+  };
+
+  const signIn = async ({ page }: Pick<Visit, 'page'>, { key }: TestKey): Promise<void> => {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+
+  const opened = async ({ name }: VisitedSet, key = admin): Promise<Visit> => {
+    const tab = await visit(browser, app.url, `#/sets/${name}/sync`);
+    await signIn(tab, key);
+    await tab.page.getByRole('heading', { name: `Sync ${name}` }).waitFor();
+    return tab;
+  };
+
+  const list = async (page: Page, text: string): Promise<void> => {
+    await page.getByLabel('URLs, a line each').fill(text);
+    await page.getByRole('button', { name: 'List it' }).click();
+  };
+
+  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+
+  it('forgets what is not on the list, once that has been looked at', async () => {
+    const set = await made();
+    const tab = await opened(set);
+    const { page } = tab;
+    await page.getByText('There are 100 items now.').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await page.getByLabel('Capacity afterwards').fill('2k');
+    await button(page, 'Open a sync').click();
+    await list(page, [...urls(20, ITEMS), url(ITEMS), 'no url'].join('\n'));
+    await page.getByText('82 lines were taken, which is all of it.').waitFor();
+    const counts = await page.locator('.counts li').allInnerTexts();
+    expect(counts).toEqual([
+      '80 were there, and stay',
+      '1 were not there, and are from now on',
+      '1 are no URLs',
+    ]);
+    await page.getByText('Lines that are no URLs').click();
+    await page.locator('details code', { hasText: 'no url' }).waitFor();
+    await button(page, 'See what it would forget').click();
+    await page
+      .getByText('It would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
+      .waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    expect((await set.check(urls(0, 20))).every((result) => result === 'seen')).toBe(true);
+    await button(page, 'Commit: forget 20 items').click();
+    await page.getByText('Committed. 20 items forgotten; of 81 lines that were listed 1 was new.').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    expect(await set.check([url(0), url(19), url(20), url(ITEMS)])).toEqual([
+      'unseen',
+      'unseen',
+      'seen',
+      'seen',
+    ]);
+    expect(await set.describe()).toMatchObject({ capacity: 2_000, items: 81 });
+    await button(page, 'Another sync').click();
+    await button(page, 'Open a sync').waitFor();
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('that would forget too much is refused, and forced by the name only', async () => {
+    const set = await made();
+    const tab = await opened(set);
+    const { page } = tab;
+    await button(page, 'Open a sync').click();
+    const packed = gzipSync(
+      urls(0, 10)
+        .map((text) => JSON.stringify(text))
+        .join('\n'),
+    );
+    await page
+      .getByLabel('Or drop files here')
+      .setInputFiles([{ name: 'live.ndjson.gz', mimeType: 'application/gzip', buffer: packed }]);
+    await page.getByRole('heading', { name: /^1 file, / }).waitFor();
+    await button(page, 'List it').click();
+    await page.getByText('10 lines were taken').waitFor();
+    await button(page, 'See what it would forget').click();
+    await page.getByText('So it would be refused.').waitFor();
+    expect(await button(page, /^Commit/).count()).toBe(0);
+    await button(page, 'Force …').click();
+    const dialog = page.getByRole('dialog', { name: 'Forget 90 of 100 items?' });
+    expect(await tab.inaccessible()).toEqual([]);
+    await dialog.getByLabel(`Type “${set.name}” to go on`).fill('another');
+    expect(await dialog.getByRole('button', { name: 'Commit' }).isDisabled()).toBe(true);
+    expect(await set.describe()).toMatchObject({ items: ITEMS });
+    await dialog.getByLabel(`Type “${set.name}” to go on`).fill(set.name);
+    await dialog.getByRole('button', { name: 'Commit' }).click();
+    await page.getByText('Committed. 90 items forgotten').waitFor();
+    expect(await set.check([url(9), url(10)])).toEqual(['seen', 'unseen']);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('that others have opened is gone on with, and given up', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    await sync.keep(urls(0, 60));
+    const tab = await opened(set);
+    const { page } = tab;
+    await page.getByText('This sync was open already.').waitFor();
+    await page.getByText('60 of 100 items').waitFor();
+    await list(page, urls(60, 70).join('\n'));
+    await page.getByText('70 of 100 items').waitFor();
+    await button(page, 'Give it up …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click();
+    await page.getByText('The sync is over: it was given up. Nothing was forgotten').waitFor();
+    expect(await sync.describe()).toMatchObject({ state: 'abandoned' });
+    expect(await set.describe()).toMatchObject({ items: ITEMS });
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('that ends while a list is sent says so, and one that is stopped stays open', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    const tab = await opened(set);
+    const { page } = tab;
+    let held: () => void = () => undefined;
+    const stopped = new Promise<void>((resolve) => (held = resolve));
+    const lines = `**/syncs/${sync.id}/urls`;
+    await page.route(lines, async (route) => {
+      await stopped;
+      await route.abort().catch(() => undefined);
+    });
+    await list(page, urls(0, 60).join('\n'));
+    await button(page, 'Stop').click();
+    await page.getByText('Stopped after 0 lines.').waitFor();
+    held();
+    await page.unroute(lines);
+    expect(await sync.describe()).toMatchObject({ state: 'open' });
+    await page.route(lines, async (route) => {
+      await sync.abandon();
+      await route.continue();
+    });
+    await button(page, 'List it').click();
+    await page.getByText('The list was not sent whole: 0 lines were answered.').waitFor();
+    await page.getByText('The sync is over: it was given up.').waitFor();
+    // Nobody is away because a sync is over.
+    expect(await page.getByText('does not answer').count()).toBe(0);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('outlives the key: whoever signs in goes on with it', async () => {
+    const set = await made();
+    const passing = await makeKey(app, 'admin');
+    const tab = await opened(set, passing);
+    const { page } = tab;
+    await button(page, 'Open a sync').click();
+    await page.getByRole('heading', { name: 'What is live' }).waitFor();
+    await page.route('**/syncs/*/urls', async (route) => {
+      await client.revokeKey(passing.id);
+      await route.continue();
+    });
+    await list(page, url(0));
+    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.unroute('**/syncs/*/urls');
+    await signIn(tab, await makeKey(app, 'write'));
+    await page.getByText('This sync was open already.').waitFor();
+    await list(page, url(0));
+    await page.getByText('1 line was taken').waitFor();
+    // It may list, and no more.
+    for (const name of ['See what it would forget', 'Give it up …'])
+      expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows a reader what there is, and no button that fails', async () => {
+    const set = await made();
+    const tab = await opened(set, await makeKey(app, 'read'));
+    const { page } = tab;
+    await button(page, 'Open a sync').click({ force: true });
+    expect(await set.describe()).not.toHaveProperty('sync');
+    await set.syncs.open();
+    await page.getByText('This sync was open already.').waitFor();
+    await page.getByLabel('URLs, a line each').fill(url(0));
+    for (const name of ['List it', 'See what it would forget', 'Give it up …'])
+      expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
+    expect(await tab.inaccessible()).toEqual([]);
+    expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+    await tab.close();
+  });
+
+  it('is not for a multiset', async () => {
+    const name = freshName('bag');
+    await client
+      .filter(name)
+      .create({ type: 'counting', semantics: 'multiset', capacity: 100, errorRate: 0.01 });
+    const tab = await visit(browser, app.url, `#/filters/${name}/sync`);
+    await signIn(tab, admin);
+    await tab.page.getByText('A multiset cannot be synced').waitFor();
+    await tab.goTo('#/filters/no-such-filter/sync');
+    await tab.page.getByText('There is no filter of this name').waitFor();
+    await tab.close();
+  });
+});

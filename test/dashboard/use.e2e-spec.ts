@@ -1,0 +1,318 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, Page, Route } from 'playwright-core';
+import { UnseenClient } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { startRedis } from '../support/redis-server.js';
+import { startProcess } from '../support/service-process.js';
+import { STORES } from '../e2e/stores.js';
+import { hasBrowser, startBrowser, visit, why, type Visit } from './browser.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await startBrowser();
+});
+afterAll(() => (hasBrowser ? browser.close() : undefined));
+
+/** What the browser itself says of answers that tests are about. */
+const REFUSED = /^error: Failed to load resource: the server responded with a status of 40[01]/;
+const AWAY = /^error: Failed to load resource: net::ERR_/;
+
+/** No item is taken for another one. */
+const SURE = { capacity: 100_000, errorRate: 1e-9 };
+
+const pagesOf = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `https://example.org/page/${i}`);
+
+async function signIn(page: Page, { key }: TestKey): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** What a browser has of it, and Node.js has not. */
+type Transfer = new () => { readonly items: { add(file: File): void } };
+
+/** Drops a file as a file manager would. */
+async function drop(page: Page, name: string, bytes: Buffer): Promise<void> {
+  const dataTransfer = await page.evaluateHandle(
+    ([text, called]) => {
+      const transfer = new (globalThis as unknown as { DataTransfer: Transfer }).DataTransfer();
+      const data = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      transfer.items.add(new File([data], called));
+      return transfer;
+    },
+    [bytes.toString('base64'), name] as const,
+  );
+  await page.dispatchEvent('.drop', 'drop', { dataTransfer });
+}
+
+/** The lines of the result that is downloaded. */
+async function resultOf(page: Page): Promise<string[]> {
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download the result' }).click();
+  const text = await readFile(await (await downloading).path(), 'utf8');
+  return text.split('\n').slice(0, -1);
+}
+
+/** Lets `before` calls of a path pass, and holds the next one until it is let go. */
+async function holdAfter(page: Page, path: string, before: number): Promise<Held> {
+  let reached: () => void;
+  let letGo: () => void;
+  const held = new Promise<void>((resolve) => (reached = resolve));
+  const released = new Promise<void>((resolve) => (letGo = resolve));
+  let calls = 0;
+  await page.route(`**${path}`, async (route: Route) => {
+    if (calls++ === before) {
+      reached();
+      await released;
+    }
+    await route.continue();
+  });
+  return { held, letGo: () => letGo() };
+}
+
+interface Held {
+  readonly held: Promise<void>;
+  readonly letGo: () => void;
+}
+
+(hasBrowser ? describe : describe.skip).each(STORES)(
+  `the lines of lists, $name store${why}`,
+  ({ name: store, start }) => {
+    let app: TestApp;
+    let admin: TestKey;
+    let client: UnseenClient;
+    beforeAll(async () => {
+      app = await start({ AUTH: 'keys' });
+      admin = await makeKey(app, 'admin');
+      client = new UnseenClient({ url: app.url, apiKey: admin.key });
+    });
+    afterAll(() => app.close());
+
+    const setOf = async (): Promise<string> => {
+      const name = freshName('s');
+      await client.visitedSet(name).create(SURE);
+      return name;
+    };
+    const itemsOf = async (name: string): Promise<unknown> => {
+      const described = await client.visitedSet(name).describe();
+      return 'items' in described ? described.items : described;
+    };
+    const open = async (hash: string, key = admin): Promise<Visit> => {
+      const tab = await visit(browser, app.url, hash);
+      await signIn(tab.page, key);
+      return tab;
+    };
+    /** The page is the same whatever the store, and to look at all of it takes a while. */
+    const faultsOf = async (tab: Visit): Promise<string[]> =>
+      store === 'embedded' ? tab.inaccessible() : [];
+    const quiet = async (tab: Visit): Promise<void> => {
+      expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
+      await tab.close();
+    };
+
+    it('are pasted, checked, visited and forgotten', async () => {
+      const name = await setOf();
+      const tab = await open(`#/sets/${name}/use`);
+      const { page } = tab;
+      const text = page.getByLabel('URLs, one a line');
+      await text.fill('https://example.org/a\nno url\n\nhttps://example.org/b\n');
+      expect(await faultsOf(tab)).toEqual([]);
+      await page.getByRole('button', { name: 'Check 3 URLs' }).click();
+      await page.getByText('Done: 3 lines.').waitFor();
+      await page.getByText('1 is no valid URL').waitFor();
+      await page.getByText('not absolute').waitFor();
+      expect(await resultOf(page)).toEqual([
+        'unseen\thttps://example.org/a',
+        'invalid\tno url',
+        'unseen\thttps://example.org/b',
+      ]);
+      expect(await faultsOf(tab)).toEqual([]);
+
+      await page.getByRole('button', { name: 'Another list' }).click();
+      await page.getByLabel('Visit', { exact: true }).check();
+      await text.fill('https://example.org/a\nHTTPS://EXAMPLE.org/a\nhttps://example.org/b');
+      await page.getByRole('button', { name: 'Visit 3 URLs' }).click();
+      await page.getByText('Done: 3 lines.').waitFor();
+      expect((await resultOf(page)).map((line) => line.split('\t')[0])).toEqual(['new', 'seen', 'new']);
+      expect(await itemsOf(name)).toBe(2);
+
+      await page.getByRole('button', { name: 'Another list' }).click();
+      await page.getByLabel('Forget', { exact: true }).check();
+      await text.fill('https://example.org/a\nhttps://example.org/b\nhttps://example.org/c');
+      await page.getByRole('button', { name: 'Forget 3 URLs' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Take out only what was added.').waitFor();
+      expect(await faultsOf(tab)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      expect(await itemsOf(name)).toBe(2);
+      await page.getByRole('button', { name: 'Forget 3 URLs' }).click();
+      await dialog.getByRole('button', { name: 'Forget 3 URLs' }).click();
+      await page.getByText('Done: 3 lines.').waitFor();
+      expect((await resultOf(page)).map((line) => line.split('\t')[0])).toEqual([
+        'forgotten',
+        'forgotten',
+        'absent',
+      ]);
+      expect(await itemsOf(name)).toBe(0);
+
+      // One of which everything is known is not asked about.
+      await page.getByRole('button', { name: 'Another list' }).click();
+      await text.fill('https://example.org/a');
+      await page.getByLabel('Forget', { exact: true }).check();
+      await page.getByRole('button', { name: 'Forget 1 URL' }).click();
+      await page.getByText('Done: 1 line.').waitFor();
+      await quiet(tab);
+    });
+
+    it('are those of a file, compressed or not, and each is told what became of it', async () => {
+      const name = await setOf();
+      const lines = [...pagesOf(19_900), ...pagesOf(99), 'mailto:a@example.org'];
+      const tab = await open(`#/sets/${name}/use`);
+      const { page } = tab;
+      await drop(page, 'pages.txt.gz', gzipSync(lines.join('\n')));
+      await page.getByLabel('Visit', { exact: true }).check();
+      await page.getByRole('button', { name: 'Visit the list' }).click();
+      await page.getByText('Done: 20,000 lines.').waitFor();
+      const words = lines.map((_, i) => (i < 19_900 ? 'new' : i < 19_999 ? 'seen' : 'invalid'));
+      expect(await resultOf(page)).toEqual(lines.map((line, i) => `${words[i]}\t${line}`));
+      expect(await itemsOf(name)).toBe(19_900);
+      for (const [word, count] of [
+        ['new', '19,900'],
+        ['seen', '99'],
+        ['invalid', '1'],
+      ] as const)
+        await page.locator('.tally div', { hasText: word }).getByText(count, { exact: true }).waitFor();
+      expect(await tab.overflow()).toBe(0);
+      await quiet(tab);
+    });
+
+    it('that are no good do not hold up the others of a filter', async () => {
+      const name = freshName();
+      await client.filter(name).create({ type: 'counting', ...SURE });
+      const tab = await open(`#/filters/${name}/use`);
+      const { page } = tab;
+      const long = 'x'.repeat(10_000);
+      await page.getByLabel('Add', { exact: true }).check();
+      await page.getByLabel('Items, one a line').fill(`"a\\nb"\n"${long}"\n"c"`);
+      await page.getByRole('button', { name: 'Add 3 items' }).click();
+      await page.getByText('1 is no valid item').waitFor();
+      expect(await resultOf(page)).toEqual(['new\t"a\\nb"', `invalid\t${long}`, 'new\tc']);
+      expect(await client.filter(name).has(['a\nb', 'c', long.slice(0, 10)])).toEqual([true, true, false]);
+      await quiet(tab);
+    });
+
+    it('are stopped at, and what was sent stays done', async () => {
+      const name = await setOf();
+      const tab = await open(`#/sets/${name}/use`);
+      const { page } = tab;
+      const { held, letGo } = await holdAfter(page, '/urls/visit', 3);
+      await drop(page, 'pages.txt', Buffer.from(pagesOf(9_000).join('\n')));
+      await page.getByLabel('Visit', { exact: true }).check();
+      await page.getByRole('button', { name: 'Visit the list' }).click();
+      await held;
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByText('Stopping.').waitFor();
+      letGo();
+      await page.getByText('Stopped after 4,000 lines. What is done stays done.').waitFor();
+      expect(await itemsOf(name)).toBe(4_000);
+      expect(await resultOf(page)).toHaveLength(4_000);
+      expect(await faultsOf(tab)).toEqual([]);
+      await quiet(tab);
+    });
+
+    it('can be checked by a reader, and nothing else', async () => {
+      const name = await setOf();
+      await client.visitedSet(name).visit('https://example.org/a');
+      const tab = await open(`#/sets/${name}/use`, await makeKey(app, 'read'));
+      const { page } = tab;
+      await page.getByLabel('URLs, one a line').fill('https://example.org/a');
+      expect(await page.getByRole('group', { name: 'What to do' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Check 1 URL' }).click();
+      await page.getByText('Done: 1 line.').waitFor();
+      expect(await resultOf(page)).toEqual(['seen\thttps://example.org/a']);
+      expect(await page.getByRole('link', { name: 'Explain' }).count()).toBe(0);
+      await quiet(tab);
+    });
+
+    it('wait while somebody whose key has ended signs in, and go on where they were', async () => {
+      const name = await setOf();
+      const revoked = await makeKey(app, 'write');
+      const tab = await open(`#/sets/${name}/use`, revoked);
+      const { page } = tab;
+      const { held, letGo } = await holdAfter(page, '/urls/visit', 2);
+      const pages = pagesOf(6_000);
+      await drop(page, 'pages.txt', Buffer.from(pages.join('\n')));
+      await page.getByLabel('Visit', { exact: true }).check();
+      await page.getByRole('button', { name: 'Visit the list' }).click();
+      await held;
+      await client.revokeKey(revoked.id);
+      letGo();
+      await page.getByText('Your key is not accepted any more').waitFor();
+      expect(await itemsOf(name)).toBe(2_000);
+      await signIn(page, admin);
+      await page.getByText('Your key ended after 2,000 lines.').waitFor();
+      expect(await resultOf(page)).toHaveLength(2_000);
+      expect(await faultsOf(tab)).toEqual([]);
+      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByText('Done: 6,000 lines.').waitFor();
+      expect(await itemsOf(name)).toBe(6_000);
+      expect(await resultOf(page)).toEqual(pages.map((line) => `new\t${line}`));
+      await quiet(tab);
+    });
+  },
+);
+
+(hasBrowser ? describe : describe.skip).each(['embedded', 'redis'])(
+  `a service that goes away, %s store${why}`,
+  (store) => {
+    it('is waited for, and nothing is done twice when an answer was lost', async () => {
+      const redis = store === 'redis' ? await startRedis() : undefined;
+      const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-use-'));
+      const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
+      let service = await startProcess(env);
+      const url = await service.url();
+      const client = new UnseenClient({ url });
+      await client.filter('names').create({ type: 'counting', semantics: 'multiset', ...SURE });
+      const tab = await visit(browser, url, '#/filters/names/use');
+      const { page } = tab;
+      try {
+        let calls = 0;
+        const killed = new Promise<void>((resolve, reject) => {
+          void page.route('**/items/add', async (route) => {
+            if (calls++ !== 2) return route.continue();
+            // It is done, and nobody is told.
+            const answer = await route.fetch();
+            if (!answer.ok()) reject(new Error(`the service has answered ${answer.status()}`));
+            service.child.kill('SIGKILL');
+            await service.exit();
+            resolve();
+            return route.abort();
+          });
+        });
+        await drop(page, 'names.txt', Buffer.from(pagesOf(5_000).join('\n')));
+        await page.getByLabel('Add', { exact: true }).check();
+        await page.getByRole('button', { name: 'Add the list' }).click();
+        await killed;
+        await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+        service = await startProcess({ ...env, PORT: new URL(url).port });
+        await service.url();
+        await page.getByText('Done: 5,000 lines.').waitFor();
+        expect(await resultOf(page)).toEqual(pagesOf(5_000).map((line) => `new\t${line}`));
+        // A multiset would have counted what was added twice.
+        expect(await client.filter('names').describe()).toMatchObject({ items: 5_000, added: 5_000 });
+        expect(new Set(await client.filter('names').count(pagesOf(5_000)))).toEqual(new Set([1]));
+        expect(tab.complaints().filter((text) => !AWAY.test(text))).toEqual([]);
+      } finally {
+        await tab.close();
+        await service.clean();
+        await redis?.stop();
+        await rm(DATA_DIR, { recursive: true, force: true });
+      }
+    });
+  },
+);
