@@ -24,8 +24,27 @@ export default defineConfig({
     // The page is at …/dashboard, without a slash, below whatever prefix a proxy gives it.
     renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
   },
-  plugins: [{ name: 'compress', closeBundle: compressAssets }],
+  plugins: [
+    { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
+    { name: 'compress', closeBundle: compressAssets },
+  ],
 });
+
+/**
+ * What no bundler can know that nothing here needs of uPlot: what it hangs on itself (steps, bars, curves, joins of tables, time
+ * zones), and its own legend.
+ */
+const UNUSED = [
+  { text: /^\t(?:\(paths\.(?:stepped|bars|spline) += |uPlot\.(?:join|tzDate) += ).*\n/gm, times: 5, by: '' },
+  { text: /(?<=^\tconst showLegend = )legend\.show(?=;)/gm, times: 1, by: 'false' },
+];
+
+function withoutUnused(code, id) {
+  if (!/\/uPlot\.esm\.js$/.test(id)) return undefined;
+  for (const { text, times } of UNUSED)
+    if (code.match(text)?.length !== times) throw new Error(`${id} has changed: see UNUSED, ${text}`);
+  return { code: UNUSED.reduce((rest, { text, by }) => rest.replace(text, by), code), map: null };
+}
 
 /** Compresses once what is served many times. */
 async function compressAssets() {
