@@ -45,8 +45,8 @@ export function LayerPanel({
           <Copyable label="The command that reads these counters" text={commandFor(layer, redisKey)} />
           {cell === 'u8' && (
             <p class="hint">
-              Of each byte that it reads, sixteenths are the counter, and the rest is when it expires. What
-              has expired is 0 above.
+              Each byte that it reads is 16 times the counter, plus when it expires. What has expired is 0
+              above.
             </p>
           )}
         </>
