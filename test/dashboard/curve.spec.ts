@@ -29,7 +29,7 @@ describe('the curve of error rates', () => {
   ] as const)('of %s is at the promised rate where the filter is full', (_, cellBits, more) => {
     for (const errorRate of [0.01, 1e-4, 1e-6]) {
       const capacity = 100_000;
-      const geometry = planGeometry({ capacity, errorRate, cellBits: cellBits as CellBits }, ONE);
+      const geometry = planGeometry({ capacity, errorRate, cellBits: cellBits }, ONE);
       const curve = curveOf(described(geometry, [{ capacity, geometry }], more));
       expect(at(curve, 0)).toBe(0);
       expect(at(curve, capacity)).toBeLessThanOrEqual(errorRate);

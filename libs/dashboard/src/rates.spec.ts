@@ -46,7 +46,7 @@ describe('rates', () => {
 
 describe('the condition of a filter', () => {
   const words = (changes: Partial<Whole>): string[] =>
-    conditionsOf({ ...FILTER, ...changes } as Whole).map(({ text }) => text);
+    conditionsOf({ ...FILTER, ...changes }).map(({ text }) => text);
 
   it('is said in words', () => {
     expect(words({})).toEqual([]);
