@@ -64,7 +64,7 @@ const DIRECTION = [
  */
 const FLOORS = [
   ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
-  ['transfer', 'syncs'],
+  ['transfer', 'syncs', 'history'],
   ['visited-sets'],
   ['filters'],
   ['batches'],

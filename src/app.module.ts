@@ -8,6 +8,7 @@ import { HttpModule } from './http/http.module.js';
 import { FiltersModule } from './filters/filters.module.js';
 import { OperationModule } from './operation/operation.module.js';
 import { RootLogger } from './logging/logger.js';
+import { HistoryModule } from './history/history.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { AdmissionModule } from './admission/admission.module.js';
 import { StoreModule } from './store/store.module.js';
@@ -39,6 +40,7 @@ export class AppModule {
         VisitedSetsModule,
         TransferModule,
         SyncsModule,
+        HistoryModule,
       ],
       providers: settings,
       exports: settings,

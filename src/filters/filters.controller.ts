@@ -6,17 +6,22 @@ import type { Principal } from '../request/principal.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { Documented, MutatingRoute } from '../openapi/decorators.js';
+import { CountersRoute, Documented, MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CreateFilterDto, ListQueryDto, PlanDto } from './filter.dto.js';
 import { FilterListView, FilterView, PlanView } from './filter.view.js';
 import { FiltersService } from './filters.service.js';
+import { InspectionService } from './inspection.service.js';
+import { CountersView } from './inspection.view.js';
 
 @ApiTags('Filters')
 @Controller('v1/filters')
 export class FiltersController {
-  constructor(private readonly filters: FiltersService) {}
+  constructor(
+    private readonly filters: FiltersService,
+    private readonly inspection: InspectionService,
+  ) {}
 
   @Post()
   @MutatingRoute({
@@ -51,6 +56,13 @@ export class FiltersController {
   @ApiOkResponse({ type: FilterView })
   get(@Param('name', NamePipe) name: string): Promise<FilterView> {
     return this.filters.get(name);
+  }
+
+  @Get(':name/counters')
+  @CountersRoute('FILTER_NOT_FOUND')
+  @ApiOkResponse({ type: CountersView })
+  counters(@Param('name', NamePipe) name: string): Promise<CountersView> {
+    return this.inspection.counters(name, 'filter');
   }
 
   @Delete(':name')

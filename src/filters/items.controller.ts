@@ -1,12 +1,16 @@
-import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Keys } from '#bloom';
 import type { Operation } from '#store';
 import { ItemsDto } from '../batches/batch.dto.js';
 import { BatchRunner } from '../batches/batch-runner.js';
-import { BatchRoute } from '../openapi/decorators.js';
+import { FewEntriesPipe } from '../batches/few-entries.pipe.js';
+import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
+import { ExplainItemsDto } from './inspection.dto.js';
+import { InspectionService } from './inspection.service.js';
+import { ExplainedItemsView } from './inspection.view.js';
 import { ItemsService } from './items.service.js';
 import { BooleansView, CountsView, RemovalsView } from './items.view.js';
 
@@ -16,6 +20,7 @@ export class ItemsController {
   constructor(
     private readonly batches: BatchRunner,
     private readonly items: ItemsService,
+    private readonly inspection: InspectionService,
   ) {}
 
   @Post('add')
@@ -96,5 +101,20 @@ export class ItemsController {
       (items: Keys, deadline) => this.items.count(name, items, deadline),
       () => this.items.openCounting(name),
     );
+  }
+
+  @Post('explain')
+  @HttpCode(200)
+  @ExplainRoute({
+    summary: 'Explain the answers for a few items: where their counters are, and what they have',
+    codes: ['FILTER_NOT_FOUND'],
+  })
+  @ApiBody({ type: ExplainItemsDto })
+  @ApiOkResponse({ type: ExplainedItemsView })
+  explain(
+    @Param('name', NamePipe) name: string,
+    @Body(FewEntriesPipe('items')) items: readonly string[],
+  ): Promise<ExplainedItemsView> {
+    return this.inspection.explainItems(name, items);
   }
 }

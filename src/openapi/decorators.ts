@@ -95,3 +95,29 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
     mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
   );
 }
+
+const EXPLAIN =
+  'For people who want to know why an answer is as it is: it reads the counters themselves, and changes nothing. While a sync is ' +
+  'open it looks at what was there before. For administrators, because it tells where items lie.';
+
+/** A route that explains the answers for a few entries. */
+export function ExplainRoute(doc: Omit<RouteDoc, 'access'>): MethodDecorator {
+  const { description = '', codes = [] } = doc;
+  const all: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes];
+  return route({ ...doc, access: 'admin', description: `${description} ${EXPLAIN}`.trim(), codes: all }, {});
+}
+
+/** A route that shows how the counters of a filter are filled. */
+export function CountersRoute(missing: ErrorCode): MethodDecorator {
+  return route(
+    {
+      access: 'read',
+      summary: 'Show how many counters have which value, in a sample',
+      description:
+        'Of pages that are drawn anew for each call, 256 at most; a small filter is read whole. While a sync is open, of what was ' +
+        'there before.',
+      codes: [missing, 'STORE_DATA_LOST', 'FILTER_BUSY'],
+    },
+    {},
+  );
+}

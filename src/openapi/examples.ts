@@ -22,7 +22,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'bad538dfdc5497a9',
+      generation: 'a8d33e1617176c7a',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -31,7 +31,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T23:18:51.167Z',
+      createdAt: '2026-11-24T23:58:56.216Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -92,12 +92,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AAAAAAAAAAAAAAEAAHJlHstRyyX7',
+          id: 'AAAAAAAAAAAAAAEAAFKCjEsjNw8Q',
           url: 'https://example.org/a?b=1',
           attempt: 1,
         },
         {
-          id: 'AAAAAAAAAAAAAAEAASXwX5f7w06f',
+          id: 'AAAAAAAAAAAAAAEAAQFCLpQ7rm_o',
           url: 'https://example.org/',
           payload: '{"depth":1}',
           attempt: 1,
@@ -107,7 +107,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   extendLeases: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAHJlHstRyyX7', 'AAAAAAAAAAAAAAEAASXwX5f7w06f'],
+      ids: ['AAAAAAAAAAAAAAEAAFKCjEsjNw8Q', 'AAAAAAAAAAAAAAEAAQFCLpQ7rm_o'],
       leaseSeconds: 120,
     },
     response: {
@@ -116,7 +116,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   ackUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAHJlHstRyyX7'],
+      ids: ['AAAAAAAAAAAAAAEAAFKCjEsjNw8Q'],
     },
     response: {
       results: ['acked'],
@@ -124,7 +124,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   releaseUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAASXwX5f7w06f'],
+      ids: ['AAAAAAAAAAAAAAEAAQFCLpQ7rm_o'],
       delaySeconds: 0,
       reason: 'HTTP 503',
     },
@@ -136,7 +136,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AQAAAAAAAAAAAAEAACXwX5f7w06f',
+          id: 'AQAAAAAAAAAAAAEAAAFCLpQ7rm_o',
           attempt: 3,
           reason: 'HTTP 503',
           url: 'https://example.org/',
@@ -147,7 +147,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   putBackDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAEAACXwX5f7w06f'],
+      ids: ['AQAAAAAAAAAAAAEAAAFCLpQ7rm_o'],
     },
     response: {
       results: ['put back'],
@@ -155,7 +155,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   purgeDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAIAACXwX5f7w06f'],
+      ids: ['AQAAAAAAAAAAAAIAAAFCLpQ7rm_o'],
     },
     response: {
       results: ['purged'],
@@ -204,6 +204,147 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       invalid: [],
     },
   },
+  explainUrls: {
+    request: {
+      urls: ['HTTPS://example.org:443/a?b=1#top', 'mailto:a@example.org'],
+    },
+    response: {
+      urls: [
+        {
+          url: 'mailto:a@example.org',
+          invalid: 'scheme not http or https',
+        },
+        {
+          url: 'HTTPS://example.org:443/a?b=1#top',
+          key: 'https://example.org/a?b=1',
+          rules: [
+            {
+              rule: 'S2',
+              before: 'HTTPS://example.org:443/a?b=1#top',
+              after: 'https://example.org/a?b=1#top',
+            },
+            {
+              rule: 'S12',
+              before: 'https://example.org/a?b=1#top',
+              after: 'https://example.org/a?b=1',
+            },
+          ],
+          answer: 'seen',
+          layers: [
+            {
+              layer: 0,
+              segment: 0,
+              page: 6306,
+              cell: 'u4',
+              claims: true,
+              counters: [
+                {
+                  index: 3228709,
+                  value: 1,
+                },
+                {
+                  index: 3228805,
+                  value: 1,
+                },
+                {
+                  index: 3228831,
+                  value: 1,
+                },
+                {
+                  index: 3228901,
+                  value: 1,
+                },
+                {
+                  index: 3228933,
+                  value: 1,
+                },
+                {
+                  index: 3228947,
+                  value: 1,
+                },
+                {
+                  index: 3228954,
+                  value: 1,
+                },
+                {
+                  index: 3228992,
+                  value: 1,
+                },
+                {
+                  index: 3229022,
+                  value: 1,
+                },
+                {
+                  index: 3229056,
+                  value: 1,
+                },
+                {
+                  index: 3229109,
+                  value: 1,
+                },
+                {
+                  index: 3229161,
+                  value: 1,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  getVisitedSetCounters: {
+    response: {
+      layers: [
+        {
+          pages: 45845,
+          sampledPages: 256,
+          values: [131072, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    },
+  },
+  getVisitedSetHistory: {
+    response: {
+      watched: true,
+      since: '2026-11-24T23:58:56.864Z',
+      intervalSeconds: 60,
+      points: [
+        {
+          at: '2026-11-24T23:58:56.864Z',
+          items: 3,
+          fill: 0.0000015337005125967936,
+          estimatedErrorRate: 8.621343917423446e-27,
+          added: 4,
+          duplicate: 0,
+          removed: 1,
+          refused: 1,
+          queue: {
+            waiting: 0,
+            leased: 0,
+            delayed: 0,
+            dead: 0,
+          },
+        },
+        {
+          at: '2026-11-24T23:58:56.867Z',
+          items: 3,
+          fill: 0.0000015337005125967936,
+          estimatedErrorRate: 8.621343917423446e-27,
+          added: 4,
+          duplicate: 0,
+          removed: 1,
+          refused: 1,
+          queue: {
+            waiting: 0,
+            leased: 0,
+            delayed: 0,
+            dead: 0,
+          },
+        },
+      ],
+    },
+  },
   getVisitedSet: {
     response: {
       name: 'crawl',
@@ -212,7 +353,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'bad538dfdc5497a9',
+      generation: 'a8d33e1617176c7a',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -221,7 +362,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T23:18:51.167Z',
+      createdAt: '2026-11-24T23:58:56.216Z',
       items: 3,
       fill: 0.0000015337005125967936,
       estimatedErrorRate: 8.621343917423446e-27,
@@ -264,7 +405,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.0001,
           growth: 'auto',
-          generation: 'bad538dfdc5497a9',
+          generation: 'a8d33e1617176c7a',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -273,7 +414,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 23472640,
           },
           memoryBytes: 11736320,
-          createdAt: '2026-11-24T23:18:51.167Z',
+          createdAt: '2026-11-24T23:58:56.216Z',
           items: 3,
           fill: 0.0000015337005125967936,
           estimatedErrorRate: 8.621343917423446e-27,
@@ -313,9 +454,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
     },
     response: {
-      id: 'e543f8248a1c91be',
+      id: 'c5aa78f62526ceb6',
       state: 'open',
-      openedAt: '2026-11-24T23:18:52.690Z',
+      openedAt: '2026-11-24T23:58:57.008Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 0,
@@ -342,9 +483,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getVisitedSetSync: {
     response: {
-      id: 'e543f8248a1c91be',
+      id: 'c5aa78f62526ceb6',
       state: 'open',
-      openedAt: '2026-11-24T23:18:52.690Z',
+      openedAt: '2026-11-24T23:58:57.008Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -359,9 +500,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       maxForgetShare: 0.5,
     },
     response: {
-      id: 'e543f8248a1c91be',
+      id: 'c5aa78f62526ceb6',
       state: 'committed',
-      openedAt: '2026-11-24T23:18:52.690Z',
+      openedAt: '2026-11-24T23:58:57.008Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -380,7 +521,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: '6d2f33611106ba10',
+      generation: 'd330b39c1f1b4b3e',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -389,7 +530,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T23:18:55.363Z',
+      createdAt: '2026-11-24T23:58:59.956Z',
       items: 3,
       fill: 7.668502562983968e-7,
       estimatedErrorRate: 2.173651265999945e-27,
@@ -431,7 +572,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'fc71c1059059636f',
+      generation: 'c2487ba0ab26e57b',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -440,7 +581,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T23:18:57.666Z',
+      createdAt: '2026-11-24T23:59:03.193Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -541,7 +682,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '58d76ea4a4c5f5e4',
+      generation: '1b187398c109e986',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -550,7 +691,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:18:57.704Z',
+      createdAt: '2026-11-24T23:59:03.507Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -603,6 +744,106 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       results: ['removed', 'absent'],
     },
   },
+  explainItems: {
+    request: {
+      items: ['alpha'],
+    },
+    response: {
+      items: [
+        {
+          item: 'alpha',
+          answer: 'seen',
+          layers: [
+            {
+              layer: 0,
+              segment: 0,
+              page: 9925,
+              cell: 'u4',
+              claims: true,
+              counters: [
+                {
+                  index: 5081654,
+                  value: 1,
+                },
+                {
+                  index: 5081730,
+                  value: 1,
+                },
+                {
+                  index: 5081748,
+                  value: 1,
+                },
+                {
+                  index: 5081775,
+                  value: 1,
+                },
+                {
+                  index: 5081820,
+                  value: 1,
+                },
+                {
+                  index: 5081896,
+                  value: 1,
+                },
+                {
+                  index: 5082031,
+                  value: 1,
+                },
+                {
+                  index: 5082056,
+                  value: 1,
+                },
+                {
+                  index: 5082062,
+                  value: 1,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  getFilterCounters: {
+    response: {
+      layers: [
+        {
+          pages: 30236,
+          sampledPages: 256,
+          values: [131072, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    },
+  },
+  getFilterHistory: {
+    response: {
+      watched: true,
+      since: '2026-11-24T23:59:03.703Z',
+      intervalSeconds: 60,
+      points: [
+        {
+          at: '2026-11-24T23:59:03.703Z',
+          items: 1,
+          fill: 5.813641023944967e-7,
+          estimatedErrorRate: 9.28529434505376e-24,
+          added: 2,
+          duplicate: 0,
+          removed: 1,
+          refused: 1,
+        },
+        {
+          at: '2026-11-24T23:59:03.714Z',
+          items: 1,
+          fill: 5.813641023944967e-7,
+          estimatedErrorRate: 9.28529434505376e-24,
+          added: 2,
+          duplicate: 0,
+          removed: 1,
+          refused: 1,
+        },
+      ],
+    },
+  },
   getFilter: {
     response: {
       name: 'pages',
@@ -611,7 +852,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '58d76ea4a4c5f5e4',
+      generation: '1b187398c109e986',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -620,7 +861,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:18:57.704Z',
+      createdAt: '2026-11-24T23:59:03.507Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -651,7 +892,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.001,
           growth: 'none',
-          generation: '58d76ea4a4c5f5e4',
+          generation: '1b187398c109e986',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -660,7 +901,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 15480832,
           },
           memoryBytes: 7740416,
-          createdAt: '2026-11-24T23:18:57.704Z',
+          createdAt: '2026-11-24T23:59:03.507Z',
           items: 1,
           fill: 5.813641023944967e-7,
           estimatedErrorRate: 9.28529434505376e-24,
@@ -688,9 +929,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       errorRate: 0.0001,
     },
     response: {
-      id: '65bb7dbaca9ed65c',
+      id: '8914310f33784793',
       state: 'open',
-      openedAt: '2026-11-24T23:18:57.822Z',
+      openedAt: '2026-11-24T23:59:03.785Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 0,
@@ -710,9 +951,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getFilterSync: {
     response: {
-      id: '65bb7dbaca9ed65c',
+      id: '8914310f33784793',
       state: 'open',
-      openedAt: '2026-11-24T23:18:57.822Z',
+      openedAt: '2026-11-24T23:59:03.785Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -727,9 +968,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       dryRun: true,
     },
     response: {
-      id: '65bb7dbaca9ed65c',
+      id: '8914310f33784793',
       state: 'open',
-      openedAt: '2026-11-24T23:18:57.822Z',
+      openedAt: '2026-11-24T23:59:03.785Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -750,7 +991,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '0ec25475c37ad577',
+      generation: '2d8ecbf91c9f6322',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -759,7 +1000,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:18:58.693Z',
+      createdAt: '2026-11-24T23:59:04.493Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -789,7 +1030,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '5c64e4bd8007d34b',
+      generation: '2a0248efd5b5c755',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -798,7 +1039,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:18:59.830Z',
+      createdAt: '2026-11-24T23:59:05.351Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -836,16 +1077,16 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       scopes: ['admin'],
     },
     response: {
-      id: 'd35a52428ba642e7',
+      id: '659036112d8be2df',
       name: 'ops',
       scopes: ['admin'],
-      createdAt: '2026-11-24T23:19:00.216Z',
-      key: 'unseen_d35a52428ba642e7_aHMF_l5hXcsGg9fFVk46LF04F-elajXJ_OnABWscPQU',
+      createdAt: '2026-11-24T23:59:05.428Z',
+      key: 'unseen_659036112d8be2df_VB3m37Lv1zAId3Z3ZlSirRucOzeT2t-kKt5RMb3oTbs',
     },
   },
   getMe: {
     response: {
-      id: 'key:d35a52428ba642e7',
+      id: 'key:659036112d8be2df',
       name: 'ops',
       scopes: ['admin'],
     },
@@ -855,10 +1096,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       overlapSeconds: 3600,
     },
     response: {
-      id: '6608c31207c352e2',
+      id: '65e2f91b86d68e01',
       name: 'ops',
       scopes: ['admin'],
-      createdAt: '2026-11-24T23:19:00.281Z',
+      createdAt: '2026-11-24T23:59:05.468Z',
       key: 'unseen_…',
     },
   },
@@ -866,18 +1107,18 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       keys: [
         {
-          id: '6608c31207c352e2',
+          id: '659036112d8be2df',
           name: 'ops',
           scopes: ['admin'],
-          createdAt: '2026-11-24T23:19:00.281Z',
+          createdAt: '2026-11-24T23:59:05.428Z',
+          expiresAt: '2026-11-25T00:59:05.468Z',
+          lastUsedAt: '2026-11-24T23:59:05.494Z',
         },
         {
-          id: 'd35a52428ba642e7',
+          id: '65e2f91b86d68e01',
           name: 'ops',
           scopes: ['admin'],
-          createdAt: '2026-11-24T23:19:00.216Z',
-          expiresAt: '2026-11-25T00:19:00.281Z',
-          lastUsedAt: '2026-11-24T23:19:00.314Z',
+          createdAt: '2026-11-24T23:59:05.468Z',
         },
       ],
     },

@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Filter } from '#store';
-import { compileProfile, normaliseProfile, type UrlCanonicaliser } from '#url-key';
+import {
+  compileExplanation,
+  compileProfile,
+  normaliseProfile,
+  type Step,
+  type UrlCanonicaliser,
+} from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
 import { isLonger, type Discovery } from '../batches/entries.js';
 import { Config } from '../config/config.js';
@@ -15,6 +21,11 @@ export interface IdentifiedUrls {
   readonly places: readonly number[];
   readonly invalid: readonly InvalidEntry[];
 }
+
+/** A URL with its key and the rules that made it, or with the reason why it has none. */
+export type ExplainedUrl = { readonly url: string } & (
+  { readonly key: string; readonly rules: Step[] } | { readonly invalid: string }
+);
 
 /** The fixed cost of a URL, in characters that cost as much. */
 const CHARACTERS_A_URL = 16;
@@ -58,6 +69,20 @@ export class UrlIdentity {
       places.push(index);
     }
     return { keys, urls, places, invalid };
+  }
+
+  /** As `identify`, of a few URLs, with the rules. Between URLs others may take their turn. */
+  async explain(filter: Filter, urls: readonly string[]): Promise<ExplainedUrl[]> {
+    const explanationOf = compileExplanation(normaliseProfile(filter.urlProfile));
+    const explained: ExplainedUrl[] = [];
+    for (const url of urls) {
+      if (turn.isSpent()) await turn.next();
+      const found = isLonger(url, this.config.maxItemBytes) ? TOO_LONG : explanationOf(url);
+      explained.push(
+        'reason' in found ? { url, invalid: found.reason } : { url, key: found.key, rules: [...found.steps] },
+      );
+    }
+    return explained;
   }
 
   private canonicaliserOf({ generation, urlProfile }: Filter): UrlCanonicaliser {

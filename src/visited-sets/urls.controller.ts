@@ -1,10 +1,13 @@
-import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Operation } from '#store';
 import { DiscoveriesDto, UrlsDto, VisitsDto } from '../batches/batch.dto.js';
 import type { Discovery } from '../batches/entries.js';
 import { BatchRunner } from '../batches/batch-runner.js';
-import { BatchRoute } from '../openapi/decorators.js';
+import { FewEntriesPipe } from '../batches/few-entries.pipe.js';
+import { ExplainUrlsDto } from '../filters/inspection.dto.js';
+import { ExplainedUrlsView } from '../filters/inspection.view.js';
+import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { ttlOf } from './ttl.js';
@@ -101,5 +104,20 @@ export class UrlsController {
       (urls: readonly string[], operation: Operation) => this.urls.forget(name, urls, operation),
       () => this.urls.open(name),
     );
+  }
+
+  @Post('explain')
+  @HttpCode(200)
+  @ExplainRoute({
+    summary: 'Explain the answers for a few URLs: their keys, by which rules, and where their counters are',
+    codes: ['VISITED_SET_NOT_FOUND'],
+  })
+  @ApiBody({ type: ExplainUrlsDto })
+  @ApiOkResponse({ type: ExplainedUrlsView })
+  explain(
+    @Param('name', NamePipe) name: string,
+    @Body(FewEntriesPipe('urls')) urls: readonly string[],
+  ): Promise<ExplainedUrlsView> {
+    return this.urls.explain(name, urls);
   }
 }

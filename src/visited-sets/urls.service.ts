@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Filter, Operation } from '#store';
+import type { Filter, Finding, Operation } from '#store';
 import type { BatchResult } from '../batches/batch.js';
 import type { Discovery } from '../batches/entries.js';
 import { named, tally, type Verdicts } from '../batches/tally.js';
+import { InspectionService } from '../filters/inspection.service.js';
+import { findingView, type ExplainedUrlsView, type ExplainedUrlView } from '../filters/inspection.view.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { encodeQueued } from './queued-url.js';
@@ -33,6 +35,7 @@ export class UrlsService {
     private readonly filters: OpenFilters,
     private readonly membership: Membership,
     private readonly identity: UrlIdentity,
+    private readonly inspection: InspectionService,
   ) {}
 
   /** Throws also VALIDATION_FAILED if URLs of the set cannot live for so long. */
@@ -80,6 +83,25 @@ export class UrlsService {
     return this.judge(name, batch, KEEP, (filter, { keys }) =>
       this.membership.keep(filter, sync, keys, operation),
     );
+  }
+
+  /** Why a few URLs are answered as they are: by which key, and what that finds. */
+  explain(name: string, urls: readonly string[]): Promise<ExplainedUrlsView> {
+    return this.filters.withFilter(name, 'visited-set', async (filter) => {
+      const explained = await this.identity.explain(filter, urls);
+      const valid = explained.filter((one) => 'key' in one);
+      const found = await this.inspection.find(
+        filter,
+        valid.map(({ key }) => key),
+      );
+      const findings = new Map(valid.map((one, n) => [one, found[n] as Finding]));
+      return {
+        urls: explained.map((one): ExplainedUrlView => {
+          const finding = 'key' in one && findings.get(one);
+          return finding ? { ...one, ...findingView(filter, finding) } : one;
+        }),
+      };
+    });
   }
 
   /** Asks about the valid URLs of a batch, by their keys, and puts the answers back in their places among the invalid ones. */

@@ -4,10 +4,12 @@ import type { Operation } from '#store';
 import { Caller } from '../request/caller.js';
 import type { Principal } from '../request/principal.js';
 import { ListQueryDto } from '../filters/filter.dto.js';
+import { InspectionService } from '../filters/inspection.service.js';
+import { CountersView } from '../filters/inspection.view.js';
 import { answerCreated } from '../http/created.js';
 import type { Reply } from '../request/request.js';
 import { Mutation } from '../idempotency/decorators.js';
-import { Documented, MutatingRoute } from '../openapi/decorators.js';
+import { CountersRoute, Documented, MutatingRoute } from '../openapi/decorators.js';
 import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CreateVisitedSetDto } from './visited-set.dto.js';
@@ -17,7 +19,10 @@ import { VisitedSetsService } from './visited-sets.service.js';
 @ApiTags('Visited sets')
 @Controller('v1/visited-sets')
 export class VisitedSetsController {
-  constructor(private readonly visitedSets: VisitedSetsService) {}
+  constructor(
+    private readonly visitedSets: VisitedSetsService,
+    private readonly inspection: InspectionService,
+  ) {}
 
   @Post()
   @MutatingRoute({
@@ -52,6 +57,13 @@ export class VisitedSetsController {
   @ApiOkResponse({ type: VisitedSetView })
   get(@Param('name', NamePipe) name: string): Promise<VisitedSetView> {
     return this.visitedSets.get(name);
+  }
+
+  @Get(':name/counters')
+  @CountersRoute('VISITED_SET_NOT_FOUND')
+  @ApiOkResponse({ type: CountersView })
+  counters(@Param('name', NamePipe) name: string): Promise<CountersView> {
+    return this.inspection.counters(name, 'visited-set');
   }
 
   @Delete(':name')

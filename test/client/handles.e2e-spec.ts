@@ -48,6 +48,34 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await client.ready()).toMatchObject({ status: 'ready' });
   });
 
+  it('shows how it is inside, who asks, and how it was', async () => {
+    const set = await made();
+    const url = 'HTTPS://example.org/a';
+    await set.visit(url);
+    expect(await set.explain([url, 'no URL'])).toMatchObject([
+      {
+        url,
+        key: 'https://example.org/a',
+        rules: [{ rule: 'S2' }],
+        answer: 'seen',
+        layers: [{ claims: true }],
+      },
+      { url: 'no URL', invalid: 'not absolute' },
+    ]);
+    const filter = client.filter(freshName());
+    await filter.create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    expect(await filter.explain(['x'])).toMatchObject([{ item: 'x', answer: 'unseen' }]);
+    const [layer] = await set.counters();
+    expect(layer!.values).toHaveLength(16);
+    expect(await filter.counters()).toMatchObject([{ values: expect.any(Array) }]);
+    expect(await set.history()).toMatchObject({ watched: true, intervalSeconds: 60 });
+    expect(await filter.history({ seconds: 60 })).toMatchObject({ points: expect.any(Array) });
+    await expect(filter.history({ seconds: 59 })).rejects.toThrow(ValidationError);
+    await expect(client.filter('nothing').counters()).rejects.toThrow(NotFoundError);
+    await expect(filter.explain(Array<string>(101).fill('x'))).rejects.toThrow(ValidationError);
+    expect(await client.me()).toEqual({ id: 'anonymous', name: 'anonymous', scopes: ['admin'] });
+  });
+
   it('marks, checks and forgets one URL', async () => {
     const set = await made();
     const url = 'https://example.org/a';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
-import type { Filter, FilterSpec, Operation, Store, StoreErrorCode } from '#store';
+import type { Filter, FilterSpec, Finding, Operation, Store, StoreErrorCode } from '#store';
 import { Random } from '../support/random.js';
 
 /** Splits even small filters into several segments. */
@@ -118,6 +118,10 @@ export async function remove(
 
 export async function count(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {
   return [...(await store.counters.count(filter, positions(filter, keys), deadline()))];
+}
+
+export function explain(store: Store, filter: Filter, keys: readonly string[]): Promise<Finding[]> {
+  return store.inspection.explain(filter, positions(filter, keys), deadline());
 }
 
 type Call = (store: Store, filter: Filter, keys: readonly string[]) => Promise<number[]>;

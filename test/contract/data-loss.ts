@@ -6,7 +6,9 @@ import {
   add,
   check,
   count,
+  deadline,
   discover,
+  explain,
   expectRefusal,
   items,
   made,
@@ -25,6 +27,8 @@ const CALLS: readonly (readonly [string, (store: Store, filter: Filter) => Promi
   ['remove', (store, filter) => remove(store, filter, items(100))],
   ['count', (store, filter) => count(store, filter, items(100))],
   ['describe', (store, filter) => store.describe(filter)],
+  ['explain', (store, filter) => explain(store, filter, items(100))],
+  ['sample', (store, filter) => store.inspection.sample(filter, deadline())],
   ['lease', (store, filter) => store.queue.lease(filter, 1_000, 1_000, made())],
 ];
 

@@ -9,6 +9,7 @@ import { errorRateContract } from './error-rate.js';
 import { growthContract } from './growth.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { importsContract } from './imports.js';
+import { inspectionContract } from './inspection.js';
 import { leasesContract } from './leases.js';
 import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
@@ -73,6 +74,7 @@ export function storeContract<H extends StoreHarness>(
     syncLifeCycleContract(subject);
     syncQueueContract(subject);
     ageingContract(subject);
+    inspectionContract(subject);
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
-import { rememberSixHours, tellCounters } from './six-hours.js';
+import { rememberSixHours } from './six-hours.js';
 
 const found = findChromium();
 
@@ -16,7 +16,7 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 /** Of a machine that has a tenth of its time to give. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 30_000;
 
 /** One for all tests of a file: starting it is most of what a test takes. */
 export async function startBrowser(): Promise<Browser> {
@@ -53,7 +53,6 @@ export async function visit(
   const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   await rememberSixHours(context);
-  await tellCounters(context);
   const page = await context.newPage();
   let complaints: string[] = [];
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));

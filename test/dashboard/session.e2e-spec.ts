@@ -101,6 +101,8 @@ const signIn = async (page: Page, key: string): Promise<void> => {
     const { page } = tab;
     await signIn(page, revoked.key);
     await page.getByLabel('Name', { exact: true }).fill('never-made');
+    // Planning is a call, too.
+    await page.getByText('11.7 MB').first().waitFor();
     await client.revokeKey(revoked.id);
     await page.getByRole('button', { name: 'Make the visited set' }).click();
     await page.getByText('Your key is not accepted any more').waitFor();

@@ -22,13 +22,3 @@ export async function rememberSixHours(context: BrowserContext): Promise<void> {
   const history = { watched: true, since: points[0]!.at, intervalSeconds: 60, points };
   await context.route(/\/history\?/, (route) => route.fulfill({ json: history }));
 }
-
-/** Counters of a set, of a service that does not tell them yet. */
-export async function tellCounters(context: BrowserContext): Promise<void> {
-  await context.route(/\/counters$/, async (route) => {
-    const response = await route.fetch();
-    if (response.status() !== 404) return route.fulfill({ response });
-    const values = [1_000, 200, 20, 2, ...Array<number>(12).fill(0)];
-    return route.fulfill({ json: { layers: [{ pages: 10, sampledPages: 10, values }] } });
-  });
-}

@@ -18,14 +18,18 @@ const NAMED: readonly (readonly [
   ['filters', 'DELETE', '', undefined],
   ['filters', 'POST', '/clear', undefined],
   ['filters', 'GET', '/export', undefined],
-  ...['add', 'check', 'remove', 'count'].map(
+  ['filters', 'GET', '/history', undefined],
+  ['filters', 'GET', '/counters', undefined],
+  ...['add', 'check', 'remove', 'count', 'explain'].map(
     (verb) => ['filters', 'POST', `/items/${verb}`, { items: ['a'] }] as const,
   ),
   ['visited-sets', 'GET', '', undefined],
   ['visited-sets', 'DELETE', '', undefined],
   ['visited-sets', 'POST', '/clear', undefined],
   ['visited-sets', 'GET', '/export', undefined],
-  ...['discover', 'visit', 'check', 'forget'].map(
+  ['visited-sets', 'GET', '/history', undefined],
+  ['visited-sets', 'GET', '/counters', undefined],
+  ...['discover', 'visit', 'check', 'forget', 'explain'].map(
     (verb) => ['visited-sets', 'POST', `/urls/${verb}`, { urls: ['http://a.example/'] }] as const,
   ),
   ['visited-sets', 'POST', '/queue/lease', { max: 1, leaseSeconds: 1 }],
@@ -180,6 +184,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       ['GET', '/metrics'],
       ['GET', '/v1/keys'],
       ['POST', '/v1/keys'],
+      ['POST', `/v1/keys/${ops.id}/rotate`],
       ['DELETE', `/v1/keys/${ops.id}`],
     ] as const) {
       const answer = await as(beta, method, path);

@@ -11,6 +11,19 @@ const FILE = 'src/openapi/examples.ts';
 /** Members whose values differ from time to time, or from store to store. */
 const VARYING = new Set([
   ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'lastUsedAt', 'requestId', 'warnings'],
+  ...[
+    'at',
+    'since',
+    'expiresAt',
+    'pages',
+    'page',
+    'segment',
+    'sampledPages',
+    'values',
+    'index',
+    'value',
+    'points',
+  ],
   ...['segments', 'counters', 'memoryBytes', 'bytes', 'fill', 'estimatedErrorRate', 'oldestSeconds'],
 ]);
 
@@ -21,7 +34,9 @@ function shape(value: unknown, member = ''): unknown {
   if (member === 'ids' && Array.isArray(value)) return value.map((one) => typeof one);
   if (Array.isArray(value)) return value.map((one) => shape(one));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shape(one, name)]));
+  // The examples are those of the embedded store.
+  const members = Object.entries(value).filter(([name]) => name !== 'redisKey');
+  return Object.fromEntries(members.map(([name, one]) => [name, shape(one, name)]));
 }
 
 async function write(told: ReadonlyMap<string, unknown>): Promise<void> {

@@ -122,17 +122,26 @@ describe('the API description', () => {
     ).toEqual(
       [
         ...['get /healthz', 'get /readyz', 'get /metrics', 'post /v1/plan'],
-        ...['get /v1/keys', 'post /v1/keys', 'delete /v1/keys/{id}'],
+        ...[
+          'get /v1/keys',
+          'post /v1/keys',
+          'delete /v1/keys/{id}',
+          'post /v1/keys/{id}/rotate',
+          'get /v1/me',
+        ],
         ...['filters', 'visited-sets'].flatMap((kind) => [
           ...[`get /v1/${kind}`, `post /v1/${kind}`, `get /v1/${kind}/{name}`, `delete /v1/${kind}/{name}`],
+          ...[`get /v1/${kind}/{name}/history`, `get /v1/${kind}/{name}/counters`],
           `post /v1/${kind}/{name}/clear`,
           ...[`get /v1/${kind}/{name}/export`, `post /v1/${kind}/import`],
           ...[`post /v1/${kind}/{name}/syncs`, `get /v1/${kind}/{name}/syncs/{id}`],
           `post /v1/${kind}/{name}/syncs/{id}/commit`,
           `delete /v1/${kind}/{name}/syncs/{id}`,
         ]),
-        ...['add', 'check', 'remove', 'count'].map((verb) => `post /v1/filters/{name}/items/${verb}`),
-        ...['discover', 'visit', 'check', 'forget'].map(
+        ...['add', 'check', 'remove', 'count', 'explain'].map(
+          (verb) => `post /v1/filters/{name}/items/${verb}`,
+        ),
+        ...['discover', 'visit', 'check', 'forget', 'explain'].map(
           (verb) => `post /v1/visited-sets/{name}/urls/${verb}`,
         ),
         ...['lease', 'ack', 'release', 'extend', 'dead-letters/put-back', 'dead-letters/purge'].map(

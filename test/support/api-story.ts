@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { HistorySampler } from '../../src/history/history-sampler.js';
 import { call, type TestApp } from './app.js';
 
 /** What one call of the story sent, and what came back. */
@@ -94,6 +95,11 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
   await send('visitUrls', set, { urls: ['https://example.org/c', 'https://example.org/d'] });
   await send('checkUrls', set, { urls: [URLS[0], 'https://example.org/e'] });
   await send('forgetUrls', set, { urls: ['https://example.org/c', 'https://example.org/e'] });
+  await send('explainUrls', set, { urls: ['HTTPS://example.org:443/a?b=1#top', 'mailto:a@example.org'] });
+  await send('getVisitedSetCounters', set);
+  await app.app.get(HistorySampler).round(0);
+  await app.app.get(HistorySampler).round(0);
+  await send('getVisitedSetHistory', set);
   await send('getVisitedSet', set);
   await send('listVisitedSets', {});
   const sync = await send<{ id: string }>('openVisitedSetSync', set, { capacity: 2_000_000 });
@@ -115,6 +121,11 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
   await send('checkItems', filter, { items: ['alpha', 'gamma'] });
   await send('countItems', filter, { items: ['alpha', 'gamma'] });
   await send('removeItems', filter, { items: ['beta', 'gamma'] });
+  await send('explainItems', filter, { items: ['alpha'] });
+  await send('getFilterCounters', filter);
+  await app.app.get(HistorySampler).round(0);
+  await app.app.get(HistorySampler).round(0);
+  await send('getFilterHistory', filter);
   await send('getFilter', filter);
   await send('listFilters', {});
   const list = await send<{ id: string }>('openFilterSync', filter, { errorRate: 0.0001 });

@@ -340,6 +340,28 @@ export type FilterList = {
   next?: string;
 };
 
+export type LayerCounters = {
+  /**
+   * Pages of the layer
+   */
+  pages: number;
+  /**
+   * How many of them were read: at most 256 of all layers
+   */
+  sampledPages: number;
+  /**
+   * How many of the counters in these pages are 0, 1, … 15; of a standard filter, 0 and 1. In a set that ages, what has expired is 0
+   */
+  values: Array<number>;
+};
+
+export type Counters = {
+  /**
+   * Oldest first, as in the description
+   */
+  layers: Array<LayerCounters>;
+};
+
 export type PlanOptions = {
   /**
    * 4-bit counters, items can be removed; or bits
@@ -409,6 +431,82 @@ export type Removals = {
 
 export type Counts = {
   results: Array<number>;
+};
+
+export type ExplainItems = {
+  /**
+   * At most 100 strings, of at most 65,536 characters together
+   */
+  items: Array<string>;
+};
+
+export type FoundCounter = {
+  /**
+   * Place in the bytes of the segment: `#index` of BITFIELD with the width that `cell` says
+   */
+  index: number;
+  /**
+   * In a set that ages, 0 if it has expired
+   */
+  value: number;
+};
+
+export type LayerFinding = {
+  /**
+   * From 0, the oldest
+   */
+  layer: number;
+  /**
+   * Of the layer
+   */
+  segment: number;
+  /**
+   * In the segment
+   */
+  page: number;
+  /**
+   * Width of a cell: of a standard filter, a counting one, and a set that ages
+   */
+  cell: 'u1' | 'u4' | 'u8';
+  /**
+   * Redis store: the key that has the bytes of the segment
+   */
+  redisKey?: string;
+  /**
+   * All its counters are above zero
+   */
+  claims: boolean;
+  /**
+   * The k counters of the item
+   */
+  counters: Array<FoundCounter>;
+  /**
+   * Set that ages: when the layer claims it no longer, unless it is visited; absent if it does not
+   */
+  expires?: string;
+};
+
+export type ExplainedItem = {
+  /**
+   * Whether a layer claims it, and it is not hidden. While a sync is open, of what was there before
+   */
+  answer: 'seen' | 'unseen';
+  /**
+   * Set that ages: forgotten while others keep its counters alive
+   */
+  hidden?: boolean;
+  /**
+   * Oldest first
+   */
+  layers: Array<LayerFinding>;
+  item: string;
+};
+
+export type ExplainedItems = {
+  /**
+   * One per item, in order
+   */
+  items: Array<ExplainedItem>;
 };
 
 export type UrlProfile = {
@@ -762,6 +860,60 @@ export type Forgotten = {
   results: Array<'forgotten' | 'absent' | 'saturated' | 'invalid'>;
 };
 
+export type ExplainUrls = {
+  /**
+   * At most 100 strings, of at most 65,536 characters together
+   */
+  urls: Array<string>;
+};
+
+export type UrlStep = {
+  /**
+   * S2 to S12, or the member of `urlProfile` that switches it on
+   */
+  rule: string;
+  before: string;
+  after: string;
+};
+
+export type ExplainedUrl = {
+  /**
+   * As it came
+   */
+  url: string;
+  /**
+   * Why it has no key
+   */
+  invalid?: string;
+  /**
+   * What it is compared by
+   */
+  key?: string;
+  /**
+   * The rules that changed it, in order: the last one ends with the key
+   */
+  rules?: Array<UrlStep>;
+  /**
+   * Whether a layer claims it, and it is not hidden. While a sync is open, of what was there before
+   */
+  answer?: 'seen' | 'unseen';
+  /**
+   * Set that ages: forgotten while others keep its counters alive
+   */
+  hidden?: boolean;
+  /**
+   * Oldest first
+   */
+  layers?: Array<LayerFinding>;
+};
+
+export type ExplainedUrls = {
+  /**
+   * One per URL, in order
+   */
+  urls: Array<ExplainedUrl>;
+};
+
 export type Lease = {
   max: number;
   leaseSeconds: number;
@@ -973,6 +1125,50 @@ export type KeptUrls = {
     [key: string]: number;
   };
   invalid: Array<InvalidUrl>;
+};
+
+export type QueuePoint = {
+  waiting: number;
+  leased: number;
+  delayed: number;
+  dead: number;
+};
+
+export type Point = {
+  at: string;
+  items: number;
+  fill: number;
+  estimatedErrorRate: number;
+  /**
+   * Since it was made, as are the three below
+   */
+  added: number;
+  duplicate: number;
+  removed: number;
+  refused: number;
+  /**
+   * Of a visited set
+   */
+  queue?: QueuePoint;
+};
+
+export type History = {
+  /**
+   * Whether this instance notes how it is; if not, there are too many others
+   */
+  watched: boolean;
+  /**
+   * When this instance began to watch what is there now, or the start of the time asked for, whichever is later
+   */
+  since: string;
+  /**
+   * From one point to the next; more where the store was away
+   */
+  intervalSeconds: number;
+  /**
+   * Oldest first
+   */
+  points: Array<Point>;
 };
 
 /**

@@ -1,4 +1,10 @@
-import type { CreateFilter, Filter as FilterDescription, LostFilter } from './api-types.js';
+import type {
+  CreateFilter,
+  ExplainedItem,
+  ExplainedItems,
+  Filter as FilterDescription,
+  LostFilter,
+} from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
 import { Syncs } from './syncs.js';
@@ -27,6 +33,18 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     this.remove = verb(batches, route('remove', true));
     this.count = verb(batches, route('count', false));
     this.syncs = new Syncs(service, this.path, 'items');
+  }
+
+  /** Why items are there or not: where their counters are, and what they have. At most 100. Throws NotFoundError. */
+  async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedItem[]> {
+    const { items: explained } = await this.service.requests.json<ExplainedItems>({
+      method: 'POST',
+      path: `${this.path}/items/explain`,
+      json: { items },
+      repeatable: true,
+      signal,
+    });
+    return explained;
   }
 
   /** Removes an item. `true`: it was there. Throws ConflictError for a standard filter. */

@@ -1,10 +1,16 @@
 import type { Batches, CallOptions, ChangeOptions } from './batches.js';
-import type { Counters, History } from './insight.js';
 import { randomKey } from './random-key.js';
+import type { Counters, History, LayerCounters } from './api-types.js';
 import type { Call, Requests } from './requests.js';
 
 /** An upload may take as long as it takes. */
 const UPLOAD_MS = 24 * 3_600_000;
+
+/** How far back a history goes. */
+export interface HistoryOptions extends CallOptions {
+  /** 60 to 21,600, which is the default. */
+  readonly seconds?: number;
+}
 
 /** How the handles of a client reach the service. */
 export interface Service {
@@ -45,16 +51,22 @@ export abstract class Handle<Options extends object, Description> {
     return this.service.requests.json({ method: 'GET', path: this.path, repeatable: true, signal });
   }
 
-  /** The last hours, as the instance that answers remembers them: a point a minute. Throws NotFoundError. */
-  history({ seconds, signal }: CallOptions & { readonly seconds?: number } = {}): Promise<History> {
-    const path = `${this.path}/history`;
-    return this.service.requests.json({ method: 'GET', path, query: { seconds }, repeatable: true, signal });
+  /** How it was in the last hours, minute by minute, as far as the instance that answers has seen it. Throws NotFoundError. */
+  history({ seconds, signal }: HistoryOptions = {}): Promise<History> {
+    return this.service.requests.json({
+      method: 'GET',
+      path: `${this.path}/history`,
+      query: { seconds },
+      repeatable: true,
+      signal,
+    });
   }
 
-  /** How many counters have which value, in a sample of the pages. Throws NotFoundError. */
-  counters({ signal }: CallOptions = {}): Promise<Counters> {
+  /** How many of its counters have which value, in a sample of each layer. Throws NotFoundError. */
+  async counters({ signal }: CallOptions = {}): Promise<LayerCounters[]> {
     const path = `${this.path}/counters`;
-    return this.service.requests.json({ method: 'GET', path, repeatable: true, signal });
+    const call = { method: 'GET', path, repeatable: true, signal } as const;
+    return (await this.service.requests.json<Counters>(call)).layers;
   }
 
   /** Takes everything out. Throws NotFoundError. */

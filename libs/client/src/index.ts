@@ -1,6 +1,5 @@
 /** A client of the Unseen service: for Node.js 20.19 and later, and for browsers. */
 export type * from './api-types.js';
-export type * from './insight.js';
 export type {
   Filter as FilterDescription,
   Sync as SyncDescription,
@@ -19,6 +18,7 @@ export { UnseenClient, type ClientOptions } from './client.js';
 export * from './errors.js';
 export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { Filter } from './filter.js';
+export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,

@@ -2,6 +2,8 @@ import type {
   CreateVisitedSet,
   DeadLetter,
   DeadLetters,
+  ExplainedUrl,
+  ExplainedUrls,
   Lease,
   LeasedUrl,
   Leases,
@@ -111,6 +113,20 @@ export class VisitedSet extends Handle<
       waitMs: (asked.waitSeconds ?? 0) * 1_000,
     });
     return urls;
+  }
+
+  /**
+   * Why URLs are seen or not: their keys, the rules that made them, and what their counters have. At most 100. Throws NotFoundError.
+   */
+  async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedUrl[]> {
+    const { urls: explained } = await this.service.requests.json<ExplainedUrls>({
+      method: 'POST',
+      path: `${this.path}/urls/explain`,
+      json: { urls },
+      repeatable: true,
+      signal,
+    });
+    return explained;
   }
 
   /** URLs that were leased as often as the set allows. */

@@ -5,7 +5,7 @@ import type {
   UnseenClient,
   VisitedSetDescription,
 } from '#client';
-import { hashOf } from './router.js';
+import { hashOf } from './place.js';
 
 /** As addresses of the dashboard have it. */
 export type Kind = 'sets' | 'filters';

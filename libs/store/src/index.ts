@@ -4,6 +4,7 @@ export * from './export-file/decode.js';
 export * from './export-file/encode.js';
 export * from './export-file/export-file-error.js';
 export * from './export-file/header.js';
+export * from './inspection.js';
 export * from './join-all.js';
 export * from './planned-layers.js';
 export * from './segmentation.js';

@@ -1,4 +1,5 @@
 import type { Geometry, Layer, Positions, Segmentation } from '#bloom';
+import type { Inspection } from './inspection.js';
 import type { Sync, Syncs } from './syncs.js';
 
 /** A plain filter, or the filter of a visited set. They share one name space. */
@@ -454,13 +455,14 @@ export interface Transfer {
 
 /**
  * Where filters live: the one port of the service, with two adapters. This interface has the names, descriptions and
- * life cycle. Cells and queue are two facets over the same atomic steps. Syncs renew a filter from a list. Transfer moves it from store to store.
+ * life cycle. Cells and queue are two facets over the same atomic steps. Syncs renew a filter from a list. Inspection shows why it answers as it does. Transfer moves it from store to store.
  * Credentials are a facet of their own.
  */
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
   readonly syncs: Syncs;
+  readonly inspection: Inspection;
   readonly transfer: Transfer;
   readonly credentials: Credentials;
   /** How this store wants filters split into segments. */

@@ -40,7 +40,7 @@ function compileWith(
   profile: NormalisedUrlProfile,
   strictKey: (url: string, base?: string) => string | InvalidUrl,
 ): UrlCanonicaliser {
-  const rewrite = compileRewrite(profile);
+  const rewrite = compileRules(profile);
   return {
     profile,
     key(url, base) {
@@ -51,11 +51,32 @@ function compileWith(
 }
 
 /** The rules of a profile beyond `strict`, as a function on keys of `strict`. */
-function compileRewrite(profile: NormalisedUrlProfile): (strict: string) => string {
-  const authority = compileAuthority(profile);
-  const path = compilePath(profile);
-  const query = compileQuery(profile);
-  const queryOnly = authority === undefined && path === undefined && !profile.dropFragments;
+export function compileRules(profile: NormalisedUrlProfile): (strict: string) => string {
+  return rewriteWith({
+    authority: compileAuthority(profile),
+    path: compilePath(profile),
+    query: compileQuery(profile),
+    dropFragments: profile.dropFragments,
+  });
+}
+
+/** Functions on the parts of a canonical URL; a part without one stays as it is. */
+interface Rewrites {
+  readonly authority?: ((authority: string) => string) | undefined;
+  readonly path?: ((path: string) => string) | undefined;
+  /** On the text behind the `?`. An empty result means that there is no query. */
+  readonly query?: ((query: string) => string) | undefined;
+  readonly dropFragments?: boolean | undefined;
+}
+
+/** A function on canonical URLs that rewrites their parts. */
+export function rewriteWith({
+  authority,
+  path,
+  query,
+  dropFragments = false,
+}: Rewrites): (strict: string) => string {
+  const queryOnly = authority === undefined && path === undefined && !dropFragments;
   if (queryOnly && query === undefined) return (strict) => strict;
 
   return (strict) => {
@@ -75,7 +96,7 @@ function compileRewrite(profile: NormalisedUrlProfile): (strict: string) => stri
       (authority === undefined ? authorityText : authority(authorityText)) +
       (path === undefined ? pathText : path(pathText)) +
       (newQuery === '' ? '' : `?${newQuery}`) +
-      (profile.dropFragments ? '' : strict.slice(fragmentAt))
+      (dropFragments ? '' : strict.slice(fragmentAt))
     );
   };
 }

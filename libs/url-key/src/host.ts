@@ -46,6 +46,17 @@ const IDNA = { checkBidi: true, checkJoiners: true };
  * docs/decisions.md.
  */
 export function canonicalHost(text: string): string | InvalidUrl {
+  const host = readHost(text);
+  return typeof host === 'string' ? withoutTrailingDot(host) : host;
+}
+
+/** S4. */
+export function withoutTrailingDot(host: string): string {
+  return host.endsWith('.') && !host.endsWith('..') ? host.slice(0, -1) : host;
+}
+
+/** As canonicalHost, without S4. */
+export function readHost(text: string): string | InvalidUrl {
   if (text === '') return invalidUrl('no host');
   if (text.length <= MAX_LABEL_LENGTH && ORDINARY.test(text)) return text;
   if (text.startsWith('[')) {
@@ -64,7 +75,7 @@ export function canonicalHost(text: string): string | InvalidUrl {
   if (/^\.+$/.test(name)) return invalidUrl('no host');
   if (!isWithin(name, MAX_HOST_LENGTH, MAX_LABEL_LENGTH)) return invalidUrl('host too long');
   if (endsInNumber(name)) return canonicalIpv4(name) ?? invalidUrl('invalid host');
-  return name.endsWith('.') && !name.endsWith('..') ? name.slice(0, -1) : name;
+  return name;
 }
 
 /** Undefined if the decoded bytes are not UTF-8. */

@@ -16,9 +16,9 @@ interface Parts {
   readonly fragment: string;
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+export const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+export const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
  * The slow path: the key under the base profile `strict`, read as the URL standard reads http and https (S2). It drops
@@ -51,7 +51,7 @@ function read(url: string, base: string | undefined): Parts | InvalidUrl {
 }
 
 /** The URL without the blanks and controls at both ends, and without any tabs and line ends. */
-function withoutBlanks(url: string): string {
+export function withoutBlanks(url: string): string {
   let start = 0;
   let end = url.length;
   while (start < end && url.charCodeAt(start) <= 0x20) start++;
@@ -119,7 +119,7 @@ function canonicalPath(text: string): string {
 }
 
 /** `path` is empty or begins with a slash. */
-function withoutDotSegments(path: string): string {
+export function withoutDotSegments(path: string): string {
   if (!path.includes('/.')) return path;
   const segments = path.split('/');
   const kept: string[] = [];

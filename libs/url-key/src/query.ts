@@ -31,7 +31,7 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
 
 /** S10 and S11: drops empty tokens, and sorts by name if any token has a `=`. Repeated names keep their order. */
 function inOrder(tokens: Token[], sortValues: boolean): Token[] {
-  const filled = tokens.includes('') ? tokens.filter((token) => token !== '') : tokens;
+  const filled = tokens.includes('') ? tokens.filter(isFilled) : tokens;
   if (!filled.some((token) => token.includes('='))) return filled;
   const names = filled.map(sortName);
   // Strings compare by bytes here, because canonical text is ASCII.
@@ -48,6 +48,15 @@ function inOrder(tokens: Token[], sortValues: boolean): Token[] {
     const group = groups.get(name) ?? [];
     return sortValues && group.every((token) => nameOf(token) === name) ? group.sort() : group;
   });
+}
+
+function isFilled(token: Token): boolean {
+  return token !== '';
+}
+
+/** S10 alone, on a canonical query. */
+export function withoutEmptyTokens(query: string): string {
+  return query.split('&').filter(isFilled).join('&');
 }
 
 /** Empty brackets, in canonical escapes. */

@@ -160,12 +160,13 @@ function optionsOf(
     axes: [
       {
         ...axis,
+        size: 32,
         ...(!across.time && { values: (_: uPlot, ticks: number[]) => ticks.map(across.format), space: 70 }),
         ...(across.time && { values: '{HH}:{mm}', space: 60 }),
       },
       {
         ...axis,
-        size: 70,
+        size: logarithmic ? 78 : 64,
         ...(logarithmic && { splits: powersOfTen, filter: all }),
         values: (_: uPlot, ticks: (number | null)[]) =>
           ticks.map((tick) => (tick === null ? '' : latest.current.format(tick))),

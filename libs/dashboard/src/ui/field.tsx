@@ -81,13 +81,24 @@ export function Check({
   readonly onChange: (checked: boolean) => void;
   readonly hint?: string;
 }): preact.JSX.Element {
+  const id = useId();
   return (
-    <label class="check">
-      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
+    <div class="check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
       <span>
-        {label}
-        {hint !== undefined && <small class="hint">{hint}</small>}
+        <label for={id}>{label}</label>
+        {hint !== undefined && (
+          <small id={`${id}-hint`} class="hint">
+            {hint}
+          </small>
+        )}
       </span>
-    </label>
+    </div>
   );
 }

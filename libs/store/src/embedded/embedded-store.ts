@@ -27,6 +27,7 @@ import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
+import { EmbeddedInspection } from './inspection.js';
 import { isNearlyFull } from './growth.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
@@ -83,6 +84,7 @@ export class EmbeddedStore implements Store {
   readonly queue: EmbeddedQueue;
   readonly transfer: EmbeddedTransfer;
   readonly syncs: EmbeddedSyncs;
+  readonly inspection: EmbeddedInspection;
   readonly credentials: EmbeddedCredentials;
   readonly segmentation: Segmentation = {
     maxSegmentBytes: MAX_SEGMENT_BYTES,
@@ -100,6 +102,7 @@ export class EmbeddedStore implements Store {
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
     this.syncs = new EmbeddedSyncs(engine, syncIdleMs);
+    this.inspection = new EmbeddedInspection(engine);
     this.transfer = new EmbeddedTransfer(engine);
     this.credentials = new EmbeddedCredentials(engine);
   }
@@ -182,14 +185,16 @@ export class EmbeddedStore implements Store {
 
   async list(kind: FilterKind, limit: number, after?: string, prefix = ''): Promise<ListPage> {
     return this.engine.read((memory) => {
-      const matching = [...memory.filters.values()]
-        .map(({ filter }) => filter)
-        .filter(({ name }) => name.startsWith(prefix) && (after === undefined || name > after))
-        .filter((filter) => filter.kind === kind)
-        .sort((a, b) => (a.name < b.name ? -1 : 1));
-      const filters = matching.slice(0, limit);
+      const first: Filter[] = [];
+      for (const { filter } of memory.filters.values()) {
+        const { name } = filter;
+        if (filter.kind !== kind || !name.startsWith(prefix) || (after !== undefined && name <= after))
+          continue;
+        insertByName(first, filter, limit + 1);
+      }
+      const filters = first.slice(0, limit);
       const last = filters.at(-1);
-      return { filters, ...(last && matching.length > limit ? { next: last.name } : {}) };
+      return { filters, ...(last && first.length > limit ? { next: last.name } : {}) };
     });
   }
 
@@ -275,4 +280,18 @@ function ageOf({ layers }: LayerList, { epoch, epochMs, hidden }: Ageing): AgeSt
     cells: expiring?.toArray() ?? [],
   }));
   return { epoch, epochMs, hidden: hidden.size, items: itemsByEpoch(expiring) };
+}
+
+/** Keeps the first `most` by name: of ten thousand filters, pages of some hundred need no more in order. */
+function insertByName(first: Filter[], filter: Filter, most: number): void {
+  const { name } = filter;
+  if (first.length === most && (first[most - 1] as Filter).name < name) return;
+  let low = 0;
+  for (let high = first.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if ((first[middle] as Filter).name < name) low = middle + 1;
+    else high = middle;
+  }
+  first.splice(low, 0, filter);
+  if (first.length > most) first.pop();
 }

@@ -1,4 +1,3 @@
-import type { ChainableCommander } from 'ioredis';
 import { segmentBytes, segmentOf } from '#bloom';
 import type { HiddenItem, QueuedItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
@@ -10,6 +9,7 @@ import { QueueReader, type RawPage } from './queue-reader.js';
 import { countOf } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
 import { segmentKeysOf } from './segments.js';
+import { together } from './transaction.js';
 import type { Views } from './views.js';
 
 /**
@@ -176,20 +176,5 @@ export class RedisSource implements SegmentSource {
         throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
       await this.views.look(this.filter, segment, sent, deadline);
     }
-  }
-}
-
-/** The answers of a transaction's commands. Throws the error of the first that failed. */
-async function together(transaction: ChainableCommander): Promise<unknown[]> {
-  try {
-    const outcomes = (await transaction.exec()) ?? [];
-    return outcomes.map(([error, value]) => {
-      if (error) throw error;
-      return value;
-    });
-  } catch (error) {
-    // The errors of its commands say why a transaction was discarded.
-    const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
-    throw cause ?? error;
   }
 }

@@ -29,6 +29,7 @@ import { RedisCredentials } from './credentials.js';
 import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { Growth } from './growth.js';
+import { RedisInspection } from './inspection.js';
 import { LayeredCalls } from './layered-calls.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
@@ -68,6 +69,7 @@ export class RedisStore implements Store {
   readonly queue: Queue;
   readonly transfer: Transfer;
   readonly syncs: RedisSyncs;
+  readonly inspection: RedisInspection;
   readonly credentials: Credentials;
   private readonly catalogue: Catalogue;
   private readonly lifeCycle: LifeCycle;
@@ -104,6 +106,7 @@ export class RedisStore implements Store {
     );
     this.watches = new QueueWatches(connection, segments, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
+    this.inspection = new RedisInspection(connection, this.views, this.growth);
     this.transfer = new RedisTransfer(
       connection,
       this.catalogue,

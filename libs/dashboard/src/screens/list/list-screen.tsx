@@ -138,7 +138,7 @@ function List({
               ))}
           </select>
         </label>
-        <span class="count" role="status">
+        <span class="found" role="status">
           {found.length < entries.length && `${short(found.length)} of ${short(entries.length)}`}
         </span>
       </div>

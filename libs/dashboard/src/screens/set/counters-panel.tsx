@@ -1,4 +1,4 @@
-import type { Counters } from '#client';
+import type { LayerCounters } from '#client';
 import { useMemo } from 'preact/hooks';
 import { share, whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
@@ -15,7 +15,7 @@ const EVERY_MS = 600_000;
 
 /** How many counters have which value. */
 export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
-  const { data, error, refresh } = usePoll<Counters>(
+  const { data, error, refresh } = usePoll<LayerCounters[]>(
     `counters of ${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).counters({ signal }),
     EVERY_MS,
@@ -30,12 +30,12 @@ export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
       </div>
       {!data && error && <Failure error={error} what="The counters could not be read." retry={refresh} />}
       {!data && !error && <Loading what="counters" rows={2} />}
-      {data && <Histogram counters={data} />}
+      {data && <Histogram layers={data} />}
     </section>
   );
 }
 
-function Histogram({ counters: { layers } }: { readonly counters: Counters }): preact.JSX.Element {
+function Histogram({ layers }: { readonly layers: readonly LayerCounters[] }): preact.JSX.Element {
   const values = useMemo(() => {
     const length = Math.max(0, ...layers.map((layer) => layer.values.length));
     return Array.from({ length }, (_, value) =>

@@ -1,4 +1,4 @@
-import type { History, HistoryPoint } from '#client';
+import type { History, Point } from '#client';
 import { useMemo } from 'preact/hooks';
 import { clock, perSecond, share, short, time } from '../../format.js';
 import { usePoll } from '../../poll.js';
@@ -63,12 +63,12 @@ function Charts({ history }: { readonly history: History }): preact.JSX.Element 
   );
 }
 
-type Points = readonly (HistoryPoint | undefined)[];
+type Points = readonly (Point | undefined)[];
 
 function linesOf(
   points: Points,
 ): Record<'items' | 'errors' | 'rates', Line[]> & { queue: Line[] | undefined } {
-  const of = (value: (point: HistoryPoint) => number | undefined): (number | null)[] =>
+  const of = (value: (point: Point) => number | undefined): (number | null)[] =>
     points.map((point) => (point && value(point)) ?? null);
   const rate = (member: 'added' | 'duplicate' | 'removed'): (number | null)[] =>
     points.map((point, i) => rateBetween(points[i - 1], point, member));
@@ -92,8 +92,8 @@ function linesOf(
 }
 
 function rateBetween(
-  before: HistoryPoint | undefined,
-  now: HistoryPoint | undefined,
+  before: Point | undefined,
+  now: Point | undefined,
   member: 'added' | 'duplicate' | 'removed',
 ): number | null {
   if (!before || !now) return null;

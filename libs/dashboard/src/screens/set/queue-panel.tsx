@@ -20,6 +20,8 @@ export function QueuePanel({
   readonly refresh: () => void;
 }): preact.JSX.Element {
   const { waiting, leased, delayed, dead, forgotten, oldestSeconds } = queue;
+  // Said here, since the list goes with its last letter.
+  const [done, setDone] = useState<Done>();
   return (
     <section class="panel" aria-labelledby="queue">
       <div class="head">
@@ -35,7 +37,15 @@ export function QueuePanel({
         <Figure name="Dead" value={short(dead)} tone={dead > 0 ? 'warn' : undefined} />
         {forgotten > 0 && <Figure name="Of them forgotten" value={short(forgotten)} note="at most" />}
       </dl>
-      {dead > 0 && <DeadLetters name={name} refresh={refresh} />}
+      <div aria-live="polite">
+        {done &&
+          (done.error ? (
+            <Failure error={done.error} what={done.text} />
+          ) : (
+            <Notice tone="good">{done.text}</Notice>
+          ))}
+      </div>
+      {dead > 0 && <DeadLetters name={name} refresh={refresh} setDone={setDone} />}
     </section>
   );
 }
@@ -50,9 +60,11 @@ interface Done {
 function DeadLetters({
   name,
   refresh,
+  setDone,
 }: {
   readonly name: string;
   readonly refresh: () => void;
+  readonly setDone: (done: Done) => void;
 }): preact.JSX.Element {
   const letters = usePoll<DeadLetter[]>(
     `dead letters of ${name}`,
@@ -69,7 +81,6 @@ function DeadLetters({
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [purging, setPurging] = useState(false);
   const [working, setWorking] = useState(false);
-  const [done, setDone] = useState<Done>();
   const shown = letters.data ?? [];
   // Those that others have dealt with meanwhile are not there any more.
   const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id));
@@ -112,14 +123,6 @@ function DeadLetters({
             Purge …
           </Button>
         </span>
-      </div>
-      <div aria-live="polite">
-        {done &&
-          (done.error ? (
-            <Failure error={done.error} what={done.text} />
-          ) : (
-            <Notice tone="good">{done.text}</Notice>
-          ))}
       </div>
       {!letters.data && letters.error && (
         <Failure error={letters.error} what="The dead letters could not be read." retry={letters.refresh} />

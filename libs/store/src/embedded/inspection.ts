@@ -1,0 +1,62 @@
+import { pageBytes, type Positions, relocate } from '#bloom';
+import { stampOf } from '../age.js';
+import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../found-cells.js';
+import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
+import type { Filter } from '../store.js';
+import type { Ageing } from './ageing.js';
+import type { Engine } from './engine.js';
+import type { LayerList } from './layer-list.js';
+import type { LayerState } from './layer-state.js';
+
+/** See the port for what each method promises. */
+export class EmbeddedInspection implements Inspection {
+  constructor(private readonly engine: Engine) {}
+
+  async explain(filter: Filter, positions: Positions, deadline?: number): Promise<Finding[]> {
+    return this.engine.read((memory) => explainIn(memory.current(filter).list, positions), deadline);
+  }
+
+  async sample(filter: Filter, deadline?: number): Promise<LayerSample[]> {
+    return this.engine.read((memory) => sampleOf(memory.current(filter).list), deadline);
+  }
+}
+
+function explainIn(list: LayerList, positions: Positions): Finding[] {
+  const { age, layers } = list;
+  const placed = layers.map((layer) => ({ layer, here: relocate(positions, layer.plan.geometry) }));
+  return Array.from({ length: positions.count }, (_, i) => {
+    const found = placed.map(({ layer, here }) => findIn(layer, age, here, i));
+    const claimed = found.some(({ claims }) => claims);
+    const hidden = claimed && age !== undefined && age.hidden.has(positions.hash, 4 * i);
+    return { present: claimed && !hidden, hidden, layers: found };
+  });
+}
+
+function findIn(
+  { plan: { geometry }, segments }: LayerState,
+  age: Ageing | undefined,
+  positions: Positions,
+  i: number,
+): LayerFinding {
+  const { hashes: k, cell } = positions;
+  const bytes = segments[positions.segment[i] as number] as Uint8Array;
+  const page = positions.page[i] as number;
+  const stored = Array.from(cell.subarray(i * k, (i + 1) * k), (one) =>
+    cellAt(bytes, cellIndex(geometry, page, one), geometry.cellBits),
+  );
+  const ageing = age && {
+    ...{ epoch: age.epoch, epochMs: age.epochMs, stamp: stampOf(bytes, page * pageBytes(geometry)) },
+  };
+  return findingIn(geometry, positions, i, stored, ageing);
+}
+
+function sampleOf({ layers, age }: LayerList): LayerSample[] {
+  const drawn = drawPages(layers.map(({ plan }) => plan.geometry));
+  return layers.map(({ plan, segments, pageBytes: step }, n) => {
+    const tally = new SampleTally(plan.geometry);
+    for (const { segment, page } of drawn[n] ?? []) {
+      tally.count(segments[segment] as Uint8Array, page * step, age?.epoch ?? 0);
+    }
+    return tally.sample;
+  });
+}

@@ -1,0 +1,137 @@
+import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
+import { stampOf } from './age.js';
+import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './inspection.js';
+
+/*
+ * What both stores make of cells that somebody wants to see. It reads one cell at a time, for a hundred items or some hundred
+ * pages: what is asked for in batches has loops of its own.
+ */
+
+/** The counter of a cell that ages, and for how many more epochs it is live; a counter of 0 if it is not. */
+export function agedCell(cell: number, stamp: number, epoch: number): { value: number; left: number } {
+  const left = ((cell - stamp) & 15) - (epoch - stamp);
+  return left < 0 ? { value: 0, left } : { value: cell >> 4, left };
+}
+
+/** The place of a cell of a page in its segment, in cells of its width. The stamps of pages count as cells. */
+export function cellIndex({ pageCells, cellBits }: Geometry, page: number, cell: number): number {
+  if (cellBits !== 8) return page * pageCells + cell;
+  return page * pageBytes({ pageCells, cellBits }) + STAMP_BYTES + cell;
+}
+
+/** The value of the cell at an index, as BITFIELD has it. */
+export function cellAt(bytes: Uint8Array, index: number, cellBits: Geometry['cellBits']): number {
+  if (cellBits === 8) return bytes[index] as number;
+  if (cellBits === 4) return ((bytes[index >> 1] as number) >> ((~index & 1) << 2)) & 15;
+  return ((bytes[index >> 3] as number) >> (7 - (index & 7))) & 1;
+}
+
+/** The time of a filter that ages. */
+export interface Present {
+  readonly epoch: number;
+  readonly epochMs: number;
+}
+
+/**
+ * What item `i` finds in a layer, by the k cells there as they are stored, and of a filter that ages the stamp of their page.
+ * Positions are those in the layer.
+ */
+export function findingIn(
+  geometry: Geometry,
+  { hashes: k, segment, page, cell }: Positions,
+  i: number,
+  stored: readonly number[],
+  ageing?: Present & { readonly stamp: number },
+): LayerFinding {
+  const at = page[i] as number;
+  const found = stored.map((value) =>
+    ageing ? agedCell(value, ageing.stamp, ageing.epoch) : { value, left: 0 },
+  );
+  const claims = found.every(({ value }) => value > 0);
+  const cells = found.map(({ value }, j) => ({
+    index: cellIndex(geometry, at, cell[i * k + j] as number),
+    value,
+  }));
+  const left = Math.min(...found.map((one) => one.left));
+  return {
+    segment: segment[i] as number,
+    page: at,
+    claims,
+    cells,
+    ...(ageing && claims && { until: (ageing.epoch + left + 1) * ageing.epochMs }),
+  };
+}
+
+/** A page of a layer. */
+export interface PagePlace {
+  readonly segment: number;
+  readonly page: number;
+}
+
+/** Pages of each layer to be sampled: as many as there may be, in equal parts as far as the layers have so many. */
+export function drawPages(layers: readonly Geometry[], random = Math.random): PagePlace[][] {
+  const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);
+  const drawn: PagePlace[][] = layers.map(() => []);
+  let room = MOST_SAMPLED_PAGES;
+  // The smallest first: what they leave is for the others.
+  const order = [...layers.keys()].sort((a, b) => (pages[a] as number) - (pages[b] as number));
+  for (const [done, layer] of order.entries()) {
+    const { pagesPerSegment } = layers[layer] as Geometry;
+    const share = Math.floor(room / (layers.length - done));
+    const some = drawDistinct(pages[layer] as number, share, random);
+    room -= some.length;
+    drawn[layer] = some.map((n) => ({ segment: Math.floor(n / pagesPerSegment), page: n % pagesPerSegment }));
+  }
+  return drawn;
+}
+
+/** `count` different numbers below `n`, or all of them (Floyd's algorithm). */
+function drawDistinct(n: number, count: number, random: () => number): number[] {
+  const drawn = new Set<number>();
+  for (let last = Math.max(0, n - count); last < n; last++) {
+    const one = Math.floor(random() * (last + 1));
+    drawn.add(drawn.has(one) ? last : one);
+  }
+  return [...drawn];
+}
+
+/** Counts the cells of sampled pages of a layer by their values. */
+export class SampleTally {
+  private readonly values: Float64Array;
+  private sampled = 0;
+
+  constructor(private readonly geometry: Geometry) {
+    this.values = new Float64Array(geometry.cellBits === 1 ? 2 : 16);
+  }
+
+  /** A page that begins at byte `at`. `epoch` is the present of a filter that ages. */
+  count(bytes: Uint8Array, at: number, epoch: number): void {
+    const { pageCells, cellBits } = this.geometry;
+    const { values } = this;
+    this.sampled++;
+    if (cellBits === 8) {
+      const stamp = stampOf(bytes, at);
+      for (let c = at + STAMP_BYTES; c < at + STAMP_BYTES + pageCells; c++) {
+        const { value } = agedCell(bytes[c] as number, stamp, epoch);
+        values[value] = (values[value] as number) + 1;
+      }
+      return;
+    }
+    const page = bytes.subarray(at, at + pageBytes(this.geometry));
+    for (let index = 0; index < pageCells; index++) {
+      const value = cellAt(page, index, cellBits);
+      values[value] = (values[value] as number) + 1;
+    }
+  }
+
+  /** A page that has nothing yet. */
+  countEmpty(): void {
+    this.sampled++;
+    this.values[0] = (this.values[0] as number) + this.geometry.pageCells;
+  }
+
+  get sample(): LayerSample {
+    const { segments, pagesPerSegment } = this.geometry;
+    return { pages: segments * pagesPerSegment, sampledPages: this.sampled, values: [...this.values] };
+  }
+}

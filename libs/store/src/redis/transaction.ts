@@ -1,0 +1,16 @@
+import type { ChainableCommander } from 'ioredis';
+
+/** The answers of a transaction's commands. Throws the error of the first that failed. */
+export async function together(transaction: ChainableCommander): Promise<unknown[]> {
+  try {
+    const outcomes = (await transaction.exec()) ?? [];
+    return outcomes.map(([error, value]) => {
+      if (error) throw error;
+      return value;
+    });
+  } catch (error) {
+    // The errors of its commands say why a transaction was discarded.
+    const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
+    throw cause ?? error;
+  }
+}

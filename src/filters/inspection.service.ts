@@ -1,0 +1,43 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { positionsOf } from '#bloom';
+import type { Filter, FilterKind, Finding } from '#store';
+import { Config } from '../config/config.js';
+import { Store } from '../store/store.token.js';
+import { countersView, findingView, type CountersView, type ExplainedItemsView } from './inspection.view.js';
+import { OpenFilters } from './open-filters.js';
+
+/** Shows people what is in a filter, and why it answers as it does. Throws what the port throws, and FILTER_NOT_FOUND. */
+@Injectable()
+export class InspectionService {
+  constructor(
+    @Inject(Store) private readonly store: Pick<Store, 'inspection'>,
+    @Inject(Config) private readonly config: Pick<Config, 'requestTimeoutMs'>,
+    private readonly filters: OpenFilters,
+  ) {}
+
+  async counters(name: string, kind: FilterKind): Promise<CountersView> {
+    const deadline = this.deadline();
+    return countersView(
+      await this.filters.withFilter(name, kind, (filter) => this.store.inspection.sample(filter, deadline)),
+    );
+  }
+
+  async explainItems(name: string, items: readonly string[]): Promise<ExplainedItemsView> {
+    const deadline = this.deadline();
+    return this.filters.withFilter(name, 'filter', async (filter) => {
+      const found = await this.find(filter, items, deadline);
+      return {
+        items: items.map((item, n) => ({ item, ...findingView(filter, found[n] as Finding) })),
+      };
+    });
+  }
+
+  /** One finding per key: few of them, and short ones. */
+  find(filter: Filter, keys: readonly string[], deadline = this.deadline()): Promise<Finding[]> {
+    return this.store.inspection.explain(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
+  }
+
+  private deadline(): number {
+    return Date.now() + this.config.requestTimeoutMs;
+  }
+}

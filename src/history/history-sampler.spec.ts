@@ -1,0 +1,165 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { planGeometry } from '#bloom';
+import { StaleFilterError, StoreError, type Filter, type FilterKind, type FilterStats } from '#store';
+import { Lifecycle } from '../http/lifecycle.js';
+import { HistorySampler, MOST_WATCHED } from './history-sampler.js';
+
+const SIZING = { capacity: 1_000, errorRate: 1e-3 };
+const GEOMETRY = planGeometry(
+  { ...SIZING, cellBits: 4 },
+  { maxSegmentBytes: 2 ** 20, minSegments: 1, minSegmentBytes: 1 },
+);
+const STATS: FilterStats = {
+  ...{ items: 3, nonZeroCells: 30, saturatedCells: 0 },
+  layers: [{ items: 3, nonZeroCells: 30, saturatedCells: 0 }],
+  ...{ added: 5, duplicate: 1, removed: 2, refused: 0 },
+  recordWindowSeconds: { caller: 86_400, made: 60 },
+};
+
+function filterOf(name: string, kind: FilterKind, generation: string): Filter {
+  return {
+    ...{ name, kind, type: 'counting', semantics: 'set', ...SIZING, geometry: GEOMETRY },
+    ...{ seed: new Uint8Array(16), generation, base: 0, spread: 1, createdAt: 1 },
+  };
+}
+
+/** A store that has names only. */
+class Names {
+  readonly sets = new Map<string, string>();
+  readonly filters = new Map<string, string>();
+  /** What a description throws, by name. */
+  readonly faults = new Map<string, Error>();
+  described: string[] = [];
+  lists = 0;
+  away = false;
+  atOnce = 0;
+  mostAtOnce = 0;
+
+  async list(kind: FilterKind, limit: number, after = '') {
+    this.lists++;
+    if (this.away) throw new StoreError('STORE_UNAVAILABLE', 'away');
+    const all = [...(kind === 'filter' ? this.filters : this.sets)].sort(([a], [b]) => (a < b ? -1 : 1));
+    const found = all.filter(([name]) => name > after);
+    const filters = found.slice(0, limit).map(([name, generation]) => filterOf(name, kind, generation));
+    const last = filters.at(-1);
+    return { filters, ...(last && found.length > limit ? { next: last.name } : {}) };
+  }
+
+  async describe({ name }: Filter): Promise<FilterStats> {
+    this.described.push(name);
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
+    await new Promise(setImmediate);
+    this.atOnce--;
+    const fault = this.faults.get(name);
+    if (fault) throw fault;
+    return STATS;
+  }
+}
+
+function samplerOf(store: Names): { sampler: HistorySampler; lifecycle: Lifecycle } {
+  const lifecycle = new Lifecycle();
+  return { sampler: new HistorySampler(store, pino({ level: 'silent' }), lifecycle), lifecycle };
+}
+
+const points = (sampler: HistorySampler, name: string): number | undefined =>
+  sampler.of(name)?.ring.from(0).length;
+
+describe('the history of filters', () => {
+  it('takes a point of each filter a round, one after the other', async () => {
+    const store = new Names();
+    for (const name of ['a', 'b']) store.filters.set(name, '1');
+    store.sets.set('z', '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    await sampler.round(0);
+    expect(store.described).toEqual(['z', 'a', 'b', 'z', 'a', 'b']);
+    expect(store.mostAtOnce).toBe(1);
+    expect(['z', 'a', 'b'].map((name) => points(sampler, name))).toEqual([2, 2, 2]);
+    const [first] = sampler.of('a')?.ring.from(0) ?? [];
+    expect(first).toMatchObject({ items: 3, added: 5, duplicate: 1, removed: 2, refused: 0, waiting: 0 });
+    expect(first?.fill).toBeGreaterThan(0);
+    expect(first?.estimatedErrorRate).toBeLessThan(1e-3);
+  });
+
+  it('watches so many and no more, visited sets first', async () => {
+    const store = new Names();
+    for (let n = 0; n < MOST_WATCHED - 10; n++) store.sets.set(`set-${n}`, '1');
+    for (let n = 10; n < 60; n++) store.filters.set(`f-${n}`, '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    expect(store.described).toHaveLength(MOST_WATCHED);
+    expect(['set-0', 'f-10', 'f-19', 'f-20'].map((name) => sampler.watches(name))).toEqual([
+      ...[true, true, true, false],
+    ]);
+    const { lists } = store;
+    for (let n = 0; n < 10_000; n++) store.filters.set(`more-${n}`, '1');
+    await sampler.round(0);
+    expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, 2 * lists]);
+  });
+
+  it('knows that all are watched while there are not too many, also those to come', async () => {
+    const store = new Names();
+    for (let n = 0; n < MOST_WATCHED; n++) store.filters.set(`f-${n}`, '1');
+    const { sampler } = samplerOf(store);
+    expect(sampler.watches('f-0')).toBe(true);
+    await sampler.round(0);
+    expect(sampler.watches('new')).toBe(true);
+  });
+
+  it('begins anew with another generation, and lets go of what is gone', async () => {
+    const store = new Names();
+    for (const name of ['cleared', 'dropped', 'stays']) store.filters.set(name, '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    store.filters.set('cleared', '2');
+    store.filters.delete('dropped');
+    await sampler.round(0);
+    expect(['cleared', 'dropped', 'stays'].map((name) => points(sampler, name))).toEqual([1, undefined, 2]);
+    expect(sampler.of('cleared')?.generation).toBe('2');
+  });
+
+  it('has a gap where a filter is lost or cleared meanwhile, and goes on with the others', async () => {
+    const store = new Names();
+    for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    store.faults.set('a', new StoreError('STORE_DATA_LOST', 'lost'));
+    store.faults.set('b', new StaleFilterError('b'));
+    await sampler.round(0);
+    store.faults.clear();
+    await sampler.round(0);
+    expect(['a', 'b', 'c'].map((name) => points(sampler, name))).toEqual([2, 2, 3]);
+  });
+
+  it('asks for nothing more while the store is away, and keeps what it has', async () => {
+    const store = new Names();
+    for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    store.faults.set('a', new StoreError('STORE_UNAVAILABLE', 'away'));
+    await sampler.round(0);
+    expect(store.described).toEqual(['a', 'b', 'c', 'a']);
+    store.away = true;
+    await sampler.round(0);
+    expect(points(sampler, 'c')).toBe(1);
+  });
+
+  it('does not overtake itself', async () => {
+    const store = new Names();
+    for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
+    const { sampler } = samplerOf(store);
+    await Promise.all([sampler.round(0), sampler.round(0), sampler.round(0)]);
+    expect(store.described).toEqual(['a', 'b', 'c']);
+  });
+
+  it('ends in mid-round when the service does', async () => {
+    const store = new Names();
+    for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
+    const { sampler, lifecycle } = samplerOf(store);
+    sampler.onApplicationBootstrap();
+    lifecycle.beginShutdown();
+    await sampler.beforeApplicationShutdown();
+    expect(store.described.length).toBeLessThan(3);
+  });
+});

@@ -1,0 +1,166 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  Inject,
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import type { Logger } from 'pino';
+import {
+  StaleFilterError,
+  StoreError,
+  type Filter,
+  type FilterKind,
+  type FilterStats,
+  type Store as Port,
+} from '#store';
+import { filterView } from '../filters/filter.view.js';
+import { Lifecycle } from '../http/lifecycle.js';
+import { RootLogger } from '../logging/logger.js';
+import { Store } from '../store/store.token.js';
+import { PointRing, type Point } from './point-ring.js';
+
+export const INTERVAL_MS = 60_000;
+/** For how long points are kept. */
+export const WINDOW_MS = 6 * 3_600_000;
+const POINTS = WINDOW_MS / INTERVAL_MS;
+/** The most filters watched: each costs the store a description a minute, and the process 34 KiB. */
+export const MOST_WATCHED = 500;
+/** Filters are listed so many at a time, since a store may have to read each of them. */
+const PAGE = 50;
+/** The share of a minute that a round over MOST_WATCHED filters takes, if the store answers at once. */
+const BUSY_SHARE = 0.9;
+const SLOT_MS = (BUSY_SHARE * INTERVAL_MS) / MOST_WATCHED;
+const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
+
+/** The points of one generation of a filter. */
+export interface History {
+  readonly kind: FilterKind;
+  readonly generation: string;
+  /** When the first point was taken, in ms since the epoch. */
+  readonly since: number;
+  readonly ring: PointRing;
+}
+
+/**
+ * Notes once a minute how filters are, the first MOST_WATCHED in order of name, visited sets first. A round goes from one filter to
+ * the next with a pause in between, so that it is nobody's burden however many there are; one that is late is not overtaken by the
+ * next. What the store does not answer is a gap.
+ */
+@Injectable()
+export class HistorySampler implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly histories = new Map<string, History>();
+  private readonly end = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  /** Whether there were more filters than are watched. */
+  private full = false;
+  /** Whether the last round failed in a way that nobody foresaw: then that has been logged. */
+  private failing = false;
+
+  constructor(
+    @Inject(Store) private readonly store: Pick<Port, 'list' | 'describe'>,
+    @Inject(RootLogger) private readonly logger: Logger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.round(), INTERVAL_MS).unref();
+    this.lifecycle.ending.addEventListener('abort', () => this.stop(), { once: true });
+    void this.round();
+  }
+
+  /** Resolves when nothing is under way: the store is closed next. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stop();
+    await this.running;
+  }
+
+  /** Of the filter of this name, if it has any. */
+  of(name: string): History | undefined {
+    return this.histories.get(name);
+  }
+
+  /** Whether a filter is watched, or will be from the next round on. */
+  watches(name: string): boolean {
+    return !this.full || this.histories.has(name);
+  }
+
+  /** Takes a point of each filter, unless the last round goes on. Never throws. `slotMs`: from one filter to the next. */
+  round(slotMs = SLOT_MS): Promise<void> {
+    this.running ??= this.try(slotMs).finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private stop(): void {
+    clearInterval(this.timer);
+    this.end.abort();
+  }
+
+  private async try(slotMs: number): Promise<void> {
+    try {
+      await this.sampleAll(slotMs);
+      this.failing = false;
+    } catch (error) {
+      if (error instanceof StoreError || this.end.signal.aborted) return;
+      if (!this.failing) this.logger.warn({ err: error }, 'the history of filters could not be kept');
+      this.failing = true;
+    }
+  }
+
+  private async sampleAll(slotMs: number): Promise<void> {
+    const seen = new Set<string>();
+    let due = performance.now();
+    let more = false;
+    for (const kind of KINDS) {
+      let after: string | undefined;
+      do {
+        const room = MOST_WATCHED - seen.size;
+        // One more than there is room for tells whether there are more.
+        const { filters, next } = await this.store.list(kind, Math.min(PAGE, room + 1), after);
+        more ||= filters.length > room;
+        for (const filter of filters.slice(0, room)) {
+          seen.add(filter.name);
+          await this.sample(filter);
+          due += slotMs;
+          const { signal } = this.end;
+          await pause(Math.max(0, due - performance.now()), undefined, { signal, ref: false });
+        }
+        after = more ? undefined : next;
+      } while (after !== undefined);
+    }
+    this.full = more;
+    for (const name of this.histories.keys()) if (!seen.has(name)) this.histories.delete(name);
+  }
+
+  /** Throws STORE_UNAVAILABLE: what comes next would only be waited for in vain. */
+  private async sample(filter: Filter): Promise<void> {
+    try {
+      const stats = await this.store.describe(filter);
+      const { kind, name, generation } = filter;
+      const at = Date.now();
+      let history = this.histories.get(name);
+      if (history?.generation !== generation) {
+        history = { kind, generation, since: at, ring: new PointRing(POINTS) };
+        this.histories.set(name, history);
+      }
+      history.ring.push(pointOf(filter, stats, at));
+    } catch (error) {
+      const isAway = error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
+      // Cleared, dropped or lost: the next round sees what is there then.
+      if (isAway || !(error instanceof StoreError || error instanceof StaleFilterError)) throw error;
+    }
+  }
+}
+
+function pointOf(filter: Filter, stats: FilterStats, at: number): Point {
+  const { items, fill, estimatedErrorRate } = filterView(filter, stats);
+  const { added, duplicate, removed, refused } = stats;
+  const { waiting, leased, delayed, dead } = stats.queue ?? { waiting: 0, leased: 0, delayed: 0, dead: 0 };
+  return {
+    ...{ at, items, fill, estimatedErrorRate, added, duplicate, removed, refused },
+    ...{ waiting, leased, delayed, dead },
+  };
+}

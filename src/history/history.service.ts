@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FilterKind, Store as Port } from '#store';
+import { inWordsOf } from '../filters/open-filters.js';
+import { Store } from '../store/store.token.js';
+import { HistorySampler, INTERVAL_MS } from './history-sampler.js';
+import { MOST_SECONDS, type HistoryQueryDto } from './history.dto.js';
+import { pointView, type HistoryView } from './history.view.js';
+
+/** How filters were, as far as this instance has seen it. */
+@Injectable()
+export class HistoryService {
+  constructor(
+    @Inject(Store) private readonly store: Pick<Port, 'open'>,
+    private readonly sampler: HistorySampler,
+  ) {}
+
+  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and what the port throws. */
+  async of(name: string, kind: FilterKind, { seconds }: HistoryQueryDto): Promise<HistoryView> {
+    // Fresh, since another instance may have cleared it.
+    const { generation } = await this.store.open(name, kind, { fresh: true }).catch((error: unknown) => {
+      throw inWordsOf(kind, name, error);
+    });
+    const now = Date.now();
+    const start = now - Number(seconds ?? MOST_SECONDS) * 1_000;
+    const known = this.sampler.of(name);
+    const history = known?.generation === generation ? known : undefined;
+    return {
+      watched: this.sampler.watches(name),
+      since: new Date(history ? Math.max(history.since, start) : now).toISOString(),
+      intervalSeconds: INTERVAL_MS / 1_000,
+      points: (history?.ring.from(start) ?? []).map((point) => pointView(point, kind === 'visited-set')),
+    };
+  }
+}
