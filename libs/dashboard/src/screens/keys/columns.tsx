@@ -1,5 +1,5 @@
 import type { ListedKey } from '#client';
-import { bytes, time, whole } from '../../format.js';
+import { bytes, plural, time, whole } from '../../format.js';
 import { may } from '../../session.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
@@ -41,7 +41,7 @@ export function columns({
       id: 'used',
       title: 'Last used',
       cell: ({ lastUsedAt }) =>
-        lastUsedAt === undefined ? <span class="faint">not that this instance knows</span> : time(lastUsedAt),
+        lastUsedAt === undefined ? <span class="faint">not known</span> : time(lastUsedAt),
     },
     {
       id: 'acts',
@@ -70,7 +70,9 @@ function Usage({
   const { filters = 0, bytes: taken = 0 } = usage ?? {};
   return (
     <>
-      {whole(filters)} {maxFilters === undefined ? '' : `of ${whole(maxFilters)} `}sets
+      {maxFilters === undefined
+        ? plural(filters, 'set')
+        : `${whole(filters)} of ${plural(maxFilters, 'set')}`}
       <small>
         {bytes(taken)}
         {maxBytes !== undefined && ` of ${bytes(maxBytes)}`}

@@ -45,7 +45,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
     }
   };
   return (
-    <section class="panel secret" aria-labelledby={`secret-${made.id}`}>
+    <section class="panel narrow secret" aria-labelledby={`secret-${made.id}`}>
       <h2 id={`secret-${made.id}`}>The key {made.name} was made: keep it now</h2>
       <Field label={`Key ${made.name}`} hint="It is shown this once. The service keeps a digest of it only.">
         {(props) => (

@@ -81,7 +81,7 @@ function Progress({ sending }: { readonly sending: Sending }): preact.JSX.Elemen
         <Notice tone={sent.lines === 0 ? 'warn' : 'good'}>
           {sent.lines === 0
             ? 'There were no lines in it.'
-            : `${plural(sent.lines, 'line was', 'lines were')} taken, which is all of it.`}
+            : `All of it was sent: ${plural(sent.lines, 'line')}.`}
         </Notice>
       )}
       {is === 'stopped' && (
@@ -101,10 +101,10 @@ function Progress({ sending }: { readonly sending: Sending }): preact.JSX.Elemen
 }
 
 const WORDS: readonly (readonly [word: string, meaning: string])[] = [
-  ['kept', 'were there, and stay'],
-  ['new', 'were not there, and are from now on'],
-  ['forgotten', 'were forgotten since the sync was opened, and are not kept'],
-  ['invalid', 'are no URLs'],
+  ['kept', 'there before, and kept'],
+  ['new', 'not there before, and added'],
+  ['forgotten', 'forgotten since the sync was opened, and not kept'],
+  ['invalid', 'no URLs, and left out'],
 ];
 
 function Counts({ sent: { counts, invalid } }: { readonly sent: Sent }): preact.JSX.Element {

@@ -48,7 +48,7 @@ export function OpenForm({
     }
   };
   return (
-    <form class="panel" onSubmit={(event) => void submit(event)}>
+    <form class="panel narrow" onSubmit={(event) => void submit(event)}>
       <h2>Keep what is on a list, and forget the rest</h2>
       <p>
         Open a sync, give it the list of what is live, look at what a commit would forget, and commit it.

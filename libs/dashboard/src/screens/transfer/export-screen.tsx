@@ -15,7 +15,7 @@ import type { Subject } from '../set/set-screen.js';
 import { canStream, chosenFile, download, type Target } from './save.js';
 
 /** From here on a browser that can is to write to a file, rather than to keep all of it first. */
-const LARGE = 64e6;
+const LARGE = 32e6;
 
 /** All of a set as a file: a link could not carry the key. */
 export function ExportScreen(subject: Subject): preact.JSX.Element {
@@ -84,7 +84,7 @@ function ExportPanel({
     }
   };
   return (
-    <section class="panel" aria-labelledby="export">
+    <section class="panel narrow" aria-labelledby="export">
       <h2 id="export">All of it as a file</h2>
       <p>
         {kind === 'sets' ? 'With its counters, its queue and its URL rules. ' : 'With its counters. '}

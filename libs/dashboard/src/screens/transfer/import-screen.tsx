@@ -78,7 +78,7 @@ export function ImportScreen(): preact.JSX.Element {
       </p>
       <Title text="Import" />
       {!may('admin') && <Notice tone="warn">Importing needs a key with the scope “admin”.</Notice>}
-      <form class="panel" onSubmit={(event) => void submit(event)}>
+      <form class="panel narrow" onSubmit={(event) => void submit(event)}>
         {!isRunning && (
           <FileDrop
             label="Drop an export here"

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { byteCount, EMPTY_KEY, faultsOfKey, keyOf } from './new-key.js';
+
+describe('a size', () => {
+  it.each([
+    ['500 MB', 500e6],
+    ['1.5G', 1.5e9],
+    ['1,000,000', 1e6],
+    ['64 kB', 64e3],
+    ['2 TB', 2e12],
+    ['0', NaN],
+    ['', NaN],
+    ['MB', NaN],
+    ['5 parsecs', NaN],
+    ['1.2.3', NaN],
+  ])('of %j is %d', (text, size) => {
+    expect(byteCount(text)).toBe(size);
+  });
+});
+
+describe('what a key is made from', () => {
+  it('is what was written, and no more', () => {
+    expect(keyOf({ ...EMPTY_KEY, name: 'crawler', scope: 'write' })).toEqual({
+      name: 'crawler',
+      scopes: ['write'],
+    });
+    const bounded = { ...EMPTY_KEY, name: 'acme', maxFilters: '1k', maxBytes: '2 GB' };
+    // Bounds are those of a prefix.
+    expect(keyOf(bounded)).toEqual({ name: 'acme', scopes: ['read'] });
+    expect(keyOf({ ...bounded, prefix: 'acme-' })).toEqual({
+      name: 'acme',
+      scopes: ['read'],
+      prefix: 'acme-',
+      maxFilters: 1_000,
+      maxBytes: 2e9,
+    });
+  });
+
+  it('ends when it is said to', () => {
+    const endsAt = '2199-12-31T23:59';
+    expect(keyOf({ ...EMPTY_KEY, ends: 'at', endsAt }).expiresAt).toBe(new Date(endsAt).toISOString());
+    const before = Date.now();
+    const days = (Date.parse(keyOf({ ...EMPTY_KEY, ends: '90' }).expiresAt ?? '') - before) / 86_400_000;
+    expect(Math.round(days)).toBe(90);
+  });
+
+  it('is refused where it cannot be right', () => {
+    expect(faultsOfKey({ ...EMPTY_KEY, name: 'a' })).toEqual({});
+    const wrong = { name: ' a', prefix: 'acme', maxFilters: '1.5', maxBytes: 'much', ends: 'at', endsAt: '' };
+    expect(Object.keys(faultsOfKey({ ...EMPTY_KEY, ...wrong })).sort()).toEqual([
+      'endsAt',
+      'maxBytes',
+      'maxFilters',
+      'name',
+      'prefix',
+    ]);
+    expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', ends: 'at', endsAt: '2001-01-01T00:00' })).toHaveProperty(
+      'endsAt',
+    );
+    // What is not asked for is not looked at.
+    expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', maxBytes: 'much' })).toEqual({});
+  });
+});
