@@ -8,7 +8,8 @@ import { documentedCalls, promised } from '../support/documented-calls.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { AnswerKeeper, article, Cms } from './cms-stage.js';
+import { AnswerKeeper, article, Cms, type Article } from './cms-stage.js';
+import type { Running } from './worker-programs.js';
 import { Gate, page, Site, type Reply } from './worker-site.js';
 import { freshSet } from './worker-stage.js';
 
@@ -30,11 +31,10 @@ describeExample(`examples/cms${why}`, () => {
     for (const one of open.splice(0).reverse()) await one.clean();
   });
 
-  /** A site whose first page links to articles, which may be changed. */
+  /** A site whose first page links to articles, which may be changed, unless it is among them. */
   async function siteOf(articles: Map<string, Reply | (() => Promise<Reply>)>): Promise<Site> {
     const site = await Site.start(async ({ path }) => {
-      if (path === '/') return page([...articles.keys()]);
-      const reply = articles.get(path) ?? { status: 404 };
+      const reply = articles.get(path) ?? (path === '/' ? page([...articles.keys()]) : { status: 404 });
       return typeof reply === 'function' ? reply() : reply;
     });
     open.push({ clean: () => site.stop() });
@@ -45,6 +45,12 @@ describeExample(`examples/cms${why}`, () => {
     const cms = await Cms.start(example.folder, [...QUIET, '--unseen', unseen, '--set', set, ...args]);
     open.push(cms);
     return cms;
+  }
+
+  async function startKeeper(target: string): Promise<AnswerKeeper> {
+    const keeper = await AnswerKeeper.start(target);
+    open.push({ clean: () => keeper.stop() });
+    return keeper;
   }
 
   async function startService(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
@@ -115,6 +121,8 @@ describeExample(`examples/cms${why}`, () => {
     expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 0 });
     const synced = await cms.call('POST', '/sync');
     expect([synced.status, synced.body['done'], synced.body['forgotten']]).toEqual([200, true, 2]);
+    const revived = await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: '2100-01-01T00:00:00Z' });
+    expect(revived.status).toBe(409);
 
     // So it is collected once more, and keeps its place. The page that was gone is looked at again.
     pages.set('/gone', article('Found', 'It is back.'));
@@ -157,8 +165,7 @@ describeExample(`examples/cms${why}`, () => {
     });
 
     it('does each message once, though it is killed before it has the answer', async () => {
-      const keeper = await AnswerKeeper.start(app.url);
-      open.push({ clean: () => keeper.stop() });
+      const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
       const url = 'https://example.org/a';
@@ -190,8 +197,7 @@ describeExample(`examples/cms${why}`, () => {
     });
 
     it('gives up a sync in the midst of which it was killed', async () => {
-      const keeper = await AnswerKeeper.start(app.url);
-      open.push({ clean: () => keeper.stop() });
+      const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
       for (const name of ['a', 'b', 'c'])
@@ -207,6 +213,10 @@ describeExample(`examples/cms${why}`, () => {
       expect(left.sync?.state).toBe('open');
       keeper.keeps = undefined;
       await cms.start();
+      // Not even that it is given up gets through at first.
+      keeper.refuses = /^DELETE .*\/syncs\//;
+      expect((await cms.call('POST', '/sync')).status).toBe(503);
+      keeper.refuses = undefined;
       expect((await cms.call('POST', '/sync')).body).toMatchObject({ done: true, forgotten: 1 });
       expect(await set.check(['https://example.org/a', 'https://example.org/b'])).toEqual(['unseen', 'seen']);
     });
@@ -245,6 +255,136 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toEqual([]);
     });
 
+    it('does not take in an article again whose URL is still to be forgotten', async () => {
+      const keeper = await startKeeper(app.url);
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(keeper.url, set.name, '--source', `${site.url}/`);
+      const url = `${site.url}/a`;
+      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', '2');
+      });
+      await set.forget(url);
+      expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
+      await until('its page is fetched', async () => gate.waiting === 1);
+      keeper.refuses = /\/urls\/forget$/;
+      await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
+      gate.release();
+      await until('its page has been fetched once more', async () => {
+        const description = await set.describe();
+        if (!('queue' in description)) return false;
+        const { waiting, leased, delayed } = description.queue;
+        return waiting + leased + delayed === 0;
+      });
+      expect(site.asked().filter((path) => path === '/a')).toHaveLength(3);
+      expect(await cms.articles()).toEqual([]);
+      keeper.refuses = undefined;
+      await cms.told();
+      expect(await set.check(url)).toBe('unseen');
+    });
+
+    it('leaves to a person what was taken in while the crawler had its page', async () => {
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>();
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', 'By the crawler.');
+      });
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
+      await until('its page is fetched', async () => gate.waiting === 1);
+      const draft = { url: `${site.url}/a`, title: 'Mine', body: 'By hand.' };
+      expect((await cms.call('POST', '/articles', draft)).status).toBe(409);
+      expect((await cms.call('POST', '/articles', { ...draft, force: true })).status).toBe(201);
+      gate.release();
+      await until('the page is done', async () => {
+        const description = await set.describe();
+        return 'queue' in description && description.queue.leased === 0;
+      });
+      const [{ id, ...there }] = (await cms.articles()) as [Article];
+      expect(there).toMatchObject({ title: 'Mine', origin: 'upload', version: 1 });
+      // The set holds its URL for it, since the crawler was told that it is new.
+      await cms.call('DELETE', `/articles/${id}`);
+      await cms.told();
+      expect(await set.check(draft.url)).toBe('unseen');
+    });
+
+    it('is kept by no page and no link from the others', async () => {
+      const pages = new Map([
+        [`/${'日'.repeat(600_000)}`, { status: 404 }],
+        [
+          '/deep',
+          { ...(article('Deep', '') as object), body: `<title>Deep</title>${'<b>x'.repeat(400_000)}` },
+        ],
+        ['/other', article('Other', 'x')],
+      ]);
+      const site = await siteOf(pages);
+      const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
+      await until('both are collected', async () => (await cms.articles()).length === 2);
+      expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
+    });
+
+    it('takes in what is uploaded while it syncs', async () => {
+      const keeper = await startKeeper(app.url);
+      const cms = await startCms(keeper.url, freshName('cms'), '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      keeper.keeps = '/syncs';
+      const synced = cms.call('POST', '/sync');
+      await until('a sync is open', async () => keeper.gate.waiting === 1);
+      keeper.refuses = /\/urls\/visit$/;
+      const { body } = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      keeper.gate.release();
+      expect((await synced).body).toMatchObject({ done: true });
+      keeper.refuses = undefined;
+      await cms.told();
+      expect((await cms.call('GET', `/uploads/${String(body['id'])}`)).body['state']).toBe('taken');
+    });
+
+    it('forgets while the set has no room for what is uploaded', async () => {
+      const small = await startApp({ MAX_FILTER_BYTES: '65536' });
+      open.push({ clean: () => small.close() });
+      const set = freshSet(small.url);
+      const cms = await startCms(small.url, set.name, '--capacity', '100', '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      const { id } = (await cms.byUrl(draft.url))!;
+      let next = 0;
+      for (const length of [1_000, 100, 10, 1]) {
+        let full: unknown;
+        while (full === undefined && next < 100_000) {
+          const urls = Array.from({ length }, () => `https://example.com/${next++}`);
+          await set.visit(urls).catch((error: unknown) => (full = error));
+        }
+        expect(full).toMatchObject({ code: 'FILTER_FULL' });
+      }
+      const waiting = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      expect(waiting.status).toBe(202);
+      await cms.call('DELETE', `/articles/${id}`);
+      await until('it is forgotten', async () => (await set.check(draft.url)) === 'unseen');
+      // A sync makes room, for what waits, too.
+      expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
+      await cms.told();
+      expect(await cms.byUrl('https://example.org/b')).toBeDefined();
+    });
+
+    it('ends at once while Unseen does not answer', async () => {
+      const keeper = await startKeeper(app.url);
+      keeper.keeps = '/v1/visited-sets';
+      const cms = await startCms(keeper.url, freshName('cms'));
+      await until('it asks', async () => keeper.gate.waiting === 1);
+      expect(await cms.stop()).toBe(0);
+      // It has not asked again meanwhile.
+      expect(keeper.gate.waiting).toBe(1);
+    });
+
     it('forgets no URL that was not answered "new" for its article', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
@@ -261,12 +401,20 @@ describeExample(`examples/cms${why}`, () => {
     });
 
     it('collects an article again when it has not been seen for the age of the set', async () => {
-      const site = await siteOf(new Map([['/a', article('A', '1')]]));
+      const pages = [
+        ['/', page(['/moved'])],
+        ['/moved', { status: 302, headers: { location: '/a' } }],
+        ['/a', article('A', '1')],
+      ] as const;
+      const site = await siteOf(new Map<string, Reply>(pages));
       const age = ['--max-age', '10', '--source', `${site.url}/`];
-      const cms = await startCms(app.url, freshName('cms'), ...age);
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, ...age);
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
       await until('it is collected', async () => (await versionOfIt()) === 1);
       await until('it is collected again', async () => {
+        // As each sync does, since it is no article. That it leads there makes the article no younger.
+        await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
         return (await versionOfIt()) > 1;
       });
@@ -277,12 +425,20 @@ describeExample(`examples/cms${why}`, () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
       const url = 'https://example.org/kept';
+      const forced = 'https://example.org/forced';
       expect((await cms.call('POST', '/articles', { url, title: 'A', body: '' })).status).toBe(201);
+      await set.visit(forced);
+      const draft = { url: forced, title: 'B', body: '', force: true };
+      const { body } = await cms.call('POST', '/articles', draft);
       await set.drop();
       await cms.stop();
       await cms.start();
-      await until('it is told', async () => cms.said().includes('told of 1 articles'));
-      expect(await set.check(url)).toBe('seen');
+      await until('it is told', async () => cms.said().includes('told of 2 articles'));
+      expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
+      // Now the set holds it for the article.
+      await cms.call('DELETE', `/articles/${String(body['article'])}`);
+      await cms.told();
+      expect(await set.check(forced)).toBe('unseen');
     });
 
     it('owns its data: a second process is refused, and one that was killed is no hindrance', async () => {
@@ -292,8 +448,31 @@ describeExample(`examples/cms${why}`, () => {
       expect(second.stderr()).toMatch(/is in use by another process/);
       await cms.call('POST', '/articles', { url: 'https://example.org/a', title: 'A', body: '' });
       await cms.kill();
+      // Of some that start at once one owns it.
+      const some = [cms.again(), cms.again(), cms.again()];
+      const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
+      await until('two are refused', async () => refused().length === 2);
+      for (const { stderr } of refused()) expect(stderr()).toMatch(/is in use by another process/);
+      for (const { child, ended } of some) {
+        child.kill('SIGKILL');
+        await ended;
+      }
       await cms.start();
       expect(await cms.articles()).toHaveLength(1);
+    });
+
+    it('owns no data of another folder, however alike their long paths are', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
+      await until('both are up', async () => {
+        for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
+        return both.every(({ stdout }) => stdout().includes('is at'));
+      }).finally(async () => {
+        for (const { child, ended } of both) {
+          child.kill('SIGKILL');
+          await ended;
+        }
+      });
     });
 
     it('names what is wrong with a request or an option, and lets no other web page in', async () => {
@@ -316,7 +495,18 @@ describeExample(`examples/cms${why}`, () => {
         400,
         'body/liveUntil must match format "date-time"',
       ]);
+      // A leap second, which JavaScript does not know.
+      expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
+        400,
+        'no time: 2016-12-31T23:59:60Z',
+      ]);
       expect((await cms.call('DELETE', '/articles/7')).status).toBe(404);
+      // SQLite ends a text at U+0000: it is written as browsers read it.
+      const { body } = await cms.call('POST', '/articles', { ...draft, title: 'A\0B', body: 'x\0y' });
+      expect((await cms.call('GET', `/articles/${String(body['article'])}`)).body).toMatchObject({
+        title: 'A\uFFFDB',
+        body: 'x\uFFFDy',
+      });
       const foreign = await fetch(`${cms.url}/sync`, {
         method: 'POST',
         headers: { origin: 'http://evil.example' },
@@ -327,7 +517,7 @@ describeExample(`examples/cms${why}`, () => {
         '--nightly',
         '25:00',
       ]).catch((error: unknown) => error);
-      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('not "25:00"') as string });
+      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('not "25:00"') as unknown });
     });
 
     it('works as its README says', async () => {

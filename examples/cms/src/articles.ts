@@ -43,16 +43,17 @@ export interface Message {
 /** `generation`: the one that was told of all articles. `sync`: the key of a sync that is not known to be over. */
 type Note = 'generation' | 'sync';
 
+/** The service takes no longer ones, and no call at all that is too long. */
+const MOST_URL = 8_192;
 const PAGE = 1_000;
 const LISTED = 'id, url, title, origin, version, taken_at, live_until';
-const ORDER_OF_OUTBOX = 'ORDER BY id LIMIT 1';
 
-/** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL. */
+/** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL, or longer than MOST_URL. */
 export function normalUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
   url.hash = '';
-  return /^https?:$/.test(url.protocol) ? url.href : undefined;
+  return /^https?:$/.test(url.protocol) && url.href.length <= MOST_URL ? url.href : undefined;
 }
 
 /**
@@ -102,10 +103,10 @@ export class Articles {
     });
   }
 
-  /** What is to be told next. */
-  nextMessage(): Message | undefined {
+  /** What is to be told next, uploads or only what is to be forgotten. */
+  nextMessage({ uploads }: { readonly uploads: boolean }): Message | undefined {
     const row = this.database.get(
-      `SELECT id, key, url, upload, first_sent_at FROM outbox ${ORDER_OF_OUTBOX}`,
+      `SELECT id, key, url, upload, first_sent_at FROM outbox ${uploads ? '' : 'WHERE upload IS NULL'} ORDER BY id LIMIT 1`,
     );
     if (row === undefined) return undefined;
     const { id, key, url, upload, first_sent_at: firstSentAt } = row;
@@ -151,8 +152,7 @@ export class Articles {
           : !isLive && (isOwn || (answer === 'seen' && there !== undefined));
       const article = takes ? this.put(draft, 'upload', isOwn) : there?.id;
       // The URL of a live article had expired in the set, and is there again.
-      if (!takes && isOwn && article !== undefined)
-        this.database.run('UPDATE articles SET counted = 1 WHERE id = ?', [article]);
+      if (!takes && isOwn && article !== undefined) this.told([draft.url]);
       const state = takes ? 'taken' : answer === 'invalid' ? 'invalid' : 'seen';
       this.database.run('UPDATE uploads SET state = ?, article = ? WHERE id = ?', [
         state,
@@ -164,9 +164,20 @@ export class Articles {
     });
   }
 
-  /** Takes in what the crawler has fetched. Doing so again does no harm. Answers the article's id. */
-  collect(draft: Draft): number {
-    return this.database.transaction(() => this.put(draft, 'crawl', true));
+  /**
+   * Takes in what the crawler has fetched. Doing so again does no harm. What a person has brought is theirs while it is live, and what
+   * is still to be forgotten has been deleted. Answers the article's id if it was taken in.
+   */
+  collect(draft: Draft): number | undefined {
+    return this.database.transaction(() => {
+      const { url } = draft;
+      const deletion = 'SELECT id FROM outbox WHERE url = ? AND upload IS NULL';
+      if (this.database.get(deletion, [url]) !== undefined) return undefined;
+      const there = this.byUrl(url);
+      if (there?.origin !== 'upload' || there.liveUntil <= Date.now()) return this.put(draft, 'crawl', true);
+      this.told([url]);
+      return undefined;
+    });
   }
 
   get(id: number): Article | undefined {
@@ -179,9 +190,12 @@ export class Articles {
     return row && listedOf(row);
   }
 
-  setLiveUntil(id: number, liveUntil: number): Article | undefined {
-    this.database.run('UPDATE articles SET live_until = ? WHERE id = ?', [liveUntil, id]);
-    return this.get(id);
+  /** Answers `forgotten` for a stale one whose URL the set does not hold: the crawler would collect it beside. */
+  setLiveUntil(id: number, liveUntil: number): Article | 'forgotten' | undefined {
+    const sql = 'UPDATE articles SET live_until = ? WHERE id = ? AND (counted = 1 OR live_until > ?)';
+    const changed = this.database.run(sql, [liveUntil, id, Date.now()]);
+    const there = this.get(id);
+    return there !== undefined && changed === 0 ? 'forgotten' : there;
   }
 
   /** Articles by id, those after `after`, at most `limit`. */
@@ -193,24 +207,24 @@ export class Articles {
     return rows.map(listedOf);
   }
 
-  /**
-   * The URLs that are live, and those that are about to be: an upload may have been visited, and its article not be there yet.
-   * It is read in pages while other things happen. An upload that becomes an article meanwhile is in the second part, if it was
-   * too late for the first: new articles have the highest ids.
-   */
+  /** The URLs that are live. They are read in pages while other things happen. */
   *liveUrls(now: number): Generator<string> {
-    yield* this.urls(
-      'SELECT id, url FROM outbox WHERE upload IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
-      [],
-    );
     yield* this.urls('SELECT id, url FROM articles WHERE live_until > ? AND id > ? ORDER BY id LIMIT ?', [
       now,
     ]);
   }
 
-  /** The URLs that a set is to hold for articles. */
-  *heldUrls(): Generator<string> {
-    yield* this.urls('SELECT id, url FROM articles WHERE counted = 1 AND id > ? ORDER BY id LIMIT ?', []);
+  /** What a set that is new is to be told: what is live, and what is stale and no sync has forgotten. */
+  *heldUrls(now: number): Generator<string> {
+    yield* this.urls(
+      'SELECT id, url FROM articles WHERE (counted = 1 OR live_until > ?) AND id > ? ORDER BY id LIMIT ?',
+      [now],
+    );
+  }
+
+  /** The set has answered "new" for these URLs, and holds them for their articles. */
+  told(urls: readonly string[]): void {
+    for (const url of urls) this.database.run('UPDATE articles SET counted = 1 WHERE url = ?', [url]);
   }
 
   /** Articles that are stale, and whose URLs the set still holds for them. */

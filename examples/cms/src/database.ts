@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { closeSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryLock } from 'fs-native-extensions';
 import sqlite from 'node-sqlite3-wasm';
 
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -44,34 +43,36 @@ const MIGRATIONS = [
      upload TEXT REFERENCES uploads (id),
      first_sent_at INTEGER
    );
+   CREATE INDEX outbox_by_url ON outbox (url);
    -- What is known of the visited set: its generation, the key of the sync that is under way.
    CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
 ];
 
 /**
- * An SQLite database that one process owns. The library locks by making a folder, which a process that is killed leaves behind;
- * so a socket in the data folder, which the kernel closes with its process, says whether there is an owner.
+ * An SQLite database that one process owns. The library locks by making a folder, which a process that is killed leaves behind; so
+ * a lock of the kernel, which ends with its process, says who the owner is.
  */
 export class Database {
   private constructor(
     private readonly database: InstanceType<typeof sqlite.Database>,
-    private readonly owner: Server,
+    /** The file that is locked. */
+    private readonly owner: number,
   ) {}
 
   /** Throws an Error that says so if another process has it open. */
-  static async open(folder: string): Promise<Database> {
+  static open(folder: string): Database {
     mkdirSync(folder, { recursive: true });
-    const owner = await own(join(folder, 'owner.sock'), folder);
+    const owner = openSync(join(folder, 'owner.lock'), 'a');
     try {
+      if (!tryLock(owner)) throw new Error(`${folder} is in use by another process`);
       const file = join(folder, 'cms.db');
       removeLock(`${file}.lock`);
-      const database = new sqlite.Database(file);
-      database.exec('PRAGMA locking_mode = EXCLUSIVE');
-      const opened = new Database(database, owner);
+      const opened = new Database(new sqlite.Database(file), owner);
+      opened.database.exec('PRAGMA locking_mode = EXCLUSIVE');
       opened.migrate();
       return opened;
     } catch (error) {
-      owner.close();
+      closeSync(owner);
       throw error;
     }
   }
@@ -90,23 +91,21 @@ export class Database {
   }
 
   all(sql: string, values: readonly Value[] = []): Row[] {
-    return this.database.all(sql, [...values]) as Row[];
+    return this.database.all(sql, values.map(storable)) as Row[];
   }
 
   get(sql: string, values: readonly Value[] = []): Row | undefined {
-    return (this.database.get(sql, [...values]) as Row | null) ?? undefined;
+    return (this.database.get(sql, values.map(storable)) as Row | null) ?? undefined;
   }
 
   /** Answers how many rows were changed. */
   run(sql: string, values: readonly Value[] = []): number {
-    return this.database.run(sql, [...values]).changes;
+    return this.database.run(sql, values.map(storable)).changes;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.database.close();
-    const closed = once(this.owner, 'close');
-    this.owner.close();
-    await closed;
+    closeSync(this.owner);
   }
 
   private migrate(): void {
@@ -122,29 +121,9 @@ export class Database {
   }
 }
 
-async function own(path: string, folder: string): Promise<Server> {
-  const taken = new Error(`${folder} is in use by another process`);
-  if (await answers(path)) throw taken;
-  rmSync(path, { force: true });
-  const server = createServer((socket) => socket.destroy());
-  server.unref();
-  server.listen(path);
-  await once(server, 'listening').catch(() => {
-    throw taken;
-  });
-  return server;
-}
-
-async function answers(path: string): Promise<boolean> {
-  const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+/** SQLite ends a text at U+0000. It becomes what HTML makes of it. */
+function storable(value: Value): Value {
+  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
 }
 
 function removeLock(path: string): void {
