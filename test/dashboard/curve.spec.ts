@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { filterBytes, planGeometry, planLayers, type CellBits, type Geometry } from '#bloom';
+import { filterBytes, planGeometry, planLayers, type Geometry } from '#bloom';
 import { curveOf } from '../../libs/dashboard/src/error-rate.js';
 import type { Whole } from '../../libs/dashboard/src/sets.js';
 
