@@ -27,7 +27,7 @@ const POINTS = WINDOW_MS / INTERVAL_MS;
 /** The most filters watched: each costs the store a description a minute, and the process 34 KiB. */
 export const MOST_WATCHED = 500;
 /** Filters are listed so many at a time, since a store may have to read each of them. */
-const PAGE = 50;
+const PAGE = 100;
 /** The share of a minute that a round over MOST_WATCHED filters takes, if the store answers at once. */
 const BUSY_SHARE = 0.9;
 const SLOT_MS = (BUSY_SHARE * INTERVAL_MS) / MOST_WATCHED;

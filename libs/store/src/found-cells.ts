@@ -95,9 +95,13 @@ function drawDistinct(n: number, count: number, random: () => number): number[] 
   return [...drawn];
 }
 
-/** Counts the cells of sampled pages of a layer by their values. */
+/**
+ * Counts the cells of sampled pages of a layer by their values: of each page first its bytes, so that each byte's cells are told
+ * apart 256 times a page at most.
+ */
 export class SampleTally {
   private readonly values: Float64Array;
+  private readonly bytes = new Uint32Array(256);
   private sampled = 0;
 
   constructor(private readonly geometry: Geometry) {
@@ -105,33 +109,38 @@ export class SampleTally {
   }
 
   /** A page that begins at byte `at`. `epoch` is the present of a filter that ages. */
-  count(bytes: Uint8Array, at: number, epoch: number): void {
-    const { pageCells, cellBits } = this.geometry;
-    const { values } = this;
+  count(segment: Uint8Array, at: number, epoch: number): void {
+    const { bytes, geometry } = this;
+    const { cellBits } = geometry;
     this.sampled++;
-    if (cellBits === 8) {
-      const stamp = stampOf(bytes, at);
-      for (let c = at + STAMP_BYTES; c < at + STAMP_BYTES + pageCells; c++) {
-        const { value } = agedCell(bytes[c] as number, stamp, epoch);
-        values[value] = (values[value] as number) + 1;
-      }
-      return;
+    bytes.fill(0);
+    const end = at + pageBytes(geometry);
+    for (let n = cellBits === 8 ? at + STAMP_BYTES : at; n < end; n++) {
+      const byte = segment[n] as number;
+      bytes[byte] = (bytes[byte] as number) + 1;
     }
-    const page = bytes.subarray(at, at + pageBytes(this.geometry));
-    for (let index = 0; index < pageCells; index++) {
-      const value = cellAt(page, index, cellBits);
-      values[value] = (values[value] as number) + 1;
+    const stamp = cellBits === 8 ? stampOf(segment, at) : 0;
+    for (const [byte, times] of bytes.entries()) {
+      if (times === 0) continue;
+      if (cellBits === 8) this.add(agedCell(byte, stamp, epoch).value, times);
+      else
+        for (let rest = 8; rest > 0; rest -= cellBits)
+          this.add((byte >> (rest - cellBits)) & (2 ** cellBits - 1), times);
     }
   }
 
   /** A page that has nothing yet. */
   countEmpty(): void {
     this.sampled++;
-    this.values[0] = (this.values[0] as number) + this.geometry.pageCells;
+    this.add(0, this.geometry.pageCells);
   }
 
   get sample(): LayerSample {
     const { segments, pagesPerSegment } = this.geometry;
     return { pages: segments * pagesPerSegment, sampledPages: this.sampled, values: [...this.values] };
+  }
+
+  private add(value: number, times: number): void {
+    this.values[value] = (this.values[value] as number) + times;
   }
 }
