@@ -77,12 +77,12 @@ async function taken(page: Page, name: string): Promise<string> {
     // It stays while one looks around, and the browser asks before it is gone.
     await tab.goTo('#/');
     await page.getByRole('link', { name: 'acme-crawl' }).waitFor();
-    await tab.goTo('#/keys');
     const asked = page.waitForEvent('dialog');
     await page.evaluate('void setTimeout(() => location.reload())');
     const question = await asked;
     expect(question.type()).toBe('beforeunload');
     await question.dismiss();
+    await tab.goTo('#/keys');
     expect(await taken(page, 'acme')).toBe(copied);
 
     const me = await clientOf(copied).me();

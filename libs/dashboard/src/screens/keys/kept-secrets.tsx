@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { time } from '../../format.js';
-import { useAskBeforeUnload } from '../../leaving.js';
 import { hasKey, session, signIn } from '../../session.js';
 import { Button } from '../../ui/button.js';
 import { Field } from '../../ui/field.js';
@@ -10,7 +9,6 @@ import { forget, unkept, type MadeKey } from './made-keys.js';
 /** The secrets of keys that were made, each until somebody says to have it. */
 export function KeptSecrets(): preact.JSX.Element | null {
   const { value: keys } = unkept;
-  useAskBeforeUnload(keys.length > 0);
   if (keys.length === 0) return null;
   return (
     <>

@@ -27,3 +27,11 @@ effect(() => {
   const { value: now } = session;
   if (now.is === 'signed out' && now.why === 'left') unkept.value = [];
 });
+
+const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+
+// The browser asks, on whatever screen, before it closes the page that has the only copy.
+effect(() => {
+  if (unkept.value.length > 0) addEventListener('beforeunload', ask);
+  else removeEventListener('beforeunload', ask);
+});
