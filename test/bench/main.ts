@@ -11,6 +11,7 @@ import { frameworkGroup } from './framework-rows.js';
 import { growthGroup } from './growth-rows.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { filterGroup } from './in-process-filter-rows.js';
+import { inspectionGroup } from './inspection-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { overloadGroup } from './overload-rows.js';
 import { queueGroup } from './queue-rows.js';
@@ -44,6 +45,7 @@ const GROUPS: readonly Group[] = [
   scrapyGroup,
   singleGroup,
   frameworkGroup,
+  inspectionGroup,
   memoryGroup,
   redisGroup,
   redisSingleGroup,
