@@ -190,7 +190,7 @@ export class Articles {
     return row && listedOf(row);
   }
 
-  /** Answers `forgotten` for a stale one whose URL the set does not hold: the crawler would collect it beside. */
+  /** Answers `forgotten` for a stale one whose URL the set does not hold: it would be live, and be collected all the same. */
   setLiveUntil(id: number, liveUntil: number): Article | 'forgotten' | undefined {
     const sql = 'UPDATE articles SET live_until = ? WHERE id = ? AND (counted = 1 OR live_until > ?)';
     const changed = this.database.run(sql, [liveUntil, id, Date.now()]);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ConflictError, NotFoundError, type VisitedSet } from 'unseen-client';
 import type { Articles, Listed } from './articles.js';
 import type { Outbox } from './outbox.js';
+import { Turns } from './turns.js';
 
 /** What a sync has forgotten, or would forget. */
 export interface SyncReport {
@@ -23,7 +24,8 @@ const MOST_NAMED = 100;
 
 /** Brings the visited set in line with the articles that are live. */
 export class Nightly {
-  private before: Promise<unknown> = Promise.resolve();
+  /** The set has one sync at a time. */
+  private readonly turns = new Turns();
 
   constructor(
     private readonly set: VisitedSet,
@@ -36,12 +38,12 @@ export class Nightly {
 
   /** What a sync would forget. Changes nothing. */
   preview(): Promise<SyncReport> {
-    return this.inTurn(() => this.sync({ dryRun: true }));
+    return this.turns.take(() => this.sync({ dryRun: true }));
   }
 
   /** Forgets what is not live. `force`: however much that is. */
   run(force = false): Promise<SyncReport> {
-    return this.inTurn(() => this.sync({ force }));
+    return this.turns.take(() => this.sync({ force }));
   }
 
   private async sync(asked: { readonly dryRun: true } | { readonly force: boolean }): Promise<SyncReport> {
@@ -108,12 +110,5 @@ export class Nightly {
       if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
     }
     this.articles.setNote('sync', undefined);
-  }
-
-  /** One after the other: the set has one sync at a time. */
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.before.then(work);
-    this.before = turn.catch(() => undefined);
-    return turn;
   }
 }

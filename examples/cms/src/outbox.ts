@@ -1,6 +1,7 @@
 import { FullError, type VisitedSet } from 'unseen-client';
 import type { Articles, Message, Upload } from './articles.js';
 import { Loop } from './loop.js';
+import { Turns } from './turns.js';
 
 /** The service knows a repeat for 24 h. */
 const RECORDS_MS = 23 * 3_600_000;
@@ -15,7 +16,7 @@ export class Outbox {
   private readonly loop: Loop;
   private readonly asked = new Map<string, (upload: Upload) => void>();
   private readonly stopping = new AbortController();
-  private before: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns();
 
   constructor(
     private readonly set: VisitedSet,
@@ -55,7 +56,7 @@ export class Outbox {
 
   /** Does this when all has been told but what there is no room for, and before anything else is. Throws if the service is away. */
   whenTold<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
+    return this.turns.take(async () => {
       await this.sendAll();
       return work();
     });
@@ -68,15 +69,8 @@ export class Outbox {
 
   /** Throws if the service does not take all. */
   private async deliver(): Promise<void> {
-    const full = await this.inTurn(() => this.sendAll());
+    const full = await this.turns.take(() => this.sendAll());
     if (full !== undefined) throw full;
-  }
-
-  /** One message is under way at a time. */
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.before.then(work);
-    this.before = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Answers what uploads are refused with while there is no room for them. The others go on: what is forgotten makes room. */
