@@ -120,7 +120,11 @@ describe.each(STORES)('import-set, $name store', ({ start }) => {
         await until('the connections are cut', async () => proxy.hasCut || command.child.exitCode !== null);
       }
       const ended = await command.ended;
-      expect(ended).toMatchObject({ code: 0, stderr: '' });
+      // On a busy machine it takes so long that it says how far it is.
+      expect([ended.code, ended.stderr.replace(/^import-set \S+: \S+ lines, .* left\n/gm, '')]).toEqual([
+        0,
+        '',
+      ]);
     } finally {
       await proxy.stop();
     }
