@@ -62,9 +62,10 @@ export class Cms {
     });
   }
 
-  /** Another process on the same data. */
-  again(): Running {
-    return startProgram(CMS, this.example, ['--port', '0', '--data', this.dataFolder, ...this.args]);
+  /** Another process, on the same data or on those in another folder beside. */
+  again(beside = ''): Running {
+    const data = join(this.dataFolder, beside);
+    return startProgram(CMS, this.example, ['--port', '0', '--data', data, ...this.args]);
   }
 
   /** As if the power had failed for this program alone. */

@@ -9,6 +9,7 @@ import { buildExample, whySkipped, type Example } from '../support/example.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { AnswerKeeper, article, Cms } from './cms-stage.js';
+import type { Running } from './worker-programs.js';
 import { Gate, page, Site, type Reply } from './worker-site.js';
 import { freshSet } from './worker-stage.js';
 
@@ -292,8 +293,31 @@ describeExample(`examples/cms${why}`, () => {
       expect(second.stderr()).toMatch(/is in use by another process/);
       await cms.call('POST', '/articles', { url: 'https://example.org/a', title: 'A', body: '' });
       await cms.kill();
+      // Of some that start at once one owns it.
+      const some = [cms.again(), cms.again(), cms.again()];
+      const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
+      await until('two are refused', async () => refused().length === 2);
+      for (const { stderr } of refused()) expect(stderr()).toMatch(/is in use by another process/);
+      for (const { child, ended } of some) {
+        child.kill('SIGKILL');
+        await ended;
+      }
       await cms.start();
       expect(await cms.articles()).toHaveLength(1);
+    });
+
+    it('owns no data of another folder, however alike their long paths are', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
+      await until('both are up', async () => {
+        for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
+        return both.every(({ stdout }) => stdout().includes('is at'));
+      }).finally(async () => {
+        for (const { child, ended } of both) {
+          child.kill('SIGKILL');
+          await ended;
+        }
+      });
     });
 
     it('names what is wrong with a request or an option, and lets no other web page in', async () => {
@@ -327,7 +351,7 @@ describeExample(`examples/cms${why}`, () => {
         '--nightly',
         '25:00',
       ]).catch((error: unknown) => error);
-      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('not "25:00"') as string });
+      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('not "25:00"') as unknown });
     });
 
     it('works as its README says', async () => {

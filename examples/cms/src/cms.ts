@@ -48,8 +48,8 @@ export class Cms {
   }
 
   /** Opens the database, and begins to work. Unseen need not be there yet. */
-  static async start(options: Options, log: (text: string) => void): Promise<Cms> {
-    return new Cms(await Database.open(options.dataFolder), options, log);
+  static start(options: Options, log: (text: string) => void): Cms {
+    return new Cms(Database.open(options.dataFolder), options, log);
   }
 
   /** Takes in an article of a person, unless its URL was seen. While Unseen is away the upload waits. */
@@ -84,7 +84,7 @@ export class Cms {
   /** What has begun is brought to its end. */
   async stop(): Promise<void> {
     await Promise.all([this.collector.stop(), this.outbox.stop(), this.nights.stop()]);
-    await this.database.close();
+    this.database.close();
   }
 
   private async syncIfDue(): Promise<void> {

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { closeSync, mkdirSync, openSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryLock } from 'fs-native-extensions';
 import sqlite from 'node-sqlite3-wasm';
 
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -49,29 +48,30 @@ const MIGRATIONS = [
 ];
 
 /**
- * An SQLite database that one process owns. The library locks by making a folder, which a process that is killed leaves behind;
- * so a socket in the data folder, which the kernel closes with its process, says whether there is an owner.
+ * An SQLite database that one process owns. The library locks by making a folder, which a process that is killed leaves behind; so
+ * a lock of the kernel, which ends with its process, says who the owner is.
  */
 export class Database {
   private constructor(
     private readonly database: InstanceType<typeof sqlite.Database>,
-    private readonly owner: Server,
+    /** The file that is locked. */
+    private readonly owner: number,
   ) {}
 
   /** Throws an Error that says so if another process has it open. */
-  static async open(folder: string): Promise<Database> {
+  static open(folder: string): Database {
     mkdirSync(folder, { recursive: true });
-    const owner = await own(join(folder, 'owner.sock'), folder);
+    const owner = openSync(join(folder, 'owner.lock'), 'a');
     try {
+      if (!tryLock(owner)) throw new Error(`${folder} is in use by another process`);
       const file = join(folder, 'cms.db');
       removeLock(`${file}.lock`);
-      const database = new sqlite.Database(file);
-      database.exec('PRAGMA locking_mode = EXCLUSIVE');
-      const opened = new Database(database, owner);
+      const opened = new Database(new sqlite.Database(file), owner);
+      opened.database.exec('PRAGMA locking_mode = EXCLUSIVE');
       opened.migrate();
       return opened;
     } catch (error) {
-      owner.close();
+      closeSync(owner);
       throw error;
     }
   }
@@ -102,11 +102,9 @@ export class Database {
     return this.database.run(sql, [...values]).changes;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.database.close();
-    const closed = once(this.owner, 'close');
-    this.owner.close();
-    await closed;
+    closeSync(this.owner);
   }
 
   private migrate(): void {
@@ -119,31 +117,6 @@ export class Database {
         this.database.exec(`PRAGMA user_version = ${i + 1}`);
       });
     }
-  }
-}
-
-async function own(path: string, folder: string): Promise<Server> {
-  const taken = new Error(`${folder} is in use by another process`);
-  if (await answers(path)) throw taken;
-  rmSync(path, { force: true });
-  const server = createServer((socket) => socket.destroy());
-  server.unref();
-  server.listen(path);
-  await once(server, 'listening').catch(() => {
-    throw taken;
-  });
-  return server;
-}
-
-async function answers(path: string): Promise<boolean> {
-  const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }
 

@@ -10,7 +10,7 @@ function log(text: string): void {
 }
 
 async function run(options: Options): Promise<void> {
-  const cms = await Cms.start(options, log);
+  const cms = Cms.start(options, log);
   const server = createServer(cms, options.liveMs);
   try {
     const address = await server.listen({ host: '127.0.0.1', port: options.port });
