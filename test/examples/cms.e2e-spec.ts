@@ -116,6 +116,8 @@ describeExample(`examples/cms${why}`, () => {
     expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 0 });
     const synced = await cms.call('POST', '/sync');
     expect([synced.status, synced.body['done'], synced.body['forgotten']]).toEqual([200, true, 2]);
+    const revived = await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: '2100-01-01T00:00:00Z' });
+    expect(revived.status).toBe(409);
 
     // So it is collected once more, and keeps its place. The page that was gone is looked at again.
     pages.set('/gone', article('Found', 'It is back.'));
@@ -340,7 +342,18 @@ describeExample(`examples/cms${why}`, () => {
         400,
         'body/liveUntil must match format "date-time"',
       ]);
+      // A leap second, which JavaScript does not know.
+      expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
+        400,
+        'no time: 2016-12-31T23:59:60Z',
+      ]);
       expect((await cms.call('DELETE', '/articles/7')).status).toBe(404);
+      // SQLite ends a text at U+0000: it is written as browsers read it.
+      const { body } = await cms.call('POST', '/articles', { ...draft, title: 'A\0B', body: 'x\0y' });
+      expect((await cms.call('GET', `/articles/${String(body['article'])}`)).body).toMatchObject({
+        title: 'A\uFFFDB',
+        body: 'x\uFFFDy',
+      });
       const foreign = await fetch(`${cms.url}/sync`, {
         method: 'POST',
         headers: { origin: 'http://evil.example' },

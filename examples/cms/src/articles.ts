@@ -179,9 +179,12 @@ export class Articles {
     return row && listedOf(row);
   }
 
-  setLiveUntil(id: number, liveUntil: number): Article | undefined {
-    this.database.run('UPDATE articles SET live_until = ? WHERE id = ?', [liveUntil, id]);
-    return this.get(id);
+  /** Answers `forgotten` for a stale one whose URL the set does not hold: it would be live, and be collected all the same. */
+  setLiveUntil(id: number, liveUntil: number): Article | 'forgotten' | undefined {
+    const sql = 'UPDATE articles SET live_until = ? WHERE id = ? AND (counted = 1 OR live_until > ?)';
+    const changed = this.database.run(sql, [liveUntil, id, Date.now()]);
+    const there = this.get(id);
+    return there !== undefined && changed === 0 ? 'forgotten' : there;
   }
 
   /** Articles by id, those after `after`, at most `limit`. */

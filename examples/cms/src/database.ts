@@ -90,16 +90,16 @@ export class Database {
   }
 
   all(sql: string, values: readonly Value[] = []): Row[] {
-    return this.database.all(sql, [...values]) as Row[];
+    return this.database.all(sql, values.map(storable)) as Row[];
   }
 
   get(sql: string, values: readonly Value[] = []): Row | undefined {
-    return (this.database.get(sql, [...values]) as Row | null) ?? undefined;
+    return (this.database.get(sql, values.map(storable)) as Row | null) ?? undefined;
   }
 
   /** Answers how many rows were changed. */
   run(sql: string, values: readonly Value[] = []): number {
-    return this.database.run(sql, [...values]).changes;
+    return this.database.run(sql, values.map(storable)).changes;
   }
 
   close(): void {
@@ -118,6 +118,11 @@ export class Database {
       });
     }
   }
+}
+
+/** SQLite ends a text at U+0000. It becomes what HTML makes of it. */
+function storable(value: Value): Value {
+  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
 }
 
 function removeLock(path: string): void {

@@ -74,6 +74,7 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
     const url = normalUrl(body.url);
     if (url === undefined) return reply.code(400).send({ error: `no http or https URL: ${body.url}` });
     const liveUntil = body.liveUntil === undefined ? Date.now() + liveMs : Date.parse(body.liveUntil);
+    if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `no time: ${body.liveUntil}` });
     const draft = { url, title: body.title, body: body.body, liveUntil };
     const upload = await cms.upload(draft, body.force === true);
     switch (upload.state) {
@@ -121,8 +122,14 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
       },
     },
     async ({ params: { id }, body }, reply) => {
-      const article = cms.articles.setLiveUntil(id, Date.parse(body.liveUntil));
-      return article === undefined ? reply.code(404).send(noArticle(id)) : view(article);
+      const liveUntil = Date.parse(body.liveUntil);
+      if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `no time: ${body.liveUntil}` });
+      const article = cms.articles.setLiveUntil(id, liveUntil);
+      if (article === undefined) return reply.code(404).send(noArticle(id));
+      if (article !== 'forgotten') return view(article);
+      return reply
+        .code(409)
+        .send({ error: `article ${id} is stale, and its URL was forgotten: upload it again` });
     },
   );
 
