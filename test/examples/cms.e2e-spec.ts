@@ -248,6 +248,21 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toEqual([]);
     });
 
+    it('is kept by no page and no link from the others', async () => {
+      const pages = new Map([
+        [`/${'日'.repeat(600_000)}`, { status: 404 }],
+        [
+          '/deep',
+          { ...(article('Deep', '') as object), body: `<title>Deep</title>${'<b>x'.repeat(400_000)}` },
+        ],
+        ['/other', article('Other', 'x')],
+      ]);
+      const site = await siteOf(pages);
+      const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
+      await until('both are collected', async () => (await cms.articles()).length === 2);
+      expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
+    });
+
     it('forgets no URL that was not answered "new" for its article', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);

@@ -43,16 +43,18 @@ export interface Message {
 /** `generation`: the one that was told of all articles. `sync`: the key of a sync that is not known to be over. */
 type Note = 'generation' | 'sync';
 
+/** The service takes no longer ones, and no call at all that is too long. */
+const MOST_URL = 8_192;
 const PAGE = 1_000;
 const LISTED = 'id, url, title, origin, version, taken_at, live_until';
 const ORDER_OF_OUTBOX = 'ORDER BY id LIMIT 1';
 
-/** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL. */
+/** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL, or longer than MOST_URL. */
 export function normalUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
   url.hash = '';
-  return /^https?:$/.test(url.protocol) ? url.href : undefined;
+  return /^https?:$/.test(url.protocol) && url.href.length <= MOST_URL ? url.href : undefined;
 }
 
 /**

@@ -16,6 +16,8 @@ const USER_AGENT = 'unseen-cms/0.1';
 const TIMEOUT_MS = 30_000;
 /** So much of a page is read. */
 const MOST_BYTES = 2_000_000;
+/** So deep: the parser looks through all that is open for what a tag closes. */
+const MOST_DEPTH = 1_000;
 const UNREAD = new Set([
   'title',
   'script',
@@ -55,23 +57,29 @@ export async function fetchPage(url: string, signal: AbortSignal): Promise<Page>
 
 async function read({ body, headers }: Response, url: string): Promise<Pick<Page, 'article' | 'links'>> {
   const found = { title: '', heading: '', body: '', links: new Set<string>() };
-  const open: string[] = [];
+  /** How many elements are open. */
+  const open = { all: 0, unread: 0, title: 0, h1: 0 };
+  const count = (name: string, by: 1 | -1): void => {
+    open.all += by;
+    if (UNREAD.has(name)) open.unread += by;
+    if (name === 'title' || name === 'h1') open[name] += by;
+  };
   let base = url;
   const parser = new Parser({
     onopentag(name, { href }) {
-      open.push(name);
+      count(name, 1);
       if (href === undefined || !URL.canParse(href, base)) return;
       if (name === 'base') base = new URL(href, base).href;
       const link = name === 'a' ? normalUrl(new URL(href, base).href) : undefined;
       if (link !== undefined) found.links.add(link);
     },
     ontext(text) {
-      if (open.at(-1) === 'title') found.title += text;
-      if (open.includes('h1')) found.heading += text;
-      if (!open.some((name) => UNREAD.has(name))) found.body += text;
+      if (open.title > 0) found.title += text;
+      if (open.h1 > 0) found.heading += text;
+      if (open.unread === 0) found.body += text;
     },
     onclosetag(name) {
-      open.splice(open.lastIndexOf(name));
+      count(name, -1);
       if (name === 'p' || name === 'h1' || name === 'h2' || name === 'li') found.body += '\n';
     },
   });
@@ -81,7 +89,7 @@ async function read({ body, headers }: Response, url: string): Promise<Pick<Page
     const bytes = chunk as Uint8Array;
     parser.write(decoder.decode(bytes.subarray(0, left), { stream: true }));
     left -= bytes.length;
-    if (left <= 0) break;
+    if (left <= 0 || open.all > MOST_DEPTH) break;
   }
   parser.end();
   const title = tidy(found.heading) || tidy(found.title);
