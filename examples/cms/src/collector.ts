@@ -71,12 +71,7 @@ export class Collector {
         this.log(`${source}: ${failed[source]}`);
       }
     }
-    // To discover what is seen would renew its age: what is linked for long would never be collected again. To check does not.
-    const all = [...links];
-    const words = await this.set.check(all, { signal });
-    const unseen = all.filter((_, i) => words[i] === 'unseen');
-    const results = await this.set.discover(unseen, { signal });
-    return { links: all.length, new: results.filter((result) => result === 'new').length, failed };
+    return { links: links.size, new: await this.discover([...links], signal), failed };
   }
 
   /** What is being fetched of this URL is not taken in: its article has been deleted. */
@@ -86,6 +81,17 @@ export class Collector {
 
   async stop(): Promise<void> {
     await Promise.all([this.rounds.stop(), this.work.stop()]);
+  }
+
+  /**
+   * Answers how many are new. To discover what is seen would renew its age: what is linked for long would never be collected again.
+   * To check does not.
+   */
+  private async discover(urls: readonly string[], signal: AbortSignal): Promise<number> {
+    const words = await this.set.check(urls, { signal });
+    const unseen = urls.filter((_, i) => words[i] === 'unseen');
+    const results = await this.set.discover(unseen, { signal });
+    return results.filter((result) => result === 'new').length;
   }
 
   private async fetchAll(signal: AbortSignal): Promise<void> {
@@ -113,7 +119,7 @@ export class Collector {
     this.fetching.set(url, dropping);
     try {
       const { location, article } = await fetchPage(url, AbortSignal.any([signal, dropping.signal]));
-      if (location !== undefined && this.isOurs(location)) await this.set.discover(location);
+      if (location !== undefined && this.isOurs(location)) await this.discover([location], signal);
       dropping.signal.throwIfAborted();
       if (article === undefined) return;
       const id = this.articles.collect({ url, ...article, liveUntil: Date.now() + this.options.liveMs });
