@@ -123,10 +123,12 @@ export function article(title: string, text: string): Reply {
   return { headers: { 'content-type': 'text/html; charset=utf-8' }, body };
 }
 
-/** A service in front of another, which can keep the answers of some calls to itself. */
+/** A service in front of another, which can keep the answers of some calls to itself, or fail. */
 export class AnswerKeeper {
-  /** Of the calls whose path ends so. */
+  /** Keeps the answers of the calls whose path ends so. */
   keeps: string | undefined;
+  /** Answers 500 to such calls, as in `POST /v1/…`, and does not pass them on. */
+  refuses: RegExp | undefined;
   readonly gate = new Gate();
 
   private constructor(
@@ -159,6 +161,10 @@ export class AnswerKeeper {
     const { method = 'GET', url = '', headers } = request;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (this.refuses?.test(`${method} ${url}`) === true) {
+      response.writeHead(500).end();
+      return;
+    }
     const kept: Record<string, string> = {};
     for (const name of ['content-type', 'idempotency-key', 'accept']) {
       const value = headers[name];

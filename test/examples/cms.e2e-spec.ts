@@ -47,6 +47,12 @@ describeExample(`examples/cms${why}`, () => {
     return cms;
   }
 
+  async function startKeeper(target: string): Promise<AnswerKeeper> {
+    const keeper = await AnswerKeeper.start(target);
+    open.push({ clean: () => keeper.stop() });
+    return keeper;
+  }
+
   async function startService(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
     const service = await startProcess(env);
     open.push(service);
@@ -159,8 +165,7 @@ describeExample(`examples/cms${why}`, () => {
     });
 
     it('does each message once, though it is killed before it has the answer', async () => {
-      const keeper = await AnswerKeeper.start(app.url);
-      open.push({ clean: () => keeper.stop() });
+      const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
       const url = 'https://example.org/a';
@@ -192,8 +197,7 @@ describeExample(`examples/cms${why}`, () => {
     });
 
     it('gives up a sync in the midst of which it was killed', async () => {
-      const keeper = await AnswerKeeper.start(app.url);
-      open.push({ clean: () => keeper.stop() });
+      const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
       for (const name of ['a', 'b', 'c'])
@@ -262,6 +266,16 @@ describeExample(`examples/cms${why}`, () => {
       expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
     });
 
+    it('ends at once while Unseen does not answer', async () => {
+      const keeper = await startKeeper(app.url);
+      keeper.keeps = '/v1/visited-sets';
+      const cms = await startCms(keeper.url, freshName('cms'));
+      await until('it asks', async () => keeper.gate.waiting === 1);
+      expect(await cms.stop()).toBe(0);
+      // It has not asked again meanwhile.
+      expect(keeper.gate.waiting).toBe(1);
+    });
+
     it('forgets no URL that was not answered "new" for its article', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
@@ -302,12 +316,20 @@ describeExample(`examples/cms${why}`, () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
       const url = 'https://example.org/kept';
+      const forced = 'https://example.org/forced';
       expect((await cms.call('POST', '/articles', { url, title: 'A', body: '' })).status).toBe(201);
+      await set.visit(forced);
+      const draft = { url: forced, title: 'B', body: '', force: true };
+      const { body } = await cms.call('POST', '/articles', draft);
       await set.drop();
       await cms.stop();
       await cms.start();
-      await until('it is told', async () => cms.said().includes('told of 1 articles'));
-      expect(await set.check(url)).toBe('seen');
+      await until('it is told', async () => cms.said().includes('told of 2 articles'));
+      expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
+      // Now the set holds it for the article.
+      await cms.call('DELETE', `/articles/${String(body['article'])}`);
+      await cms.told();
+      expect(await set.check(forced)).toBe('unseen');
     });
 
     it('owns its data: a second process is refused, and one that was killed is no hindrance', async () => {

@@ -153,8 +153,7 @@ export class Articles {
           : !isLive && (isOwn || (answer === 'seen' && there !== undefined));
       const article = takes ? this.put(draft, 'upload', isOwn) : there?.id;
       // The URL of a live article had expired in the set, and is there again.
-      if (!takes && isOwn && article !== undefined)
-        this.database.run('UPDATE articles SET counted = 1 WHERE id = ?', [article]);
+      if (!takes && isOwn && article !== undefined) this.told([draft.url]);
       const state = takes ? 'taken' : answer === 'invalid' ? 'invalid' : 'seen';
       this.database.run('UPDATE uploads SET state = ?, article = ? WHERE id = ?', [
         state,
@@ -213,9 +212,17 @@ export class Articles {
     ]);
   }
 
-  /** The URLs that a set is to hold for articles. */
-  *heldUrls(): Generator<string> {
-    yield* this.urls('SELECT id, url FROM articles WHERE counted = 1 AND id > ? ORDER BY id LIMIT ?', []);
+  /** What a set that is new is to be told: what is live, and what is stale and no sync has forgotten. */
+  *heldUrls(now: number): Generator<string> {
+    yield* this.urls(
+      'SELECT id, url FROM articles WHERE (counted = 1 OR live_until > ?) AND id > ? ORDER BY id LIMIT ?',
+      [now],
+    );
+  }
+
+  /** The set has answered "new" for these URLs, and holds them for their articles. */
+  told(urls: readonly string[]): void {
+    for (const url of urls) this.database.run('UPDATE articles SET counted = 1 WHERE url = ?', [url]);
   }
 
   /** Articles that are stale, and whose URLs the set still holds for them. */

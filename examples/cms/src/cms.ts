@@ -20,7 +20,8 @@ export class Cms {
   private readonly nightly: Nightly;
   private readonly nights: Loop;
   private readonly set: VisitedSet;
-  private prepared: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
+  private preparing: Promise<void> | undefined;
   private preparedAt = 0;
   /** Until then nothing is synced by the clock. */
   private nextNight: number;
@@ -81,8 +82,9 @@ export class Cms {
     return this.nightly.run(force);
   }
 
-  /** What has begun is brought to its end. */
+  /** What is being fetched is brought to its end. What Unseen is being told is told again by the next start. */
   async stop(): Promise<void> {
+    this.stopping.abort();
     await Promise.all([this.collector.stop(), this.outbox.stop(), this.nights.stop()]);
     this.database.close();
   }
@@ -99,27 +101,34 @@ export class Cms {
 
   /** Resolves when there is a set. Rejects while Unseen is away. */
   private ready(): Promise<void> {
-    if (this.prepared === undefined || Date.now() - this.preparedAt > LOOK_AGAIN_MS) {
-      this.preparedAt = Date.now();
-      this.prepared = this.prepare();
-      this.prepared.catch(() => (this.prepared = undefined));
-    }
-    return this.prepared;
+    if (Date.now() - this.preparedAt > LOOK_AGAIN_MS)
+      this.preparing ??= this.prepare(this.stopping.signal)
+        .then(() => void (this.preparedAt = Date.now()))
+        .finally(() => (this.preparing = undefined));
+    return this.preparing ?? Promise.resolve();
   }
 
   /** Makes the set unless it is there. One that is new, or was emptied, is told of the articles that there are. */
-  private async prepare(): Promise<void> {
+  private async prepare(signal: AbortSignal): Promise<void> {
     const { capacity, maxAgeSeconds } = this.options;
-    await this.set
-      .create({ capacity, maxAttempts: MOST_ATTEMPTS, ...(maxAgeSeconds !== undefined && { maxAgeSeconds }) })
-      .catch((error: unknown) => {
-        if (!(error instanceof ConflictError)) throw error;
-        this.log(`the set ${this.set.name} was made with other options, and is used as it is`);
-      });
-    const { generation } = await this.set.describe();
+    const made = {
+      capacity,
+      maxAttempts: MOST_ATTEMPTS,
+      ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    };
+    await this.set.create(made, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+      this.log(`the set ${this.set.name} was made with other options, and is used as it is`);
+    });
+    const { generation } = await this.set.describe({ signal });
     if (generation === this.articles.note('generation')) return;
     let told = 0;
-    for await (const { entries } of this.set.visit(this.articles.heldUrls()).blocks()) told += entries.length;
+    for await (const { entries, results } of this.set
+      .visit(this.articles.heldUrls(Date.now()), { signal })
+      .blocks()) {
+      this.articles.told(entries.filter((_, i) => results[i] === 'new'));
+      told += entries.length;
+    }
     if (told > 0) this.log(`the set ${this.set.name} is new: it was told of ${told} articles`);
     this.articles.setNote('generation', generation);
   }
