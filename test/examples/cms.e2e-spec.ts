@@ -8,7 +8,7 @@ import { documentedCalls, promised } from '../support/documented-calls.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { AnswerKeeper, article, Cms } from './cms-stage.js';
+import { AnswerKeeper, article, Cms, type Article } from './cms-stage.js';
 import type { Running } from './worker-programs.js';
 import { Gate, page, Site, type Reply } from './worker-site.js';
 import { freshSet } from './worker-stage.js';
@@ -249,6 +249,65 @@ describeExample(`examples/cms${why}`, () => {
         return 'queue' in description && description.queue.leased === 0;
       });
       expect(await cms.articles()).toEqual([]);
+    });
+
+    it('does not take in an article again whose URL is still to be forgotten', async () => {
+      const keeper = await startKeeper(app.url);
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(keeper.url, set.name, '--source', `${site.url}/`);
+      const url = `${site.url}/a`;
+      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', '2');
+      });
+      await set.forget(url);
+      expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
+      await until('its page is fetched', async () => gate.waiting === 1);
+      keeper.refuses = /\/urls\/forget$/;
+      await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
+      gate.release();
+      await until('its page has been fetched once more', async () => {
+        const description = await set.describe();
+        if (!('queue' in description)) return false;
+        const { waiting, leased, delayed } = description.queue;
+        return waiting + leased + delayed === 0;
+      });
+      expect(site.asked().filter((path) => path === '/a')).toHaveLength(3);
+      expect(await cms.articles()).toEqual([]);
+      keeper.refuses = undefined;
+      await cms.told();
+      expect(await set.check(url)).toBe('unseen');
+    });
+
+    it('leaves to a person what was taken in while the crawler had its page', async () => {
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>();
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', 'By the crawler.');
+      });
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
+      await until('its page is fetched', async () => gate.waiting === 1);
+      const draft = { url: `${site.url}/a`, title: 'Mine', body: 'By hand.' };
+      expect((await cms.call('POST', '/articles', draft)).status).toBe(409);
+      expect((await cms.call('POST', '/articles', { ...draft, force: true })).status).toBe(201);
+      gate.release();
+      await until('the page is done', async () => {
+        const description = await set.describe();
+        return 'queue' in description && description.queue.leased === 0;
+      });
+      const [{ id, ...there }] = (await cms.articles()) as [Article];
+      expect(there).toMatchObject({ title: 'Mine', origin: 'upload', version: 1 });
+      // The set holds its URL for it, since the crawler was told that it is new.
+      await cms.call('DELETE', `/articles/${id}`);
+      await cms.told();
+      expect(await set.check(draft.url)).toBe('unseen');
     });
 
     it('is kept by no page and no link from the others', async () => {

@@ -165,9 +165,20 @@ export class Articles {
     });
   }
 
-  /** Takes in what the crawler has fetched. Doing so again does no harm. Answers the article's id. */
-  collect(draft: Draft): number {
-    return this.database.transaction(() => this.put(draft, 'crawl', true));
+  /**
+   * Takes in what the crawler has fetched. Doing so again does no harm. What a person has brought is theirs while it is live, and what
+   * is still to be forgotten has been deleted. Answers the article's id if it was taken in.
+   */
+  collect(draft: Draft): number | undefined {
+    return this.database.transaction(() => {
+      const { url } = draft;
+      const deletion = 'SELECT id FROM outbox WHERE url = ? AND upload IS NULL';
+      if (this.database.get(deletion, [url]) !== undefined) return undefined;
+      const there = this.byUrl(url);
+      if (there?.origin !== 'upload' || there.liveUntil <= Date.now()) return this.put(draft, 'crawl', true);
+      this.told([url]);
+      return undefined;
+    });
   }
 
   get(id: number): Article | undefined {

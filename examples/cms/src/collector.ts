@@ -123,7 +123,7 @@ export class Collector {
       dropping.signal.throwIfAborted();
       if (article === undefined) return;
       const id = this.articles.collect({ url, ...article, liveUntil: Date.now() + this.options.liveMs });
-      this.log(`${url}: collected as ${id}`);
+      if (id !== undefined) this.log(`${url}: collected as ${id}`);
     } finally {
       this.fetching.delete(url);
     }

@@ -43,6 +43,7 @@ const MIGRATIONS = [
      upload TEXT REFERENCES uploads (id),
      first_sent_at INTEGER
    );
+   CREATE INDEX outbox_by_url ON outbox (url);
    -- What is known of the visited set: its generation, the key of the sync that is under way.
    CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
 ];
