@@ -213,6 +213,10 @@ describeExample(`examples/cms${why}`, () => {
       expect(left.sync?.state).toBe('open');
       keeper.keeps = undefined;
       await cms.start();
+      // Not even that it is given up gets through at first.
+      keeper.refuses = /^DELETE .*\/syncs\//;
+      expect((await cms.call('POST', '/sync')).status).toBe(503);
+      keeper.refuses = undefined;
       expect((await cms.call('POST', '/sync')).body).toMatchObject({ done: true, forgotten: 1 });
       expect(await set.check(['https://example.org/a', 'https://example.org/b'])).toEqual(['unseen', 'seen']);
     });
@@ -323,6 +327,52 @@ describeExample(`examples/cms${why}`, () => {
       const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
       await until('both are collected', async () => (await cms.articles()).length === 2);
       expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
+    });
+
+    it('takes in what is uploaded while it syncs', async () => {
+      const keeper = await startKeeper(app.url);
+      const cms = await startCms(keeper.url, freshName('cms'), '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      keeper.keeps = '/syncs';
+      const synced = cms.call('POST', '/sync');
+      await until('a sync is open', async () => keeper.gate.waiting === 1);
+      keeper.refuses = /\/urls\/visit$/;
+      const { body } = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      keeper.gate.release();
+      expect((await synced).body).toMatchObject({ done: true });
+      keeper.refuses = undefined;
+      await cms.told();
+      expect((await cms.call('GET', `/uploads/${String(body['id'])}`)).body['state']).toBe('taken');
+    });
+
+    it('forgets while the set has no room for what is uploaded', async () => {
+      const small = await startApp({ MAX_FILTER_BYTES: '65536' });
+      open.push({ clean: () => small.close() });
+      const set = freshSet(small.url);
+      const cms = await startCms(small.url, set.name, '--capacity', '100', '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      const { id } = (await cms.byUrl(draft.url))!;
+      let next = 0;
+      for (const length of [1_000, 100, 10, 1]) {
+        let full: unknown;
+        while (full === undefined && next < 100_000) {
+          const urls = Array.from({ length }, () => `https://example.com/${next++}`);
+          await set.visit(urls).catch((error: unknown) => (full = error));
+        }
+        expect(full).toMatchObject({ code: 'FILTER_FULL' });
+      }
+      const waiting = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      expect(waiting.status).toBe(202);
+      await cms.call('DELETE', `/articles/${id}`);
+      await until('it is forgotten', async () => (await set.check(draft.url)) === 'unseen');
+      // A sync makes room, for what waits, too.
+      expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
+      await cms.told();
+      expect(await cms.byUrl('https://example.org/b')).toBeDefined();
     });
 
     it('ends at once while Unseen does not answer', async () => {

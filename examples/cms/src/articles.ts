@@ -47,7 +47,6 @@ type Note = 'generation' | 'sync';
 const MOST_URL = 8_192;
 const PAGE = 1_000;
 const LISTED = 'id, url, title, origin, version, taken_at, live_until';
-const ORDER_OF_OUTBOX = 'ORDER BY id LIMIT 1';
 
 /** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL, or longer than MOST_URL. */
 export function normalUrl(text: string): string | undefined {
@@ -104,10 +103,10 @@ export class Articles {
     });
   }
 
-  /** What is to be told next. */
-  nextMessage(): Message | undefined {
+  /** What is to be told next, uploads or only what is to be forgotten. */
+  nextMessage({ uploads }: { readonly uploads: boolean }): Message | undefined {
     const row = this.database.get(
-      `SELECT id, key, url, upload, first_sent_at FROM outbox ${ORDER_OF_OUTBOX}`,
+      `SELECT id, key, url, upload, first_sent_at FROM outbox ${uploads ? '' : 'WHERE upload IS NULL'} ORDER BY id LIMIT 1`,
     );
     if (row === undefined) return undefined;
     const { id, key, url, upload, first_sent_at: firstSentAt } = row;
@@ -208,16 +207,8 @@ export class Articles {
     return rows.map(listedOf);
   }
 
-  /**
-   * The URLs that are live, and those that are about to be: an upload may have been visited, and its article not be there yet.
-   * It is read in pages while other things happen. An upload that becomes an article meanwhile is in the second part, if it was
-   * too late for the first: new articles have the highest ids.
-   */
+  /** The URLs that are live. They are read in pages while other things happen. */
   *liveUrls(now: number): Generator<string> {
-    yield* this.urls(
-      'SELECT id, url FROM outbox WHERE upload IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
-      [],
-    );
     yield* this.urls('SELECT id, url FROM articles WHERE live_until > ? AND id > ? ORDER BY id LIMIT ?', [
       now,
     ]);

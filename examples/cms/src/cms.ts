@@ -38,7 +38,7 @@ export class Cms {
     const ready = (): Promise<void> => this.ready();
     this.outbox = new Outbox(this.set, this.articles, ready, log);
     this.collector = new Collector(this.set, this.articles, options, ready, log);
-    this.nightly = new Nightly(this.set, this.articles, this.outbox, log);
+    this.nightly = new Nightly(this.set, this.articles, this.outbox, this.stopping.signal, log);
     this.nextNight = nextAt(nightlyMinute, new Date());
     this.nights = new Loop({
       name: 'nightly',

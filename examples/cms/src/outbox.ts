@@ -1,6 +1,7 @@
-import type { VisitedSet } from 'unseen-client';
+import { FullError, type VisitedSet } from 'unseen-client';
 import type { Articles, Message, Upload } from './articles.js';
 import { Loop } from './loop.js';
+import { Turns } from './turns.js';
 
 /** The service knows a repeat for 24 h. */
 const RECORDS_MS = 23 * 3_600_000;
@@ -14,7 +15,8 @@ const REST_MS = 60_000;
 export class Outbox {
   private readonly loop: Loop;
   private readonly asked = new Map<string, (upload: Upload) => void>();
-  private delivery: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
+  private readonly turns = new Turns();
 
   constructor(
     private readonly set: VisitedSet,
@@ -25,7 +27,7 @@ export class Outbox {
   ) {
     this.loop = new Loop({
       name: 'outbox',
-      round: (signal) => this.deliver(signal),
+      round: () => this.deliver(),
       restMs: () => REST_MS,
       log,
     });
@@ -52,28 +54,47 @@ export class Outbox {
     }
   }
 
-  /** Sends all that waits; whoever calls, one message is under way. Throws if the service does not take it. */
-  deliver(signal?: AbortSignal): Promise<void> {
-    this.delivery ??= this.sendAll(signal).finally(() => (this.delivery = undefined));
-    return this.delivery;
+  /** Does this when all has been told but what there is no room for, and before anything else is. Throws if the service is away. */
+  whenTold<T>(work: () => Promise<T>): Promise<T> {
+    return this.turns.take(async () => {
+      await this.sendAll();
+      return work();
+    });
   }
 
   stop(): Promise<void> {
+    this.stopping.abort();
     return this.loop.stop();
   }
 
-  private async sendAll(signal: AbortSignal | undefined): Promise<void> {
-    await this.ready();
+  /** Throws if the service does not take all. */
+  private async deliver(): Promise<void> {
+    const full = await this.turns.take(() => this.sendAll());
+    if (full !== undefined) throw full;
+  }
+
+  /** Answers what uploads are refused with while there is no room for them. The others go on: what is forgotten makes room. */
+  private async sendAll(): Promise<FullError | undefined> {
+    const { signal } = this.stopping;
+    let full: FullError | undefined;
     for (;;) {
-      const message = this.articles.nextMessage();
-      if (message === undefined || signal?.aborted === true) return;
-      await this.send(message, signal);
+      // Each time: while a new set is told of the articles, none of them is forgotten.
+      await this.ready();
+      signal.throwIfAborted();
+      const message = this.articles.nextMessage({ uploads: full === undefined });
+      if (message === undefined) return full;
+      try {
+        await this.send(message, signal);
+      } catch (error) {
+        if (!(error instanceof FullError) || message.upload === undefined) throw error;
+        full = error;
+      }
     }
   }
 
-  private async send(message: Message, signal: AbortSignal | undefined): Promise<void> {
+  private async send(message: Message, signal: AbortSignal): Promise<void> {
     const { key, url, upload, firstSentAt } = message;
-    const call = { idempotencyKey: key, ...(signal && { signal }) };
+    const call = { idempotencyKey: key, signal };
     this.articles.sending(message);
     if (upload === undefined) {
       const answer = await this.set.forget(url, call);
