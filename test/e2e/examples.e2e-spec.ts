@@ -32,6 +32,8 @@ function shape(value: unknown, member = ''): unknown {
   if (VARYING.has(member)) return Array.isArray(value) ? 'array' : typeof value;
   // Ids of requests are those of answers before.
   if (member === 'ids' && Array.isArray(value)) return value.map((one) => typeof one);
+  // Keys are in the order of their ids, which are random.
+  if (member === 'keys' && Array.isArray(value)) return value.map((one) => JSON.stringify(shape(one))).sort();
   if (Array.isArray(value)) return value.map((one) => shape(one));
   if (typeof value !== 'object' || value === null) return value;
   // The examples are those of the embedded store.
