@@ -20,6 +20,15 @@ const resolver = createNodeResolver({
   conditionNames: ['import', 'node', 'default'],
 });
 
+/** Of rooms in a folder, each of which imports from those after it only. */
+function onlyDown(folder, rooms) {
+  return rooms.slice(1).map((room, i) => ({
+    target: `${folder}/${room}`,
+    from: rooms.slice(0, i + 1).map((above) => `${folder}/${above}`),
+    message: `${folder}/${room} imports from the floors below its own only`,
+  }));
+}
+
 /** Imports only go down: src -> libs/store -> libs/bloom. */
 const DIRECTION = [
   {
@@ -48,6 +57,7 @@ const DIRECTION = [
     except: ['src/error-rate.ts'],
     message: 'the dashboard knows the service through its client, and of the filters the formulas only',
   },
+  ...onlyDown('libs/dashboard/src', ['app.tsx', 'screens', 'jobs', 'lines', 'ui']),
   { target: 'libs/store/src/embedded', from: 'libs/store/src/redis', message: 'the adapters are apart' },
   { target: 'libs/store/src/redis', from: 'libs/store/src/embedded', message: 'the adapters are apart' },
   {

@@ -38,7 +38,7 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
 
   const made = async (): Promise<VisitedSet> => {
     const set = client.visitedSet(freshName('live'));
-    await set.create({ capacity: 1_000 });
+    await set.create({ capacity: 1_000, errorRate: 1e-9 });
     await set.visit(urls(0, ITEMS));
     return set;
   };
@@ -56,8 +56,18 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
   };
 
   const list = async (page: Page, text: string): Promise<void> => {
-    await page.getByLabel('URLs, a line each').fill(text);
+    await page.getByLabel('URLs, one a line').fill(text);
     await page.getByRole('button', { name: 'List it' }).click();
+  };
+
+  /** What the lines came to, in words. */
+  const tallied = async (page: Page): Promise<Record<string, string>> => {
+    const tally = page.locator('.tally');
+    const [words, counts] = [
+      await tally.locator('dt').allInnerTexts(),
+      await tally.locator('dd').allInnerTexts(),
+    ];
+    return Object.fromEntries(words.map((word, i) => [word, counts[i] ?? '']));
   };
 
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
@@ -71,15 +81,14 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
     await page.getByLabel('Capacity afterwards').fill('2k');
     await button(page, 'Open a sync').click();
     await list(page, [...urls(20, ITEMS), url(ITEMS), 'no url'].join('\n'));
-    await page.getByText('All of it was sent: 82 lines.').waitFor();
-    const counts = await page.locator('.counts li').allInnerTexts();
-    expect(counts).toEqual([
-      '80 there before, and kept',
-      '1 not there before, and added',
-      '1 no URLs, and left out',
-    ]);
-    await page.getByText('Lines that are no URLs').click();
-    await page.locator('details code', { hasText: 'no url' }).waitFor();
+    await page.getByText('Done: 82 lines.').waitFor();
+    expect(await tallied(page)).toEqual({
+      'there before, and kept': '80',
+      'not there before, and added': '1',
+      'no URLs, and left out': '1',
+    });
+    await page.getByText('1 is no valid URL').waitFor();
+    await page.locator('details .item', { hasText: 'no url' }).first().waitFor();
     await button(page, 'See what it would forget').click();
     await page
       .getByText('It would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
@@ -117,7 +126,7 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
       .setInputFiles([{ name: 'live.ndjson.gz', mimeType: 'application/gzip', buffer: packed }]);
     await page.getByRole('heading', { name: /^1 file, / }).waitFor();
     await button(page, 'List it').click();
-    await page.getByText('All of it was sent: 10 lines.').waitFor();
+    await page.getByText('Done: 10 lines.').waitFor();
     await button(page, 'See what it would forget').click();
     await page.getByText('So it would be refused.').waitFor();
     expect(await button(page, /^Commit/).count()).toBe(0);
@@ -154,6 +163,41 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
     await tab.close();
   });
 
+  it('goes on with its list while somebody looks at other screens', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    const tab = await opened(set);
+    const { page } = tab;
+    let letGo: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (letGo = resolve));
+    let calls = 0;
+    await page.route(`**/syncs/${sync.id}/urls`, async (route) => {
+      if (++calls === 2) await released;
+      await route.continue();
+    });
+    await list(page, urls(0, 2_500).join('\n'));
+    const link = page
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link', { name: /^List \d+ %$/ });
+    await link.waitFor();
+    await tab.goTo(`#/sets/${set.name}/use`);
+    await page.getByText('one list at a time').waitFor();
+    letGo();
+    await link.waitFor({ state: 'detached' });
+    await tab.goTo(`#/sets/${set.name}/sync`);
+    await page.getByText('Done: 2,500 lines.').waitFor();
+    expect(await tallied(page)).toEqual({
+      'there before, and kept': '100',
+      'not there before, and added': '2,400',
+    });
+    expect(await sync.describe()).toMatchObject({ state: 'open', listed: 2_500, new: 2_400 });
+    // It was this tab that did it.
+    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    await page.getByText('100 of 100 items').waitFor();
+    expect(tab.complaints()).toEqual([]);
+    await tab.close();
+  });
+
   it('that ends while a list is sent says so, and one that is stopped stays open', async () => {
     const set = await made();
     const sync = await set.syncs.open();
@@ -168,7 +212,8 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
     });
     await list(page, urls(0, 60).join('\n'));
     await button(page, 'Stop').click();
-    await page.getByText('Stopped after 0 lines.').waitFor();
+    await page.getByText('Stopped after 0 lines. They stay listed').waitFor();
+    await page.getByText('Of the next 60 lines nobody knows whether they were done.').waitFor();
     held();
     await page.unroute(lines);
     expect(await sync.describe()).toMatchObject({ state: 'open' });
@@ -176,9 +221,11 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
       await sync.abandon();
       await route.continue();
     });
-    await button(page, 'List it').click();
-    await page.getByText('The list was not sent whole: 0 lines were answered.').waitFor();
+    await button(page, 'Another list').click();
+    await list(page, urls(0, 60).join('\n'));
+    await page.getByText('Nothing was done').waitFor();
     await page.getByText('The sync is over: it was given up.').waitFor();
+    await button(page, 'Another list').waitFor({ state: 'detached' });
     // Nobody is away because a sync is over.
     expect(await page.getByText('does not answer').count()).toBe(0);
     expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
@@ -200,9 +247,9 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
     await page.getByText('Your key is not accepted any more').waitFor();
     await page.unroute('**/syncs/*/urls');
     await signIn(tab, await makeKey(app, 'write'));
-    await page.getByText('This sync was open already.').waitFor();
-    await list(page, url(0));
-    await page.getByText('All of it was sent: 1 line.').waitFor();
+    await page.getByText('Your key ended after 0 lines.').waitFor();
+    await button(page, 'Go on').click();
+    await page.getByText('Done: 1 line.').waitFor();
     // It may list, and no more.
     for (const name of ['See what it would forget', 'Give it up …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
@@ -218,7 +265,7 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
     expect(await set.describe()).not.toHaveProperty('sync');
     await set.syncs.open();
     await page.getByText('This sync was open already.').waitFor();
-    await page.getByLabel('URLs, a line each').fill(url(0));
+    await page.getByLabel('URLs, one a line').fill(url(0));
     for (const name of ['List it', 'See what it would forget', 'Give it up …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
     expect(await inaccessible(tab)).toEqual([]);

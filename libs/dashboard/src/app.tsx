@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { away, type Away } from './connection.js';
+import { JobLink } from './jobs/job-link.js';
 import { hashOf, place } from './router.js';
 import { CreateScreen } from './screens/create/create-screen.js';
 import { ExplainScreen } from './screens/explain/explain-screen.js';
@@ -11,7 +12,6 @@ import { KeptSecrets } from './screens/keys/kept-secrets.js';
 import { SetScreen } from './screens/set/set-screen.js';
 import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
 import { SyncScreen } from './screens/sync/sync-screen.js';
-import { JobLink } from './screens/use/job-link.js';
 import { UseScreen } from './screens/use/use-screen.js';
 import { hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
 import { Button } from './ui/button.js';
@@ -115,7 +115,7 @@ function Main(): preact.JSX.Element {
   const { value: now } = session;
   if (now.is === 'starting') return <Loading what="the dashboard" />;
   if (now.is === 'failed')
-    return <Failure error={now.error} what="The dashboard cannot start." retry={() => void start()} />;
+    return <Failure error={now.error} what="The dashboard cannot start" retry={() => void start()} />;
   if (now.is === 'signed out')
     return (
       <>

@@ -12,6 +12,12 @@ export type Kind = 'sets' | 'filters';
 
 export const KIND_NAMES: Readonly<Record<Kind, string>> = { sets: 'visited set', filters: 'filter' };
 
+/** Which one a screen is about. */
+export interface Subject {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
 export type Described = FilterDescription | VisitedSetDescription | LostFilter | LostVisitedSet;
 export type Whole = FilterDescription | VisitedSetDescription;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LineError } from './line-error.js';
-import { linesOf, plainLinesOf, type Line, type Reading } from './lines.js';
+import { itemOf, linesOf, type Line, type Reading } from './lines.js';
 
 async function read(files: readonly Blob[], reading?: Reading): Promise<Line[]> {
   const lines: Line[] = [];
@@ -8,9 +8,9 @@ async function read(files: readonly Blob[], reading?: Reading): Promise<Line[]> 
   return lines;
 }
 
-async function joined(lines: AsyncIterable<string>): Promise<string> {
+async function joined(lines: AsyncIterable<Line>): Promise<string> {
   const all: string[] = [];
-  for await (const line of lines) all.push(line);
+  for await (const line of lines) all.push(itemOf(line));
   return all.join('\n');
 }
 
@@ -39,9 +39,9 @@ describe('the lines of a list', () => {
     const text = MANY.join('\n');
     const bytes: number[] = [];
     const packed = await gzip(text, 'list.txt');
-    expect(await joined(plainLinesOf([packed], { onRead: (more) => bytes.push(more) }))).toBe(text);
+    expect(await joined(linesOf([packed], { onRead: (more) => bytes.push(more) }))).toBe(text);
     expect(bytes.reduce((sum, more) => sum + more, 0)).toBe(packed.size);
-    expect(await joined(plainLinesOf([new Blob([text])]))).toBe(text);
+    expect(await joined(linesOf([new Blob([text])]))).toBe(text);
   });
 
   it('tells what was read, by the bytes of the files', async () => {
@@ -58,7 +58,7 @@ describe('the lines of a list', () => {
     const json = ['"a\\n"', '', '{"url":"b"}', '{"url":"c","payload":"p"}', '{"item":"d","result":"seen"}'];
     const lines = ['a\n', 'b', { url: 'c', payload: 'p' }, 'd'];
     expect(await read([new Blob([json.join('\n')]), new Blob(['e\n"f"'])])).toEqual([...lines, 'e', '"f"']);
-    expect(await joined(plainLinesOf([new Blob([json.join('\r\n')])]))).toBe('a\n\nb\nc\nd');
+    expect(await joined(linesOf([new Blob([json.join('\r\n')])]))).toBe('a\n\nb\nc\nd');
   });
 
   it('are what they are said to be', async () => {

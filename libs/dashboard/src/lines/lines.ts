@@ -8,6 +8,12 @@ export type Format = 'auto' | 'text' | 'ndjson';
 /** What a line stands for: an item or a URL; in NDJSON also a URL with its payload. */
 export type Line = string | UrlWithPayload;
 
+/** The item or URL of a line. */
+export function itemOf(line: Line): string {
+  return typeof line === 'string' ? line : line.url;
+}
+
+/** How files are read. */
 export interface Reading {
   readonly format?: Format;
   /** Told of bytes that were read, of the files as they are: their sizes add up to it. */
@@ -27,11 +33,6 @@ const PASTED = 'The text';
 export async function* linesOf(files: readonly Blob[], reading: Reading = {}): AsyncGenerator<Line> {
   for (const file of files)
     for await (const part of partsOf(file, reading)) for (const line of part) yield line;
-}
-
-/** The same, of URLs without their payloads. */
-export async function* plainLinesOf(files: readonly Blob[], reading: Reading = {}): AsyncGenerator<string> {
-  for await (const line of linesOf(files, reading)) yield typeof line === 'string' ? line : line.url;
 }
 
 /** The lines of a file, many at a time: a step of a generator for each, on each floor, would cost more than all else. */

@@ -19,10 +19,6 @@ export function filesOf({ text, files }: Given): readonly Blob[] {
   return text.trim() === '' ? [] : [new Blob([text])];
 }
 
-export function sizeOf(given: Given): number {
-  return filesOf(given).reduce((sum, { size }) => sum + size, 0);
-}
-
 const FORMATS = [
   ['auto', 'As they look'],
   ['text', 'A line each'],

@@ -51,7 +51,7 @@ export function ConfirmByName({
             />
           )}
         </Field>
-        {error && <Failure error={error} what="That did not work." />}
+        {error && <Failure error={error} what="That did not work" />}
         <div class="actions">
           <Button onClick={onClose}>Keep it</Button>
           <Button type="submit" look="danger" disabled={working || typed !== name}>

@@ -17,7 +17,7 @@ export function Notice({
   );
 }
 
-/** Something did not work: what, and why. */
+/** Something did not work: what (a sentence without its full stop), and why. */
 export function Failure({
   error,
   what,
@@ -30,25 +30,21 @@ export function Failure({
   return (
     <Notice tone="bad">
       <p>
-        <strong>{what}</strong> {wordsOf(error)}
+        <strong>{what}:</strong> {wordsOf(error)}
       </p>
       {retry && <Button onClick={retry}>Try again</Button>}
     </Notice>
   );
 }
 
-/** What an error says to people. */
+/** What an error says to people, for the end of a sentence: it may begin with a name, whose case is its own. */
 export function wordsOf(error: Error): string {
   if (error instanceof ServiceError) {
     const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
-    return `${capitalised(error.detail)}${id}.`;
+    return `${error.detail}${id}.`;
   }
-  if (error instanceof UnreachableError) return 'The service does not answer.';
-  return `${capitalised(error.message)}.`;
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  if (error instanceof UnreachableError) return 'the service does not answer.';
+  return `${error.message}.`;
 }
 
 /** Nothing is there, and what to do about it. */

@@ -68,7 +68,7 @@ export function CreateScreen(): preact.JSX.Element {
             <FilterFields form={form} change={change} />
           )}
           {error && Object.keys(faultsIn(error)).length === 0 && (
-            <Failure error={error} what="It was not made." />
+            <Failure error={error} what="It was not made" />
           )}
           <div class="actions">
             <Button type="submit" look="primary" needs="admin" disabled={making}>

@@ -50,7 +50,7 @@ export function PlanPanel({ form }: { readonly form: Form }): preact.JSX.Element
     <section class="panel plan" aria-labelledby="plan">
       <h2 id="plan">What it takes</h2>
       <div aria-live="polite">
-        {error && <p class="fault">{wordsOf(error)}</p>}
+        {error && <p class="fault">It cannot be planned: {wordsOf(error)}</p>}
         {plan && <Memory plan={plan} />}
       </div>
       {plan && <Shape plan={plan} />}

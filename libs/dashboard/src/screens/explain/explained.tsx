@@ -32,7 +32,7 @@ export function Explained({
     (signal) => explanationOf(client.value, { kind, name, item }, signal),
     EVERY_MS,
   );
-  if (error && !data) return <Failure error={error} what="It could not be explained." retry={refresh} />;
+  if (error && !data) return <Failure error={error} what="It could not be explained" retry={refresh} />;
   if (!data) return <Loading what="the explanation" />;
   if ('invalid' in data)
     return (

@@ -66,7 +66,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
         </p>
       )}
       {isOwn && <p>You are signed in with it.</p>}
-      {error && <Failure error={error} what="That did not work." />}
+      {error && <Failure error={error} what="That did not work" />}
       <div class="actions">
         <Button look="primary" onClick={() => forget(of)}>
           I have it

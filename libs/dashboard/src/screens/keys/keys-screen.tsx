@@ -55,7 +55,7 @@ function Keys(): preact.JSX.Element {
         </Button>
       </div>
       <KeptSecrets />
-      {!data && error && <Failure error={error} what="The keys could not be read." retry={refresh} />}
+      {!data && error && <Failure error={error} what="The keys could not be read" retry={refresh} />}
       {!data && !error && <Loading what="keys" rows={4} />}
       {isFirst && <None />}
       {data && data.length > 0 && (
@@ -137,7 +137,7 @@ function RevokeDialog({
       {isOwn && (
         <Notice tone="warn">It is the key that you are signed in with: you are asked for another one.</Notice>
       )}
-      {error && <Failure error={error} what="It was not revoked." />}
+      {error && <Failure error={error} what="It was not revoked" />}
       <div class="actions">
         <Button onClick={onClose}>Keep it</Button>
         <Button look="danger" disabled={working} onClick={() => void revoke()}>

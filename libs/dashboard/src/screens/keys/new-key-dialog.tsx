@@ -76,7 +76,7 @@ export function NewKeyDialog({
         {error && (
           <Failure
             error={error}
-            what="That did not work. If the answer was lost, there may be a new key in the list."
+            what="That did not work; if the answer was lost, there may be a new key in the list"
           />
         )}
         <div class="actions">

@@ -43,7 +43,7 @@ export function ListScreen(): preact.JSX.Element {
         </ButtonLink>
       </div>
       {data === undefined && error && (
-        <Failure error={error} what="The list could not be read." retry={refresh} />
+        <Failure error={error} what="The list could not be read" retry={refresh} />
       )}
       {data === undefined && !error && <Loading what="sets and filters" rows={6} />}
       {data && data.length === 0 && <Nothing />}

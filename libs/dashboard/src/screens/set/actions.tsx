@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
 import { goTo, hashOf } from '../../router.js';
 import { client } from '../../session.js';
-import { handleOf, KIND_NAMES } from '../../sets.js';
+import { handleOf, KIND_NAMES, type Subject } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmByName } from '../../ui/confirm-by-name.js';
-import type { Subject } from './set-screen.js';
 import { WhatIsLost } from './what-is-lost.js';
 
 interface ActionsProps extends Subject {

@@ -3,12 +3,11 @@ import { useMemo } from 'preact/hooks';
 import { share, whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
-import { handleOf } from '../../sets.js';
+import { handleOf, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
 import { Failure, Loading } from '../../ui/notice.js';
-import type { Subject } from './set-screen.js';
 
 /** Each look is of other pages. It is made anew when somebody asks for it. */
 const EVERY_MS = 600_000;
@@ -28,7 +27,7 @@ export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
           Look at others
         </Button>
       </div>
-      {!data && error && <Failure error={error} what="The counters could not be read." retry={refresh} />}
+      {!data && error && <Failure error={error} what="The counters could not be read" retry={refresh} />}
       {!data && !error && <Loading what="counters" rows={2} />}
       {data && <Histogram layers={data} />}
     </section>

@@ -3,10 +3,9 @@ import { useMemo } from 'preact/hooks';
 import { clock, perSecond, share, short, time } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
-import { handleOf } from '../../sets.js';
+import { handleOf, type Subject } from '../../sets.js';
 import { Chart, type Line } from '../../ui/chart.js';
 import { Failure, Loading } from '../../ui/notice.js';
-import type { Subject } from './set-screen.js';
 import { withGaps } from './gaps.js';
 
 const SECONDS = 6 * 3_600;
@@ -25,7 +24,7 @@ export function HistoryPanel({ kind, name }: Subject): preact.JSX.Element {
         <h2 id="history">The last six hours</h2>
         {data?.watched && <span class="summary">since {time(data.since)}, as this instance saw it</span>}
       </div>
-      {!data && error && <Failure error={error} what="The history could not be read." retry={refresh} />}
+      {!data && error && <Failure error={error} what="The history could not be read" retry={refresh} />}
       {!data && !error && <Loading what="the history" rows={2} />}
       {data && !data.watched && (
         <p class="hint">This instance watches others: there are too many for all of them.</p>

@@ -96,7 +96,7 @@ function DeadLetters({
       });
       setChosen(new Set());
     } catch (error) {
-      setDone({ text: 'That did not work.', error: error as Error });
+      setDone({ text: 'That did not work', error: error as Error });
     }
     setWorking(false);
     letters.refresh();
@@ -125,7 +125,7 @@ function DeadLetters({
         </span>
       </div>
       {!letters.data && letters.error && (
-        <Failure error={letters.error} what="The dead letters could not be read." retry={letters.refresh} />
+        <Failure error={letters.error} what="The dead letters could not be read" retry={letters.refresh} />
       )}
       {!letters.data && !letters.error && <Loading what="dead letters" rows={2} />}
       {shown.length > 0 && (

@@ -5,7 +5,7 @@ import { usePoll } from '../../poll.js';
 import { RateMeter } from '../../rates.js';
 import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Kind } from '../../sets.js';
+import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Subject } from '../../sets.js';
 import { Conditions } from '../../ui/badge.js';
 import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
@@ -19,12 +19,6 @@ import { Overview } from './overview.js';
 import { QueuePanel } from './queue-panel.js';
 import { SettingsPanel } from './settings-panel.js';
 import { SyncPanel } from './sync-panel.js';
-
-/** Which set a screen is about. */
-export interface Subject {
-  readonly kind: Kind;
-  readonly name: string;
-}
 
 /** All that there is to know of one visited set or filter, and what can be done with it. */
 export function SetScreen(subject: Subject): preact.JSX.Element {
@@ -77,7 +71,7 @@ function Body({
     );
   if (error instanceof DataLostError) return <Lost />;
   if (!data) {
-    if (error) return <Failure error={error} what="It could not be read." retry={refresh} />;
+    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
     return <Loading what={subject.name} rows={5} />;
   }
   if (isLost(data)) return <Lost />;

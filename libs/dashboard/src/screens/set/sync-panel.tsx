@@ -1,5 +1,5 @@
 import type { SyncDescription } from '#client';
-import { bytes, share, time, whole } from '../../format.js';
+import { bytes, plural, share, time, whole } from '../../format.js';
 import { Bar } from '../../ui/bar.js';
 import { Facts } from '../../ui/facts.js';
 
@@ -12,6 +12,7 @@ export function SyncPanel({
   readonly items: number;
 }): preact.JSX.Element {
   const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
+  const kept = listed - sync.new;
   return (
     <section class="panel" aria-labelledby="sync">
       <div class="head">
@@ -23,11 +24,12 @@ export function SyncPanel({
       {state === 'committing' ? (
         <progress class="bar info" aria-label="The sync is being committed" />
       ) : (
-        <Bar value={listed} most={Math.max(listed, items)} tone="info" label="Items that were listed" />
+        <Bar value={kept} most={items} tone="info" label="Items that were listed, and are kept" />
       )}
       <Facts
         facts={[
-          ['Listed', `${whole(listed)} of ${whole(items)} items`],
+          ['Listed', whole(listed)],
+          ['Kept', `${whole(kept)} of ${plural(items, 'item')}`],
           ['New on the list', whole(sync.new)],
           [state === 'committing' ? 'Forgets' : 'Would forget', whole(wouldForget)],
           ['Memory meanwhile', bytes(memoryBytes)],

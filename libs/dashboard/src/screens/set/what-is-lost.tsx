@@ -2,8 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { plural } from '../../format.js';
 import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, queueOf, type Described } from '../../sets.js';
-import type { Subject } from './set-screen.js';
+import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
 /** What is gone once a set is cleared or deleted, as it stands now. A part of a sentence's paragraph. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {

@@ -6,9 +6,9 @@ import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 
 const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
-  'now needed': 'The service asks for an API key now. What was under way has not been done.',
+  'now needed': 'The service asks for an API key now. What was asked for last has not been done.',
   ended:
-    'Your key is not accepted any more: it has expired, or was revoked. What was under way has not been done.',
+    'Your key is not accepted any more: it has expired, or was revoked. What was asked for last has not been done.',
   left: 'You have signed out.',
 };
 
@@ -33,7 +33,7 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
     <form class="panel sign-in" onSubmit={(event) => void submit(event)}>
       <Title text="Sign in" />
       {WHY[why] !== undefined && <Notice tone={why === 'left' ? 'info' : 'warn'}>{WHY[why]}</Notice>}
-      {error && <Failure error={error} what="That did not work." />}
+      {error && <Failure error={error} what="That did not work" />}
       <Field
         label="API key"
         hint="It is kept for this tab only, and sent to this service only."

@@ -2,12 +2,12 @@ import { WouldForgetError, type CommitSync, type CommittedSync, type SyncDescrip
 import { useState } from 'preact/hooks';
 import { plural, share, whole } from '../../format.js';
 import { useLeaving } from '../../leaving.js';
+import type { Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmByName } from '../../ui/confirm-by-name.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Failure, Notice } from '../../ui/notice.js';
-import type { Subject } from '../set/set-screen.js';
 import { syncOf } from './looks.js';
 
 interface PanelProps {
@@ -72,7 +72,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
             look="primary"
             needs="admin"
             disabled={working}
-            onClick={() => void run('It was not committed.', () => commit({}))}
+            onClick={() => void run('It was not committed', () => commit({}))}
           >
             {working ? 'Committing …' : `Commit: forget ${plural(shown.wouldForget, 'item')}`}
           </Button>
@@ -86,7 +86,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           look={shown ? 'plain' : 'primary'}
           needs="admin"
           disabled={working || isListing}
-          onClick={() => void run('It could not be looked at.', look)}
+          onClick={() => void run('It could not be looked at', look)}
         >
           {shown ? 'Look again' : 'See what it would forget'}
         </Button>
@@ -122,7 +122,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
               onClick={() => {
                 close();
                 stop();
-                void run('It was not given up.', async () => {
+                void run('It was not given up', async () => {
                   await handle.abandon();
                   refresh();
                 });

@@ -2,8 +2,7 @@ import { NotFoundError, type Sync, type SyncDescription } from '#client';
 import { useRef } from 'preact/hooks';
 import { usePoll, type Polled } from '../../poll.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, type Described } from '../../sets.js';
-import type { Subject } from '../set/set-screen.js';
+import { handleOf, isLost, type Described, type Subject } from '../../sets.js';
 
 const EVERY_MS = 2_000;
 

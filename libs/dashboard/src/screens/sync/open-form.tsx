@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks';
 import { plural, share as shownShare, whole } from '../../format.js';
 import { count, share } from '../../parse.js';
 import { client } from '../../session.js';
-import { handleOf, type Whole } from '../../sets.js';
+import { handleOf, type Whole, type Subject } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { Field } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
-import type { Subject } from '../set/set-screen.js';
 
 /** The first step. */
 export function OpenForm({
@@ -84,7 +83,7 @@ export function OpenForm({
       <p class="hint">
         While it is open its list takes memory beside the set, about as much as a set of that capacity.
       </p>
-      {error && <Failure error={error} what="It was not opened." />}
+      {error && <Failure error={error} what="It was not opened" />}
       <div class="actions">
         <Button type="submit" look="primary" needs="admin" disabled={working}>
           {working ? 'Opening …' : 'Open a sync'}

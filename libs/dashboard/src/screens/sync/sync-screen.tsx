@@ -1,17 +1,16 @@
 import { NotFoundError, type SyncDescription } from '#client';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { currentJob, putAway } from '../../jobs/current-job.js';
 import { hashOf } from '../../router.js';
-import { isLost, KIND_NAMES, type Whole } from '../../sets.js';
+import { isLost, KIND_NAMES, type Whole, type Subject } from '../../sets.js';
 import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
-import type { Subject } from '../set/set-screen.js';
 import { SyncPanel } from '../set/sync-panel.js';
 import { CommitPanel } from './commit-panel.js';
 import { ListPanel } from './list-panel.js';
 import { useLooks, type Looks } from './looks.js';
 import { OpenForm } from './open-form.js';
 import { Outcome } from './outcome.js';
-import { useSending } from './sending.js';
 
 /** Keeps what is on a list, and forgets the rest: step by step, as the service has it. */
 export function SyncScreen(subject: Subject): preact.JSX.Element {
@@ -37,7 +36,7 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
       <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
     );
   if (!data) {
-    if (error) return <Failure error={error} what="It could not be read." retry={refresh} />;
+    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
     return <Loading what={subject.name} rows={3} />;
   }
   const { described, sync } = data;
@@ -63,8 +62,12 @@ function Steps({
   readonly sync: SyncDescription | undefined;
   readonly looks: Looks;
 }): preact.JSX.Element {
-  const { sending, send, stop, reset } = useSending();
   const own = useRef<string | undefined>(undefined);
+  const job = currentJob.value;
+  const isOfSync = sync !== undefined && job?.work.sync === sync.id;
+  const isListing = isOfSync && !job.isOver;
+  // What was listed counts at once.
+  useEffect(looks.refresh, [isListing]);
   if (!sync)
     return (
       <OpenForm
@@ -77,40 +80,37 @@ function Steps({
         onRefused={looks.refresh}
       />
     );
-  const isOpen = sync.state === 'open';
-  return (
-    <>
-      {!isOpen && sync.state !== 'committing' && (
+  if (sync.state !== 'open' && sync.state !== 'committing')
+    return (
+      <>
         <Outcome
           sync={sync}
           another={() => {
-            reset();
+            if (isOfSync) putAway();
             looks.forget();
           }}
         />
-      )}
-      {isOpen && own.current !== sync.id && (
+        <ListPanel subject={subject} sync={sync} />
+      </>
+    );
+  const isOpen = sync.state === 'open';
+  return (
+    <>
+      {isOpen && own.current !== sync.id && !isOfSync && (
         <Notice>
           This sync was open already. What was listed stays listed; a list that was cut off can be sent again
           from its beginning.
         </Notice>
       )}
-      {(isOpen || sync.state === 'committing') && <SyncPanel sync={sync} items={described.items} />}
-      <ListPanel
-        subject={subject}
-        sync={sync}
-        sending={sending}
-        send={send}
-        stop={stop}
-        refresh={looks.refresh}
-      />
+      <SyncPanel sync={sync} items={described.items} />
+      <ListPanel subject={subject} sync={sync} />
       {isOpen && (
         <CommitPanel
           key={sync.id}
           subject={subject}
           sync={sync}
-          isListing={sending.is === 'running'}
-          stop={stop}
+          isListing={isListing}
+          stop={() => isListing && job.stop()}
           refresh={looks.refresh}
         />
       )}

@@ -6,13 +6,12 @@ import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
 import { usePoll } from '../../poll.js';
 import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, queueOf, type Described } from '../../sets.js';
+import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
-import type { Subject } from '../set/set-screen.js';
-import { canStream, chosenFile, download, type Target } from './save.js';
+import { canStream, chosenFile, download, type Target } from '../../save.js';
 
 /** From here on a browser that can is to write to a file, rather than to keep all of it first. */
 const LARGE = 32e6;
@@ -34,7 +33,7 @@ export function ExportScreen(subject: Subject): preact.JSX.Element {
       {error instanceof NotFoundError ? (
         <Empty title={`There is no ${KIND_NAMES[kind]} of this name`}>It may have been deleted.</Empty>
       ) : (
-        !data && error && <Failure error={error} what="It could not be read." retry={refresh} />
+        !data && error && <Failure error={error} what="It could not be read" retry={refresh} />
       )}
       {!data && !error && <Loading what={name} rows={2} />}
       {data && isLost(data) && (
@@ -139,7 +138,7 @@ function Progress({
     case 'stopped':
       return <Notice tone="warn">Stopped: nothing was saved.</Notice>;
     case 'failed':
-      return <Failure error={state.error} what="It was cut off, and nothing was saved." />;
+      return <Failure error={state.error} what="It was cut off, and nothing was saved" />;
   }
 }
 

@@ -86,7 +86,7 @@ export function ImportScreen(): preact.JSX.Element {
             onFiles={(files) => void choose(files)}
           />
         )}
-        {fault && <Failure error={fault} what="That file cannot be imported." />}
+        {fault && <Failure error={fault} what="That file cannot be imported" />}
         {chosen && <Described chosen={chosen} />}
         {chosen && !isRunning && (
           <Field label="Name" hint="Another one, if there is one of this name already">
@@ -179,7 +179,7 @@ function Outcome({
       const advice = error instanceof ServiceError ? ADVICE[error.code] : undefined;
       return (
         <>
-          <Failure error={error} what="It was not imported." />
+          <Failure error={error} what="It was not imported" />
           {advice !== undefined && <p class="hint">{advice}</p>}
         </>
       );

@@ -1,41 +1,36 @@
-import type { UnseenClient, UrlWithPayload } from '#client';
+import type { Action } from '../../jobs/action.js';
+import { sending } from '../../jobs/sending.js';
+import { itemOf } from '../../lines/lines.js';
 import type { Scope } from '../../session.js';
 import type { Kind } from '../../sets.js';
-import { sending, type Send } from './sending.js';
 
-export type ActionId = 'check' | 'visit' | 'discover' | 'add' | 'forget' | 'remove';
-
-/** What can be done with a list of lines. */
-export interface Action {
-  readonly id: ActionId;
-  readonly text: string;
-  /** What is said of a line that it was done with. */
+/** One of those that somebody chooses from. */
+export interface UseAction extends Action {
+  readonly id: 'check' | 'visit' | 'discover' | 'add' | 'forget' | 'remove';
   readonly hint: string;
-  readonly needs: Scope;
   /** Takes out, of which G8 has to be said. */
   readonly takesOut: boolean;
-  readonly send: (client: UnseenClient, name: string) => Send;
 }
 
 const READS = { needs: 'read', takesOut: false } as const;
 const WRITES = { needs: 'write', takesOut: false } as const;
 const TAKES_OUT = { needs: 'write', takesOut: true } as const;
 
-const ACTIONS: Readonly<Record<Kind, readonly Action[]>> = {
+const ACTIONS: Readonly<Record<Kind, readonly UseAction[]>> = {
   sets: [
     {
       ...READS,
       id: 'check',
       text: 'Check',
       hint: 'Says which URLs have been seen. It changes nothing.',
-      send: (client, name) => sending(client.visitedSet(name).check, urlOf),
+      send: (client, name) => sending(client.visitedSet(name).check, itemOf),
     },
     {
       ...WRITES,
       id: 'visit',
       text: 'Visit',
       hint: 'Marks URLs as seen. They are not queued.',
-      send: (client, name) => sending(client.visitedSet(name).visit, urlOf),
+      send: (client, name) => sending(client.visitedSet(name).visit, itemOf),
     },
     {
       ...WRITES,
@@ -49,7 +44,7 @@ const ACTIONS: Readonly<Record<Kind, readonly Action[]>> = {
       id: 'forget',
       text: 'Forget',
       hint: 'Makes URLs unseen, and takes them out of the queue.',
-      send: (client, name) => sending(client.visitedSet(name).forget, urlOf),
+      send: (client, name) => sending(client.visitedSet(name).forget, itemOf),
     },
   ],
   filters: [
@@ -59,31 +54,30 @@ const ACTIONS: Readonly<Record<Kind, readonly Action[]>> = {
       text: 'Check',
       hint: 'Says which items have been seen. It changes nothing.',
       send: (client, name) =>
-        sending(client.filter(name).has, urlOf, (isThere) => (isThere ? 'seen' : 'unseen')),
+        sending(client.filter(name).has, itemOf, (isThere) => (isThere ? 'seen' : 'unseen')),
     },
     {
       ...WRITES,
       id: 'add',
       text: 'Add',
       hint: 'Adds items, and says which of them are new.',
-      send: (client, name) => sending(client.filter(name).add, urlOf, (isNew) => (isNew ? 'new' : 'seen')),
+      send: (client, name) => sending(client.filter(name).add, itemOf, (isNew) => (isNew ? 'new' : 'seen')),
     },
     {
       ...TAKES_OUT,
       id: 'remove',
       text: 'Remove',
       hint: 'Takes items out.',
-      send: (client, name) => sending(client.filter(name).remove, urlOf),
+      send: (client, name) => sending(client.filter(name).remove, itemOf),
     },
   ],
 };
 
 /** What whoever may do `may` can do with one of this kind. A standard filter cannot forget. */
-export function actionsOf(kind: Kind, counting: boolean, may: (scope: Scope) => boolean): readonly Action[] {
+export function actionsOf(
+  kind: Kind,
+  counting: boolean,
+  may: (scope: Scope) => boolean,
+): readonly UseAction[] {
   return ACTIONS[kind].filter(({ needs, takesOut }) => may(needs) && (counting || !takesOut));
-}
-
-/** The item that a line stands for. */
-export function urlOf(line: string | UrlWithPayload): string {
-  return typeof line === 'string' ? line : line.url;
 }

@@ -1,10 +1,10 @@
 import { oneIn } from '../../format.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
-import type { Action } from './actions.js';
+import type { UseAction } from './actions.js';
 
 interface DialogProps {
-  readonly action: Action;
+  readonly action: UseAction;
   readonly name: string;
   /** Such as "3 URLs". */
   readonly what: string;

@@ -1,11 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { plural } from '../../format.js';
+import { begin } from '../../jobs/current-job.js';
 import { filesOf, ListInput, NOTHING, type Given } from '../../lines/list-input.js';
 import type { Kind } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { Choice } from '../../ui/field.js';
-import type { Action } from './actions.js';
-import { begin } from './current-job.js';
+import type { UseAction } from './actions.js';
 import { TakeOutDialog } from './take-out-dialog.js';
 
 interface FormProps {
@@ -13,7 +13,7 @@ interface FormProps {
   readonly name: string;
   readonly errorRate: number;
   /** At least one. */
-  readonly actions: readonly Action[];
+  readonly actions: readonly UseAction[];
 }
 
 /** What to do, and with what. */
@@ -26,7 +26,7 @@ export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.J
   const unit = kind === 'sets' ? 'URL' : 'item';
   const what = lines === undefined ? 'the list' : plural(lines, unit);
   const run = (): void => {
-    if (action) begin({ kind, name, action, files: filesOf(given), format: given.format });
+    if (action) begin({ subject: { kind, name }, action, files: filesOf(given), format: given.format });
   };
   const submit = (event: Event): void => {
     event.preventDefault();

@@ -1,24 +1,20 @@
+import { currentJob } from '../../jobs/current-job.js';
+import type { Work } from '../../jobs/job.js';
+import { Elsewhere } from '../../jobs/job-link.js';
+import { JobView } from '../../jobs/job-view.js';
 import { usePoll } from '../../poll.js';
 import { hashOf } from '../../router.js';
 import { client, may } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, type Kind } from '../../sets.js';
+import { handleOf, isLost, KIND_NAMES, type Subject } from '../../sets.js';
 import { Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { actionsOf } from './actions.js';
-import { currentJob } from './current-job.js';
-import { JobView } from './job-view.js';
 import { UseForm } from './use-form.js';
 
 const DESCRIBED_EVERY_MS = 30_000;
 
 /** Asks about many URLs or items of a set, adds and forgets them. */
-export function UseScreen({
-  kind,
-  name,
-}: {
-  readonly kind: Kind;
-  readonly name: string;
-}): preact.JSX.Element {
+export function UseScreen({ kind, name }: Subject): preact.JSX.Element {
   return (
     <>
       <p class="crumbs">
@@ -33,19 +29,18 @@ export function UseScreen({
 }
 
 /** The same without a heading, for a screen that has one. */
-export function UsePanel({ kind, name }: { readonly kind: Kind; readonly name: string }): preact.JSX.Element {
+export function UsePanel({ kind, name }: Subject): preact.JSX.Element {
   const { data, error, refresh } = usePoll(
     `${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).describe({ signal }),
     DESCRIBED_EVERY_MS,
   );
   const job = currentJob.value;
-  if (job && (job.work.kind !== kind || job.work.name !== name) && !job.isOver)
-    return <Elsewhere kind={job.work.kind} name={job.work.name} />;
   // What it has come to is shown whatever has become of the set.
-  if (job && job.work.kind === kind && job.work.name === name) return <JobView job={job} />;
+  if (job && isAbout(job.work, { kind, name })) return <JobView job={job} />;
+  if (job && !job.isOver) return <Elsewhere job={job} />;
   if (!data && error)
-    return <Failure error={error} what={`The ${KIND_NAMES[kind]} could not be read.`} retry={refresh} />;
+    return <Failure error={error} what={`The ${KIND_NAMES[kind]} could not be read`} retry={refresh} />;
   if (!data) return <Loading what={name} />;
   if (isLost(data))
     return <Notice tone="bad">Its data is lost: nothing is answered until it is cleared or deleted.</Notice>;
@@ -59,12 +54,6 @@ export function UsePanel({ kind, name }: { readonly kind: Kind; readonly name: s
   );
 }
 
-function Elsewhere({ kind, name }: { readonly kind: Kind; readonly name: string }): preact.JSX.Element {
-  return (
-    <Notice>
-      <p>
-        This tab works on <a href={hashOf([kind, name, 'use'])}>{name}</a> at the moment: one list at a time.
-      </p>
-    </Notice>
-  );
+function isAbout({ subject, sync }: Work, { kind, name }: Subject): boolean {
+  return sync === undefined && subject.kind === kind && subject.name === name;
 }

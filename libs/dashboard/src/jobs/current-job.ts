@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { session } from '../../session.js';
+import { session } from '../session.js';
 import { Job, type Work } from './job.js';
 
 /** The one of this tab. It goes on while another screen is shown, and waits while somebody has to sign in. */

@@ -1,5 +1,5 @@
 import { ValidationError, type CallOptions, type ChangeOptions, type Verb } from '#client';
-import type { Line } from '../../lines/lines.js';
+import type { Line } from '../lines/lines.js';
 
 /** What became of the lines of a block. */
 export interface BlockAnswer {

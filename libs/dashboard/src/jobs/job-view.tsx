@@ -1,18 +1,27 @@
 import { AccessError } from '#client';
-import { away } from '../../connection.js';
-import { bytes, plural, whole } from '../../format.js';
-import { Bar } from '../../ui/bar.js';
-import { Button } from '../../ui/button.js';
-import { Failure, Notice, wordsOf } from '../../ui/notice.js';
+import { away } from '../connection.js';
+import { bytes, plural, whole } from '../format.js';
+import { Bar } from '../ui/bar.js';
+import { Button } from '../ui/button.js';
+import { Failure, Notice } from '../ui/notice.js';
 import { putAway } from './current-job.js';
-import { saveAs } from '../transfer/save.js';
+import { saveAs } from '../save.js';
+import type { Action } from './action.js';
 import type { Job, JobState } from './job.js';
 import { InvalidRows, ResultRows } from './rows.js';
 import { INVALID } from './sending.js';
 
 /** How far a list has come, and what became of its lines. */
-export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
-  const { kind, name, action } = job.work;
+export function JobView({
+  job,
+  takesMore = true,
+}: {
+  readonly job: Job;
+  /** Whether another list can follow. */
+  readonly takesMore?: boolean;
+}): preact.JSX.Element {
+  const { subject, action } = job.work;
+  const { kind, name } = subject;
   const now = job.progress.value;
   const state = job.state.value;
   const unit = kind === 'sets' ? 'URL' : 'item';
@@ -26,13 +35,13 @@ export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
       <dl class="tally">
         {[...now.counts].map(([word, count]) => (
           <div key={word} class={word === INVALID ? 'bad' : undefined}>
-            <dt>{word}</dt>
+            <dt>{action.meanings?.[word] ?? word}</dt>
             <dd>{whole(count)}</dd>
           </div>
         ))}
       </dl>
       <div role="status">
-        <State state={state} lines={now.lines} changes={action.needs !== 'read'} />
+        <State state={state} lines={now.lines} action={action} />
       </div>
       <div class="actions">
         {state.is === 'running' && <Button onClick={() => job.stop()}>Stop</Button>}
@@ -49,7 +58,7 @@ export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
             Download the result
           </Button>
         )}
-        {job.isOver && <Button onClick={putAway}>Another list</Button>}
+        {job.isOver && takesMore && <Button onClick={putAway}>Another list</Button>}
       </div>
       {now.invalid.length > 0 && (
         <InvalidRows rows={now.invalid} of={now.counts.get(INVALID) ?? 0} unit={unit} />
@@ -62,11 +71,11 @@ export function JobView({ job }: { readonly job: Job }): preact.JSX.Element {
 function State({
   state,
   lines,
-  changes,
+  action,
 }: {
   readonly state: JobState;
   readonly lines: number;
-  readonly changes: boolean;
+  readonly action: Action;
 }): preact.JSX.Element | null {
   const after = plural(lines, 'line');
   if (state.is === 'running') {
@@ -76,21 +85,28 @@ function State({
     ) : null;
   }
   if (state.is === 'stopping') return <Notice>Stopping. What is under way is waited for.</Notice>;
-  if (state.is === 'done') return <Notice tone="good">Done: {after}.</Notice>;
+  if (state.is === 'done')
+    return lines === 0 ? (
+      <Notice tone="warn">There are no lines in it.</Notice>
+    ) : (
+      <Notice tone="good">Done: {after}.</Notice>
+    );
   if (state.is === 'failed')
     return (
-      <Notice tone="bad">
-        <p>
-          <strong>The list cannot be read on.</strong> {wordsOf(state.error)} The {after} before that are
-          done.
-        </p>
-      </Notice>
+      <Failure
+        error={state.error}
+        what={
+          lines === 0
+            ? 'Nothing was done'
+            : `It ended after ${after}, which ${lines === 1 ? 'is' : 'are'} done`
+        }
+      />
     );
   if (state.is === 'stopped')
     return (
       <Notice tone="warn">
         <p>
-          Stopped after {after}. {changes && 'What is done stays done. '}
+          Stopped after {after}. {action.afterStop ?? (action.needs !== 'read' && 'What is done stays done.')}{' '}
           {state.unknown > 0 &&
             `Of the next ${plural(state.unknown, 'line')} nobody knows whether they were done.`}
         </p>
@@ -105,6 +121,6 @@ function State({
       </p>
     </Notice>
   ) : (
-    <Failure error={state.error} what={`It stands still after ${after}.`} />
+    <Failure error={state.error} what={`It stands still after ${after}`} />
   );
 }

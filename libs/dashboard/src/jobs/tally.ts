@@ -1,5 +1,4 @@
-import type { Line } from '../../lines/lines.js';
-import { urlOf } from './actions.js';
+import { itemOf, type Line } from '../lines/lines.js';
 import type { BlockAnswer } from './sending.js';
 
 /** How far a job has come. */
@@ -44,7 +43,7 @@ export class Tally {
   add(lines: readonly Line[], { results, invalid }: BlockAnswer): void {
     const row = (i: number): Row => ({
       line: this.lines + i + 1,
-      item: urlOf(lines[i] as Line),
+      item: itemOf(lines[i] as Line),
       result: results[i] as string,
       reason: invalid.get(i),
     });

@@ -1,8 +1,8 @@
-import { whole } from '../../format.js';
-import { hashOf } from '../../router.js';
-import { may } from '../../session.js';
-import type { Kind } from '../../sets.js';
-import { Badge } from '../../ui/badge.js';
+import { whole } from '../format.js';
+import { hashOf } from '../router.js';
+import { may } from '../session.js';
+import type { Kind } from '../sets.js';
+import { Badge } from '../ui/badge.js';
 import { INVALID } from './sending.js';
 import type { Row } from './tally.js';
 

@@ -1,5 +1,5 @@
 import { MOST_ENTRIES, MOST_SIZE, sizeOf } from '#client';
-import type { Line } from '../../lines/lines.js';
+import type { Line } from '../lines/lines.js';
 
 /** Lines that go to the service in one call. */
 export interface Block {

@@ -1,5 +1,4 @@
-import type { Line } from '../../lines/lines.js';
-import { urlOf } from './actions.js';
+import { itemOf, type Line } from '../lines/lines.js';
 
 /** Characters that are held as text before they become a part that the browser may put where it likes. */
 const PART = 2 ** 18;
@@ -15,7 +14,7 @@ export class ResultFile {
 
   add(lines: readonly Line[], results: readonly string[]): void {
     for (const [i, line] of lines.entries()) {
-      const text = `${results[i] ?? ''}\t${inOneLine(urlOf(line))}\n`;
+      const text = `${results[i] ?? ''}\t${inOneLine(itemOf(line))}\n`;
       this.texts.push(text);
       this.length += text.length;
     }

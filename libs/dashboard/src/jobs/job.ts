@@ -1,9 +1,9 @@
 import { AnswerError, randomKey, ServiceError, UnavailableError, UnreachableError } from '#client';
 import { signal } from '@preact/signals';
-import { linesOf, type Format } from '../../lines/lines.js';
-import { client } from '../../session.js';
-import type { Kind } from '../../sets.js';
-import type { Action } from './actions.js';
+import { linesOf, type Format } from '../lines/lines.js';
+import { client } from '../session.js';
+import type { Subject } from '../sets.js';
+import type { Action } from './action.js';
 import { blocksOf, type Block } from './blocks.js';
 import { ResultFile } from './result-file.js';
 import type { BlockAnswer } from './sending.js';
@@ -11,8 +11,9 @@ import { NOTHING, Tally } from './tally.js';
 
 /** What is done with the lines of which files. */
 export interface Work {
-  readonly kind: Kind;
-  readonly name: string;
+  readonly subject: Subject;
+  /** The id of the sync that they are listed in. */
+  readonly sync?: string;
   readonly action: Action;
   readonly files: readonly Blob[];
   readonly format: Format;
@@ -26,7 +27,7 @@ export type JobState =
   | { readonly is: 'held'; readonly error: Error }
   /** `unknown`: so many lines were sent, and nobody knows whether they were done. */
   | { readonly is: 'stopped'; readonly unknown: number }
-  /** The files cannot be read on. */
+  /** The files cannot be read on, or nothing more is taken. */
   | { readonly is: 'failed'; readonly error: Error }
   | { readonly is: 'done' };
 
@@ -127,6 +128,7 @@ export class Job {
       // What is behind the block that failed may be done: its answers are kept.
       await Promise.allSettled(this.sent.map(({ answer }) => answer));
       if (this.isStopping()) this.end();
+      else if (this.work.action.endsWith?.(error as Error) === true) this.end(error as Error);
       else this.turn({ is: 'held', error: error as Error });
     }
   }
@@ -155,12 +157,12 @@ export class Job {
 
   /** Asks until there is an answer, or a refusal. */
   private async ask(sent: Sent): Promise<BlockAnswer> {
-    const { action, name } = this.work;
+    const { action, subject } = this.work;
     const { lines, key } = sent.block;
     const { signal } = this.leaving;
     for (;;) {
       try {
-        return await action.send(client.peek(), name)(lines, key, signal);
+        return await action.send(client.peek(), subject.name)(lines, key, signal);
       } catch (error) {
         sent.unsure = !(error instanceof ServiceError) || error instanceof UnavailableError;
         if (signal.aborted || !isPassing(error)) throw error;
@@ -174,10 +176,10 @@ export class Job {
     return this.state.peek().is === 'stopping';
   }
 
-  private end(): void {
+  private end(failure = this.unreadable): void {
     // Of a file that hangs nobody waits for the end.
     void this.blocks.return(undefined);
-    if (this.unreadable) this.turn({ is: 'failed', error: this.unreadable });
+    if (failure) this.turn({ is: 'failed', error: failure });
     else if (this.isRead && this.sent.length === 0) this.turn({ is: 'done' });
     else this.turn({ is: 'stopped', unknown: this.unknownLines() });
   }
