@@ -22,7 +22,7 @@ const SCRAPY = {
 };
 
 const CHROMIUM = {
-  'apt-get': ['chromium', 'chromium-browser'],
+  'apt-get': ['chromium-headless-shell', 'chromium', 'chromium-browser'],
   dnf: ['chromium'],
   apk: ['chromium'],
   pacman: ['chromium'],

@@ -126,7 +126,9 @@ const valueOf = (within: Locator, name: string): Promise<string> =>
     expect(await valueOf(queue, 'Leased')).toBe('15');
     expect(await valueOf(queue, 'Dead')).toBe('5');
     const progress = page.getByRole('region', { name: 'Sync' });
-    expect(await valueOf(progress, 'Listed')).toMatch(/^700 of/);
+    expect(await valueOf(progress, 'Listed')).toBe('700 lines');
+    // All of it is queued, and what is queued stays.
+    expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
     expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
     expect(await valueOf(page.getByRole('region', { name: 'Made with' }), 'Attempts')).toBe('1');
     expect(

@@ -106,7 +106,7 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
       const name = freshName('damaged');
       await page.getByLabel('Name').fill(name);
       await page.getByRole('button', { name: 'Import' }).click();
-      await page.getByText('It was not imported.').waitFor();
+      await page.getByText('It was not imported:').waitFor();
       expect(await page.getByRole('alert').innerText()).toMatch(/damaged|checksum/i);
       expect(await inaccessible(tab)).toEqual([]);
       await expect(client.filter(name).describe()).rejects.toThrow('FILTER_NOT_FOUND');

@@ -25,8 +25,8 @@ interface ChartProps {
   };
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** Powers of ten are as far apart as each other. */
-  readonly logarithmic?: boolean;
+  /** Powers of ten are as far apart as each other, from this one on: lines begin there, and points below it are drawn at it. */
+  readonly logarithmicFrom?: number;
 }
 
 const HEIGHT = 210;
@@ -104,28 +104,28 @@ const DARK = matchMedia('(prefers-color-scheme: dark)');
 function Plot(
   props: ChartProps & { readonly onPoint: (at: number | undefined) => void },
 ): preact.JSX.Element {
-  const { title, across, lines } = props;
+  const { title, across, lines, logarithmicFrom } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [dark, setDark] = useState(DARK.matches);
   const latest = useRef(props);
   latest.current = props;
-  const data = [across.values, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
+  const data = [across.values, ...lines.map((line) => drawn(line, logarithmicFrom))] as uPlot.AlignedData;
   // Of other lines, and in other colours, it is another chart.
   const shape = `${dark} ${lines.map(({ label }) => label).join()}`;
   useEffect(() => {
     const { current: place } = host;
     if (!place) return;
-    const drawn = new uPlot(optionsOf(latest, place), data, place);
-    plot.current = drawn;
-    const observer = new ResizeObserver(() => drawn.setSize({ width: place.clientWidth, height: HEIGHT }));
+    const made = new uPlot(optionsOf(latest, place), data, place);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
     observer.observe(place);
     const look = (): void => setDark(DARK.matches);
     DARK.addEventListener('change', look);
     return () => {
       DARK.removeEventListener('change', look);
       observer.disconnect();
-      drawn.destroy();
+      made.destroy();
     };
   }, [shape]);
   useEffect(() => plot.current?.setData(data), [across.values, lines]);
@@ -139,11 +139,16 @@ function Plot(
   );
 }
 
+function drawn({ values, look }: Line, least = -Infinity): readonly (number | null)[] {
+  return values.map((value) => (value === null || value >= least ? value : look === 'points' ? least : null));
+}
+
 function optionsOf(
   latest: { readonly current: ChartProps & { readonly onPoint: (at: number | undefined) => void } },
   place: HTMLElement,
 ): uPlot.Options {
-  const { lines, across, logarithmic = false } = latest.current;
+  const { lines, across, logarithmicFrom } = latest.current;
+  const logarithmic = logarithmicFrom !== undefined;
   const colour = coloursOf(place);
   const axis = {
     stroke: colour('--soft'),

@@ -73,7 +73,7 @@ function Memory({ plan: { memoryBytes, capacity } }: { readonly plan: Plan }): p
         <span class="number">{bytes(exact)}</span>
       </div>
       <p class="hint">
-        {(memoryBytes / capacity).toPrecision(2)} bytes an item. An exact Redis SET takes about {EXACT_BYTES}.
+        {bytes(memoryBytes / capacity)} an item. An exact Redis SET takes about {bytes(EXACT_BYTES)}.
       </p>
     </>
   );

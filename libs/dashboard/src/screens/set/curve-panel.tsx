@@ -17,19 +17,18 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
     // A point of its own, between those of the curve.
     const insert = <T,>(values: readonly T[], value: T): T[] => values.toSpliced(at + 1, 0, value);
     const none = curve.items.map(() => null);
-    const nearest = curve.rates[at] ?? null;
     const drawn: Line[] = [
       {
         label: 'By its formula',
         colour: 1,
-        values: insert(curve.rates.map(drawable), nearest === null ? null : drawable(nearest)),
+        values: insert<number | null>(curve.rates, curve.rates[at] ?? null),
       },
       { label: 'Promised', colour: 2, look: 'dashed', values: [...none, null].map(() => errorRate) },
       {
         label: 'You are here',
         colour: 4,
         look: 'points',
-        values: insert<number | null>(none, drawable(estimatedErrorRate)),
+        values: insert<number | null>(none, estimatedErrorRate),
       },
     ];
     return { across: insert(curve.items, items), lines: drawn };
@@ -41,7 +40,7 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
         across={{ name: 'Items', values: across, format: short }}
         lines={lines}
         format={share}
-        logarithmic
+        logarithmicFrom={LEAST}
       />
       <p class="hint">
         You are here: {short(items)} items, an error rate of {share(estimatedErrorRate)}, by the counters in
@@ -49,8 +48,4 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
       </p>
     </section>
   );
-}
-
-function drawable(rate: number): number | null {
-  return rate < LEAST ? null : rate;
 }

@@ -59,5 +59,5 @@ export function Overview({
 }
 
 function perItem(memoryBytes: number, items: number): string {
-  return items === 0 ? 'empty' : `${(memoryBytes / items).toPrecision(3)} bytes an item`;
+  return items === 0 ? 'empty' : `${bytes(memoryBytes / items)} an item`;
 }

@@ -12,7 +12,8 @@ export function SyncPanel({
   readonly items: number;
 }): preact.JSX.Element {
   const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
-  const kept = listed - sync.new;
+  // Not what was listed: some lines stand twice, and what is visited or queued meanwhile stays, too.
+  const stay = Math.max(0, items - wouldForget);
   return (
     <section class="panel" aria-labelledby="sync">
       <div class="head">
@@ -24,12 +25,12 @@ export function SyncPanel({
       {state === 'committing' ? (
         <progress class="bar info" aria-label="The sync is being committed" />
       ) : (
-        <Bar value={kept} most={items} tone="info" label="Items that were listed, and are kept" />
+        <Bar value={stay} most={items} tone="info" label="Items that would stay" />
       )}
       <Facts
         facts={[
-          ['Listed', whole(listed)],
-          ['Kept', `${whole(kept)} of ${plural(items, 'item')}`],
+          ['Listed', plural(listed, 'line')],
+          [state === 'committing' ? 'Stay' : 'Would stay', `${whole(stay)} of ${plural(items, 'item')}`],
           ['New on the list', whole(sync.new)],
           [state === 'committing' ? 'Forgets' : 'Would forget', whole(wouldForget)],
           ['Memory meanwhile', bytes(memoryBytes)],
