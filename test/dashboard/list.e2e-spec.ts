@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { UnseenClient } from '#client';
 import type { TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
-import { hasBrowser, startBrowser, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await startBrowser();
-});
-afterAll(() => (hasBrowser ? browser.close() : undefined));
+const browser = sharedBrowser();
 
 const namesOf = (page: Page): Promise<string[]> => page.locator('.list tbody .name a').allInnerTexts();
 const rowOf = (page: Page, name: string): Promise<string> =>
   page.getByRole('row', { name: new RegExp(`^${name} `) }).innerText();
 
-(hasBrowser ? describe : describe.skip).each(STORES)(`the list, $name store${why}`, ({ start }) => {
+describeInBrowser.each(STORES)(`the list, $name store${why}`, ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   let tab: Visit;
@@ -34,8 +30,7 @@ const rowOf = (page: Page, name: string): Promise<string> =>
     expect(await tab.inaccessible()).toEqual([]);
     await tab.page.getByRole('link', { name: 'Make the first one' }).click();
     await tab.page.getByRole('heading', { name: 'New', exact: true }).waitFor();
-    expect(tab.complaints()).toEqual([]);
-    await tab.close();
+    await tab.leave();
   });
 
   it('shows sets and filters with their numbers and states, which follow what happens', async () => {
@@ -87,8 +82,7 @@ const rowOf = (page: Page, name: string): Promise<string> =>
     await page.getByRole('searchbox').fill('nobody');
     await page.getByRole('button', { name: 'Show all' }).click();
     expect(await namesOf(page)).toHaveLength(3);
-    expect(tab.complaints()).toEqual([]);
-    await tab.close();
+    await tab.leave();
   });
 
   it.each([
@@ -101,12 +95,11 @@ const rowOf = (page: Page, name: string): Promise<string> =>
     await tab.page.getByRole('link', { name: 'crawl' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     expect(await tab.overflow()).toBe(0);
-    expect(tab.complaints()).toEqual([]);
-    await tab.close();
+    await tab.leave();
   });
 });
 
-(hasBrowser ? describe : describe.skip)(`the list of very many${why}`, () => {
+describeInBrowser(`the list of very many${why}`, () => {
   it('is shown in pages', async () => {
     const app = await STORES[0]!.start();
     const client = new UnseenClient({ url: app.url });
