@@ -90,4 +90,26 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.page.getByText(/claimed until .* unless it is visited again/).waitFor();
     await tab.leave();
   });
+
+  it('tell of a URL that was forgotten, and whose counters others keep, why it is not seen', async () => {
+    const crowded = client.visitedSet('crowded');
+    await crowded.create({ capacity: 400, errorRate: 0.1, growth: 'none', maxAgeSeconds: 86_400 });
+    const urls = Array.from({ length: 700 }, (_, i) => `https://example.org/${i}`);
+    const visited = await crowded.visit(urls);
+    // Of so many, some have no counter that nobody else has.
+    const forgotten = urls.filter((_, i) => visited[i] === 'new').slice(0, 90);
+    await crowded.forget(forgotten);
+    const { url } = (await crowded.explain(forgotten)).find(({ hidden }) => hidden)!;
+    const tab = await visit(browser, app.url, `#/sets/crowded/explain?item=${encodeURIComponent(url)}`);
+    const { page } = tab;
+    const answer = page.getByRole('status', { name: 'The answer' });
+    await answer.getByText('unseen', { exact: true }).waitFor();
+    await answer.getByText('It was forgotten by name. Others keep all its counters above zero').waitFor();
+    await page.getByText(/which others keep above zero, as it stands until /).waitFor();
+    expect(await page.locator('.cells .zero').count()).toBe(0);
+    if (redis) expect(await tab.inaccessible()).toEqual([]);
+    await tab.goTo('#/sets/crowded');
+    await page.getByText(/ more were forgotten by name, while others keep all their counters/).waitFor();
+    await tab.leave();
+  });
 });
