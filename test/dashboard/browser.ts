@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
@@ -9,7 +10,7 @@ const found = findChromium();
 
 /** Said in the names of tests that are skipped. */
 export const why = found ? '' : ' (skipped: no Chromium; npm run tools:ensure installs it)';
-export const hasBrowser = found !== undefined;
+export const describeInBrowser = found ? describe : describe.skip;
 
 const FLAGS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
@@ -18,10 +19,28 @@ const FLAGS = [
 /** Of a machine that has a tenth of its time to give. */
 const PATIENCE_MS = 30_000;
 
-/** One for all tests of a file: starting it is most of what a test takes. */
-export async function startBrowser(): Promise<Browser> {
-  if (!found) throw new Error('there is no Chromium');
-  return chromium.launch({ executablePath: found.path, args: FLAGS, timeout: PATIENCE_MS });
+/** One for all tests of a file, from before the first to after the last: starting it is most of what a test takes. */
+export function sharedBrowser(): Pick<Browser, 'newContext'> {
+  let started: Browser | undefined;
+  beforeAll(async () => {
+    if (found)
+      started = await chromium.launch({ executablePath: found.path, args: FLAGS, timeout: PATIENCE_MS });
+  });
+  afterAll(() => started?.close());
+  return {
+    newContext(options) {
+      if (!started) throw new Error('there is no Chromium');
+      return started.newContext(options);
+    },
+  };
+}
+
+/** What a test is about, and the browser says by itself: answers of a status, or that nobody answers. */
+export type Expected = number | 'away';
+
+function isSaidOf(expected: Expected, complaint: string): boolean {
+  const why = expected === 'away' ? 'net::ERR_' : `the server responded with a status of ${expected} `;
+  return complaint.startsWith(`error: Failed to load resource: ${why}`);
 }
 
 /** A tab with a session of its own, and everything in it that should not have been. */
@@ -29,6 +48,8 @@ export interface Visit {
   readonly page: Page;
   /** Messages of the console, errors, breaches of the policy, requests to elsewhere, since it was last asked. */
   complaints(): string[];
+  /** Closes the tab, in which there was to be nothing else to complain of. */
+  leave(...expected: readonly Expected[]): Promise<void>;
   /** What axe finds wrong with the page as it is. */
   inaccessible(): Promise<string[]>;
   /** By how many pixels the page is wider than what shows it. */
@@ -45,7 +66,7 @@ const OVERFLOW = 'Math.max(0, document.documentElement.scrollWidth - document.do
 
 /** Opens the dashboard of a service at a place such as `#/new`. */
 export async function visit(
-  browser: Browser,
+  browser: Pick<Browser, 'newContext'>,
   url: string,
   hash = '#/',
   options: BrowserContextOptions = {},
@@ -62,18 +83,58 @@ export async function visit(
   });
   await page.addInitScript(WATCH_POLICY);
   await page.goto(`${url}/dashboard${hash}`);
+  const sinceLast = (): string[] => {
+    const since = complaints;
+    complaints = [];
+    return since;
+  };
   return {
     page,
-    complaints() {
-      const since = complaints;
-      complaints = [];
-      return since;
+    complaints: sinceLast,
+    async leave(...expected) {
+      expect(sinceLast().filter((text) => !expected.some((one) => isSaidOf(one, text)))).toEqual([]);
+      await context.close();
     },
     inaccessible: () => inaccessible(page),
     overflow: () => page.evaluate<number>(OVERFLOW),
     goTo: (to) => page.evaluate(`void (location.hash = ${JSON.stringify(to)})`),
     close: () => context.close(),
   };
+}
+
+/** Gives the page a key, right or wrong. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Gives a screen a list as a file. To fill in a text of some thousand lines takes a browser that is driven half a minute. */
+export async function chooseList(page: Page, lines: readonly string[]): Promise<void> {
+  const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n')) };
+  await page.getByLabel('Or drop files here').setInputFiles([file]);
+}
+
+/** A call of the page that is held. */
+export interface Held {
+  readonly held: Promise<void>;
+  readonly letGo: () => void;
+}
+
+/** Lets `before` calls of a path pass, and holds the next one until it is let go. */
+export async function holdAfter(page: Page, path: string, before: number): Promise<Held> {
+  let reached: () => void;
+  let letGo: () => void;
+  const held = new Promise<void>((resolve) => (reached = resolve));
+  const released = new Promise<void>((resolve) => (letGo = resolve));
+  let calls = 0;
+  await page.route(`**${path}`, async (route) => {
+    if (calls++ === before) {
+      reached();
+      await released;
+    }
+    await route.continue();
+  });
+  return { held, letGo: () => letGo() };
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Locator } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Locator } from 'playwright-core';
 import { UnseenClient } from '#client';
 import type { TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
-import { hasBrowser, startBrowser, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await startBrowser();
-});
-afterAll(() => (hasBrowser ? browser.close() : undefined));
+const browser = sharedBrowser();
 
 /** Of a canvas what is asked of it here: tests know no types of browsers. */
 interface Canvas {
@@ -35,7 +31,7 @@ const isDrawn = (chart: Locator): Promise<boolean> =>
 const valueOf = (within: Locator, name: string): Promise<string> =>
   within.locator(`xpath=.//div[dt[normalize-space()="${name}"]]/dd`).innerText();
 
-(hasBrowser ? describe : describe.skip).each(STORES)(`the dashboard, $name store${why}`, ({ start }) => {
+describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   let tab: Visit;
@@ -81,8 +77,7 @@ const valueOf = (within: Locator, name: string): Promise<string> =>
     await until('the heading has it', () =>
       page.evaluate<boolean>("document.activeElement.textContent === 'fresh'"),
     );
-    expect(tab.complaints()).toEqual([]);
-    await tab.close();
+    await tab.leave();
   });
 
   it('makes a filter, and says at the field what the service refuses', async () => {
@@ -194,8 +189,7 @@ const valueOf = (within: Locator, name: string): Promise<string> =>
     await narrow.page.getByText('11.7 MB').first().waitFor();
     expect(await narrow.overflow()).toBe(0);
     expect(await narrow.inaccessible()).toEqual([]);
-    expect(narrow.complaints()).toEqual([]);
-    await narrow.close();
+    await narrow.leave();
   });
 
   it('clears and deletes what was named, and nothing before', async () => {

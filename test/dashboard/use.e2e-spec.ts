@@ -2,36 +2,23 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { UnseenClient } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { startRedis } from '../support/redis-server.js';
 import { startProcess } from '../support/service-process.js';
 import { STORES } from '../e2e/stores.js';
-import { hasBrowser, startBrowser, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, holdAfter, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await startBrowser();
-});
-afterAll(() => (hasBrowser ? browser.close() : undefined));
-
-/** What the browser itself says of answers that tests are about. */
-const REFUSED = /^error: Failed to load resource: the server responded with a status of 40[01]/;
-const AWAY = /^error: Failed to load resource: net::ERR_/;
+const browser = sharedBrowser();
 
 /** No item is taken for another one. */
 const SURE = { capacity: 100_000, errorRate: 1e-9 };
 
 const pagesOf = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `https://example.org/page/${i}`);
-
-async function signIn(page: Page, { key }: TestKey): Promise<void> {
-  await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
 
 /** What a browser has of it, and Node.js has not. */
 type Transfer = new () => { readonly items: { add(file: File): void } };
@@ -58,30 +45,8 @@ async function resultOf(page: Page): Promise<string[]> {
   return text.split('\n').slice(0, -1);
 }
 
-/** Lets `before` calls of a path pass, and holds the next one until it is let go. */
-async function holdAfter(page: Page, path: string, before: number): Promise<Held> {
-  let reached: () => void;
-  let letGo: () => void;
-  const held = new Promise<void>((resolve) => (reached = resolve));
-  const released = new Promise<void>((resolve) => (letGo = resolve));
-  let calls = 0;
-  await page.route(`**${path}`, async (route: Route) => {
-    if (calls++ === before) {
-      reached();
-      await released;
-    }
-    await route.continue();
-  });
-  return { held, letGo: () => letGo() };
-}
-
-interface Held {
-  readonly held: Promise<void>;
-  readonly letGo: () => void;
-}
-
-(hasBrowser ? describe : describe.skip).each(STORES)(
-  `the lines of lists, $name store${why}`,
+describeInBrowser.each(STORES)(
+  `what becomes of the lines of lists, $name store${why}`,
   ({ name: store, start }) => {
     let app: TestApp;
     let admin: TestKey;
@@ -104,16 +69,13 @@ interface Held {
     };
     const open = async (hash: string, key = admin): Promise<Visit> => {
       const tab = await visit(browser, app.url, hash);
-      await signIn(tab.page, key);
+      await signIn(tab.page, key.key);
       return tab;
     };
     /** The page is the same whatever the store, and to look at all of it takes a while. */
     const faultsOf = async (tab: Visit): Promise<string[]> =>
       store === 'embedded' ? tab.inaccessible() : [];
-    const quiet = async (tab: Visit): Promise<void> => {
-      expect(tab.complaints().filter((text) => !REFUSED.test(text))).toEqual([]);
-      await tab.close();
-    };
+    const quiet = (tab: Visit): Promise<void> => tab.leave(400, 401);
 
     it('are pasted, checked, visited and forgotten', async () => {
       const name = await setOf();
@@ -254,7 +216,7 @@ interface Held {
       letGo();
       await page.getByText('Your key is not accepted any more').waitFor();
       expect(await itemsOf(name)).toBe(2_000);
-      await signIn(page, admin);
+      await signIn(page, admin.key);
       await page.getByText('Your key ended after 2,000 lines.').waitFor();
       expect(await resultOf(page)).toHaveLength(2_000);
       expect(await faultsOf(tab)).toEqual([]);
@@ -267,8 +229,8 @@ interface Held {
   },
 );
 
-(hasBrowser ? describe : describe.skip).each(['embedded', 'redis'])(
-  `a service that goes away, %s store${why}`,
+describeInBrowser.each(['embedded', 'redis'])(
+  `a service that goes away in the midst of a list, %s store${why}`,
   (store) => {
     it('is waited for, and nothing is done twice when an answer was lost', async () => {
       const redis = store === 'redis' ? await startRedis() : undefined;
@@ -306,7 +268,7 @@ interface Held {
         // A multiset would have counted what was added twice.
         expect(await client.filter('names').describe()).toMatchObject({ items: 5_000, added: 5_000 });
         expect(new Set(await client.filter('names').count(pagesOf(5_000)))).toEqual(new Set([1]));
-        expect(tab.complaints().filter((text) => !AWAY.test(text))).toEqual([]);
+        await tab.leave('away');
       } finally {
         await tab.close();
         await service.clean();

@@ -1,61 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Filter } from '#store';
-import { call, freshName, startApp, type TestApp } from '../support/app.js';
-import { damageBlock } from '../support/embedded-damage.js';
-import { startRedis } from '../support/redis-server.js';
-import { cellsPattern } from '../support/stores.js';
+import { call, freshName } from '../support/app.js';
+import { LOSING, type LosingService } from '../support/losing-services.js';
 
 type Known = Pick<Filter, 'name' | 'generation'>;
-
-/** A service, and a way to delete a filter's cells behind its back. */
-interface Subject {
-  app: TestApp;
-  lose(filter: Known): Promise<void>;
-  stop(): Promise<void>;
-}
-
-const SUBJECTS: readonly (readonly [string, () => Promise<Subject>])[] = [
-  ['embedded', onEmbedded],
-  ['redis', onRedis],
-];
-
-async function onEmbedded(): Promise<Subject> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'unseen-lost-'));
-  const subject: Subject = {
-    app: await startApp({ DATA_DIR: dataDir }),
-    async lose(filter) {
-      await subject.app.close();
-      await damageBlock(dataDir, filter, 0, 'missing');
-      subject.app = await startApp({ DATA_DIR: dataDir });
-    },
-    async stop() {
-      await subject.app.close();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
-  return subject;
-}
-
-async function onRedis(): Promise<Subject> {
-  const redis = await startRedis();
-  const client = new Redis(redis.port, '127.0.0.1');
-  const app = await startApp({ REDIS_URL: redis.url });
-  return {
-    app,
-    async lose(filter) {
-      expect(await client.del(await client.keys(cellsPattern(filter, 0)))).toBe(1);
-    },
-    async stop() {
-      await app.close();
-      client.disconnect();
-      await redis.stop();
-    },
-  };
-}
 
 const KINDS = [
   {
@@ -74,8 +22,8 @@ const KINDS = [
   },
 ];
 
-describe.each(SUBJECTS)('a filter whose data is lost, %s store', (_, start) => {
-  let subject: Subject;
+describe.each(LOSING)('a filter whose data is lost, %s store', (_, start) => {
+  let subject: LosingService;
   beforeAll(async () => {
     subject = await start();
   });

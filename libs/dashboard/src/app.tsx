@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { away, type Away } from './connection.js';
 import { JobLink } from './jobs/job-link.js';
+import { usePoll } from './poll.js';
 import { hashOf, place } from './router.js';
 import { CreateScreen } from './screens/create/create-screen.js';
 import { ExplainScreen } from './screens/explain/explain-screen.js';
@@ -13,7 +14,7 @@ import { SetScreen } from './screens/set/set-screen.js';
 import { SignInScreen } from './screens/sign-in/sign-in-screen.js';
 import { SyncScreen } from './screens/sync/sync-screen.js';
 import { UseScreen } from './screens/use/use-screen.js';
-import { hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
+import { client, hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
 import { Button } from './ui/button.js';
 import { Empty, Failure, Loading } from './ui/notice.js';
 
@@ -107,8 +108,15 @@ function AwayBanner(): preact.JSX.Element {
   return (
     <div class={`banner ${now ?? 'none'}`} role="status" aria-live="polite">
       {now !== undefined && AWAY_WORDS[now]}
+      {now !== undefined && now !== 'back' && session.value.is === 'open' && <Asking />}
     </div>
   );
+}
+
+/** Asks, since not every screen does: without it nobody would hear there that the service is back. */
+function Asking(): null {
+  usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
+  return null;
 }
 
 function Main(): preact.JSX.Element {

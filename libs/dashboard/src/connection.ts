@@ -15,9 +15,15 @@ const BACK_MS = 4_000;
 const PASSING: ReadonlyMap<number, Away> = new Map<number, Away>([
   [429, 'busy'],
   [502, 'service'],
-  [503, 'store'],
   [504, 'service'],
 ]);
+/** What codes of a 503 tell. One of the set that was asked about, such as that its data is lost, tells of nothing else. */
+const REASONS: ReadonlyMap<unknown, Away> = new Map<unknown, Away>([
+  ['STORE_UNAVAILABLE', 'store'],
+  ['OVERLOADED', 'busy'],
+]);
+/** Calls that are answered without the store: that it is back they cannot tell. */
+const WITHOUT_STORE = /\/v1\/(?:me|plan)$/;
 
 /** `fetch`, which also notes whether anybody answers, and tells `rejected` when a key is not accepted. */
 export function watchedFetch(rejected: () => void): typeof fetch {
@@ -31,7 +37,8 @@ export function watchedFetch(rejected: () => void): typeof fetch {
     }
     const { status } = response;
     if (status === 401) rejected();
-    note(status === 503 ? await reasonOf503(response) : PASSING.get(status));
+    const now = status === 503 ? await reasonOf503(response) : PASSING.get(status);
+    if (now !== undefined || away.value !== 'store' || !WITHOUT_STORE.test(response.url)) note(now);
     return response;
   };
 }
@@ -53,10 +60,10 @@ function note(now: Away | undefined): void {
   }, BACK_MS);
 }
 
-async function reasonOf503(response: Response): Promise<Away> {
+async function reasonOf503(response: Response): Promise<Away | undefined> {
   try {
     const { code } = (await response.clone().json()) as { code?: unknown };
-    return code === 'STORE_UNAVAILABLE' ? 'store' : 'busy';
+    return REASONS.get(code);
   } catch {
     return 'service';
   }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { LEFT } from './connection.js';
+import { away, LEFT } from './connection.js';
 
 /** What is asked for again and again. */
 export interface Polled<T> {
@@ -13,6 +13,8 @@ export interface Polled<T> {
 
 /** Asking takes at most so much of the time. */
 const SHARE = 1 / 10;
+/** What has failed is asked for again after so long at most, so that all is back soon after the service is. */
+const FAILED_MS = 5_000;
 
 /**
  * Asks now, every `everyMs`, and when the page is looked at again. A page that nobody looks at asks nothing, and an answer that takes
@@ -32,20 +34,22 @@ export function usePoll<T>(
     const leaving = new AbortController();
     const { signal } = leaving;
     const isLeft = (): boolean => signal.aborted;
-    const ask = async (): Promise<void> => {
+    /** Answers how long to wait then. */
+    const ask = async (): Promise<number> => {
+      const begun = performance.now();
       try {
         const data = await latest.current(signal);
         if (!isLeft()) setState({ of, data });
+        // Time in which nobody answered is not what asking takes.
+        return Math.max(everyMs, wasAway() ? 0 : (performance.now() - begun) / SHARE);
       } catch (error) {
         if (!isLeft()) setState((old) => ({ ...kept(old, of), error: error as Error }));
+        return Math.min(everyMs, FAILED_MS);
       }
     };
     const run = async (): Promise<void> => {
       while (!isLeft()) {
-        const begun = performance.now();
-        await ask();
-        const tookMs = performance.now() - begun;
-        await wakeable(Math.max(everyMs, tookMs / SHARE), wake);
+        await wakeable(await ask(), wake);
         if (document.hidden && !isLeft()) await shown();
       }
     };
@@ -72,6 +76,11 @@ interface State<T> {
 
 function kept<T>(state: State<T>, of: string): State<T> {
   return state.of === of ? state : { of };
+}
+
+function wasAway(): boolean {
+  const now = away.peek();
+  return now === 'service' || now === 'store' || now === 'back';
 }
 
 /** Resolves after so many ms, or when it is woken. */

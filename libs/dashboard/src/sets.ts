@@ -61,12 +61,14 @@ export interface Condition {
   readonly tone: 'bad' | 'warn' | 'info' | 'plain';
 }
 
+export const DATA_LOST: Condition = { is: 'lost', text: 'data lost', tone: 'bad' };
+
 const NEARLY_FULL = 0.9;
 /** No filter grows further. */
 const MOST_LAYERS = 6;
 
 export function conditionsOf(described: Described): Condition[] {
-  if (isLost(described)) return [{ is: 'lost', text: 'data lost', tone: 'bad' }];
+  if (isLost(described)) return [DATA_LOST];
   const { items, overCapacity, growth, layers, sync } = described;
   const conditions: Condition[] = [];
   const grows = growth === 'auto' && layers.length < MOST_LAYERS;

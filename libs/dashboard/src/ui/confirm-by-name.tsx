@@ -1,9 +1,10 @@
+import { randomKey } from '#client';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { Field } from './field.js';
-import { Failure } from './notice.js';
+import { Failure, isUnsure } from './notice.js';
 
 /** Asks for the name of what is about to be lost. */
 export function ConfirmByName({
@@ -17,10 +18,12 @@ export function ConfirmByName({
   readonly title: string;
   readonly name: string;
   readonly verb: string;
-  readonly act: () => Promise<void>;
+  /** What is pressed again, since no answer came, has the same key: it is not done twice. */
+  readonly act: (idempotencyKey: string) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }): preact.JSX.Element {
+  const key = useMemo(randomKey, []);
   const [typed, setTyped] = useState('');
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error>();
@@ -30,7 +33,7 @@ export function ConfirmByName({
     setWorking(true);
     setError(undefined);
     try {
-      await act();
+      await act(key);
     } catch (thrown) {
       setError(thrown as Error);
       setWorking(false);
@@ -51,7 +54,12 @@ export function ConfirmByName({
             />
           )}
         </Field>
-        {error && <Failure error={error} what="That did not work" />}
+        {error && (
+          <Failure
+            error={error}
+            what={isUnsure(error) ? 'Nobody knows yet whether that was done' : 'That did not work'}
+          />
+        )}
         <div class="actions">
           <Button onClick={onClose}>Keep it</Button>
           <Button type="submit" look="danger" disabled={working || typed !== name}>

@@ -1,4 +1,4 @@
-import { ServiceError, UnreachableError } from '#client';
+import { AnswerError, ServiceError, UnreachableError } from '#client';
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.js';
 
@@ -35,6 +35,12 @@ export function Failure({
       {retry && <Button onClick={retry}>Try again</Button>}
     </Notice>
   );
+}
+
+/** Whether what was asked may have been done nevertheless. */
+export function isUnsure(error: Error): boolean {
+  if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
+  return error instanceof UnreachableError || error instanceof AnswerError;
 }
 
 /** What an error says to people, for the end of a sentence: it may begin with a name, whose case is its own. */

@@ -1,9 +1,10 @@
-import type { ExplainedItem, UnseenClient } from '#client';
+import { DataLostError, type ExplainedItem, type UnseenClient } from '#client';
 import { whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
 import type { Kind } from '../../sets.js';
 import { Badge } from '../../ui/badge.js';
+import { Lost } from '../../ui/lost.js';
 import { Failure, Loading, Notice } from '../../ui/notice.js';
 import { KeySteps, type Keyed } from './key-steps.js';
 import { LayerPanel } from './layer-panel.js';
@@ -32,6 +33,7 @@ export function Explained({
     (signal) => explanationOf(client.value, { kind, name, item }, signal),
     EVERY_MS,
   );
+  if (error instanceof DataLostError) return <Lost kind={kind} name={name} />;
   if (error && !data) return <Failure error={error} what="It could not be explained" retry={refresh} />;
   if (!data) return <Loading what="the explanation" />;
   if ('invalid' in data)
@@ -47,7 +49,12 @@ export function Explained({
       <Answer found={data.found} kind={kind} />
       {data.keyed && <KeySteps keyed={data.keyed} />}
       {data.found.layers.map((layer) => (
-        <LayerPanel key={layer.layer} layer={layer} of={data.found.layers.length} />
+        <LayerPanel
+          key={layer.layer}
+          layer={layer}
+          of={data.found.layers.length}
+          hidden={data.found.hidden === true}
+        />
       ))}
     </>
   );
@@ -93,7 +100,7 @@ function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind 
 }
 
 const HIDDEN =
-  'It was forgotten. Others keep all its counters above zero, so it is kept on a list of those that are not to be answered as seen.';
+  'It was forgotten by name. Others keep all its counters above zero, so by them it would be seen: the set has it on an exact list of those that are not.';
 
 function reasonFor({ answer, layers }: Finding, kind: Kind): string {
   const unit = kind === 'sets' ? 'URL' : 'item';

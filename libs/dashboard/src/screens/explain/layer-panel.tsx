@@ -10,9 +10,12 @@ const SATURATED = 15;
 export function LayerPanel({
   layer,
   of,
+  hidden,
 }: {
   readonly layer: LayerFinding;
   readonly of: number;
+  /** It was forgotten, and what the counters have is others'. */
+  readonly hidden: boolean;
 }): preact.JSX.Element {
   const { segment, page, cell, claims, counters, expires, redisKey } = layer;
   const zeros = counters.filter(({ value }) => value === 0).length;
@@ -36,7 +39,11 @@ export function LayerPanel({
       </ol>
       <p class="hint">
         In page {whole(page)} of segment {whole(segment)}
-        {expires !== undefined && `, claimed until ${time(expires)} unless it is visited again`}.
+        {expires !== undefined &&
+          (hidden
+            ? `, which others keep above zero, as it stands until ${time(expires)}`
+            : `, claimed until ${time(expires)} unless it is visited again`)}
+        .
       </p>
       {redisKey !== undefined && (
         <>

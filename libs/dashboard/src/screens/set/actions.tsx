@@ -7,27 +7,31 @@ import { ConfirmByName } from '../../ui/confirm-by-name.js';
 import { WhatIsLost } from './what-is-lost.js';
 
 interface ActionsProps extends Subject {
-  readonly exists: boolean;
+  /** Then only these make sense: to clear and to delete. */
+  readonly isLost: boolean;
   readonly refresh: () => void;
 }
 
 /** What can be done with the whole of it. Each is a button here and, once it is pressed, a dialog. */
-export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.JSX.Element | null {
+export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.JSX.Element {
   const [asking, setAsking] = useState<'clear' | 'drop'>();
-  if (!exists) return null;
   const handle = handleOf(client.value, kind, name);
   const close = (): void => setAsking(undefined);
   return (
     <div class="actions">
-      <a class="button plain" href={hashOf([kind, name, 'use'])}>
-        {kind === 'sets' ? 'URLs' : 'Items'} …
-      </a>
-      <a class="button plain" href={hashOf([kind, name, 'sync'])}>
-        Sync …
-      </a>
-      <a class="button plain" href={hashOf([kind, name, 'export'])}>
-        Export …
-      </a>
+      {!isLost && (
+        <>
+          <a class="button plain" href={hashOf([kind, name, 'use'])}>
+            {kind === 'sets' ? 'URLs' : 'Items'} …
+          </a>
+          <a class="button plain" href={hashOf([kind, name, 'sync'])}>
+            Sync …
+          </a>
+          <a class="button plain" href={hashOf([kind, name, 'export'])}>
+            Export …
+          </a>
+        </>
+      )}
       <Button needs="admin" onClick={() => setAsking('clear')}>
         Clear …
       </Button>
@@ -40,8 +44,8 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
           name={name}
           verb="Clear"
           onClose={close}
-          act={async () => {
-            await handle.clear();
+          act={async (idempotencyKey) => {
+            await handle.clear({ idempotencyKey });
             close();
             refresh();
           }}
@@ -55,8 +59,8 @@ export function Actions({ kind, name, exists, refresh }: ActionsProps): preact.J
           name={name}
           verb="Delete"
           onClose={close}
-          act={async () => {
-            await handle.drop();
+          act={async (idempotencyKey) => {
+            await handle.drop({ idempotencyKey });
             goTo(hashOf([]));
           }}
         >

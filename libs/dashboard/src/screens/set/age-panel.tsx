@@ -33,7 +33,10 @@ export function AgePanel({ age }: { readonly age: Age }): preact.JSX.Element {
         keyOf={({ at }) => at}
       />
       {hidden > 0 && (
-        <p class="hint">{whole(hidden)} were forgotten by name, and are kept exactly until they expire.</p>
+        <p class="hint">
+          {whole(hidden)} more {hidden === 1 ? 'was' : 'were'} forgotten by name, while others keep all their
+          counters above zero: they are on an exact list until they expire.
+        </p>
       )}
     </section>
   );

@@ -5,9 +5,18 @@ import { usePoll } from '../../poll.js';
 import { RateMeter } from '../../rates.js';
 import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Subject } from '../../sets.js';
-import { Conditions } from '../../ui/badge.js';
-import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import {
+  DATA_LOST,
+  handleOf,
+  isLost,
+  KIND_NAMES,
+  queueOf,
+  type Described,
+  type Subject,
+} from '../../sets.js';
+import { Badge, Conditions } from '../../ui/badge.js';
+import { Lost } from '../../ui/lost.js';
+import { Empty, Failure, Loading } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { Actions } from './actions.js';
 import { AgePanel } from './age-panel.js';
@@ -29,6 +38,7 @@ export function SetScreen(subject: Subject): preact.JSX.Element {
     meter.look([described], performance.now());
     return described;
   });
+  const isGone = error instanceof DataLostError || (data !== undefined && isLost(data));
   return (
     <>
       <p class="crumbs">
@@ -40,8 +50,8 @@ export function SetScreen(subject: Subject): preact.JSX.Element {
           {KIND_NAMES[kind]}
           {data && `, made ${time(data.createdAt)}`}
         </span>
-        {data && <Conditions described={data} />}
-        <Actions {...subject} exists={!!data || error instanceof DataLostError} refresh={refresh} />
+        {isGone ? <Badge {...DATA_LOST} /> : data && <Conditions described={data} />}
+        {(data !== undefined || isGone) && <Actions {...subject} isLost={isGone} refresh={refresh} />}
       </div>
       <Body subject={subject} data={data} error={error} meter={meter} refresh={refresh} />
     </>
@@ -69,12 +79,11 @@ function Body({
         </p>
       </Empty>
     );
-  if (error instanceof DataLostError) return <Lost />;
+  if (error instanceof DataLostError || (data && isLost(data))) return <Lost {...subject} />;
   if (!data) {
     if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
     return <Loading what={subject.name} rows={5} />;
   }
-  if (isLost(data)) return <Lost />;
   const queue = queueOf(data);
   return (
     <>
@@ -92,16 +101,5 @@ function Body({
         <SettingsPanel described={data} />
       </div>
     </>
-  );
-}
-
-function Lost(): preact.JSX.Element {
-  return (
-    <Notice tone="bad">
-      <p>
-        <strong>The store has lost data of this set.</strong> Nothing is answered for it, since what was seen
-        could be taken for new. Clearing it makes it empty and usable; deleting it takes it away.
-      </p>
-    </Notice>
   );
 }

@@ -1,8 +1,9 @@
-import { NotFoundError, type SyncDescription } from '#client';
+import { DataLostError, NotFoundError, type SyncDescription } from '#client';
 import { useEffect, useRef } from 'preact/hooks';
 import { currentJob, putAway } from '../../jobs/current-job.js';
 import { hashOf } from '../../router.js';
 import { isLost, KIND_NAMES, type Whole, type Subject } from '../../sets.js';
+import { Lost } from '../../ui/lost.js';
 import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { SyncPanel } from '../set/sync-panel.js';
@@ -35,13 +36,13 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
     return (
       <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
     );
+  if (error instanceof DataLostError) return <Lost {...subject} />;
   if (!data) {
     if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
     return <Loading what={subject.name} rows={3} />;
   }
   const { described, sync } = data;
-  if (isLost(described))
-    return <Notice tone="bad">The store has lost data of this set: it cannot be synced.</Notice>;
+  if (isLost(described)) return <Lost {...subject} />;
   if (described.semantics === 'multiset')
     return (
       <Empty title="A multiset cannot be synced">

@@ -1,14 +1,15 @@
-import { NotFoundError } from '#client';
+import { DataLostError, NotFoundError } from '#client';
 import { useRef, useState } from 'preact/hooks';
 import { LEFT } from '../../connection.js';
 import { bytes } from '../../format.js';
 import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
-import { usePoll } from '../../poll.js';
+import { usePoll, type Polled } from '../../poll.js';
 import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
 import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
+import { Lost } from '../../ui/lost.js';
 import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { canStream, chosenFile, download, type Target } from '../../save.js';
@@ -19,7 +20,7 @@ const LARGE = 32e6;
 /** All of a set as a file: a link could not carry the key. */
 export function ExportScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
-  const { data, error, refresh } = usePoll<Described>(
+  const polled = usePoll<Described>(
     `export of ${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).describe({ signal }),
     30_000,
@@ -30,18 +31,28 @@ export function ExportScreen(subject: Subject): preact.JSX.Element {
         <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
       </p>
       <Title text={`Export ${name}`} />
-      {error instanceof NotFoundError ? (
-        <Empty title={`There is no ${KIND_NAMES[kind]} of this name`}>It may have been deleted.</Empty>
-      ) : (
-        !data && error && <Failure error={error} what="It could not be read" retry={refresh} />
-      )}
-      {!data && !error && <Loading what={name} rows={2} />}
-      {data && isLost(data) && (
-        <Notice tone="bad">The store has lost data of this set: it cannot be exported.</Notice>
-      )}
-      {data && !isLost(data) && <ExportPanel subject={subject} described={data} />}
+      <Body subject={subject} polled={polled} />
     </>
   );
+}
+
+function Body({
+  subject,
+  polled: { data, error, refresh },
+}: {
+  readonly subject: Subject;
+  readonly polled: Polled<Described>;
+}): preact.JSX.Element {
+  if (error instanceof NotFoundError)
+    return (
+      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
+    );
+  if (error instanceof DataLostError || (data && isLost(data))) return <Lost {...subject} />;
+  if (!data) {
+    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
+    return <Loading what={subject.name} rows={2} />;
+  }
+  return <ExportPanel subject={subject} described={data} />;
 }
 
 type State =

@@ -1,3 +1,4 @@
+import { DataLostError } from '#client';
 import { currentJob } from '../../jobs/current-job.js';
 import type { Work } from '../../jobs/job.js';
 import { Elsewhere } from '../../jobs/job-link.js';
@@ -6,7 +7,8 @@ import { usePoll } from '../../poll.js';
 import { hashOf } from '../../router.js';
 import { client, may } from '../../session.js';
 import { handleOf, isLost, KIND_NAMES, type Subject } from '../../sets.js';
-import { Failure, Loading, Notice } from '../../ui/notice.js';
+import { Lost } from '../../ui/lost.js';
+import { Failure, Loading } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { actionsOf } from './actions.js';
 import { UseForm } from './use-form.js';
@@ -39,11 +41,10 @@ export function UsePanel({ kind, name }: Subject): preact.JSX.Element {
   // What it has come to is shown whatever has become of the set.
   if (job && isAbout(job.work, { kind, name })) return <JobView job={job} />;
   if (job && !job.isOver) return <Elsewhere job={job} />;
+  if (error instanceof DataLostError || (data && isLost(data))) return <Lost kind={kind} name={name} />;
   if (!data && error)
     return <Failure error={error} what={`The ${KIND_NAMES[kind]} could not be read`} retry={refresh} />;
   if (!data) return <Loading what={name} />;
-  if (isLost(data))
-    return <Notice tone="bad">Its data is lost: nothing is answered until it is cleared or deleted.</Notice>;
   return (
     <UseForm
       kind={kind}

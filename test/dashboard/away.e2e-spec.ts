@@ -1,0 +1,192 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page, Request } from 'playwright-core';
+import { UnseenClient } from '#client';
+import { startApp, type TestApp } from '../support/app.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { startProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { chooseList, describeInBrowser, holdAfter, sharedBrowser, visit, why } from './browser.js';
+
+const browser = sharedBrowser();
+
+/** No item is taken for another one. */
+const SURE = { capacity: 100_000, errorRate: 1e-9 };
+const BAG = { type: 'counting', semantics: 'multiset', ...SURE } as const;
+
+const itemsOf = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
+
+/** The keys of the calls of a page that change something at a path, one a try. */
+function keysOf(page: Page, method: string, path: string): string[] {
+  const keys: string[] = [];
+  page.on('request', (request: Request) => {
+    if (request.method() === method && request.url().endsWith(path))
+      keys.push(request.headers()['idempotency-key'] ?? 'none');
+  });
+  return keys;
+}
+
+describeInBrowser(`a store that goes away behind a service that answers${why}`, () => {
+  let redis: RedisServer;
+  let app: TestApp;
+  let client: UnseenClient;
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+    app = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500' });
+    client = new UnseenClient({ url: app.url });
+    await client.filter('bag').create(BAG);
+    await client.filter('old').create(BAG);
+    await client.filter('old').add(['a', 'b']);
+  });
+  afterAll(async () => {
+    await app.close();
+    await redis.stop();
+  });
+
+  const missed = (page: Page): Promise<void> =>
+    page.getByText('The service answers, but its store does not.').waitFor();
+
+  it('is missed in a banner; what is asked of it meanwhile is done when it is back, once', async () => {
+    const list = await visit(browser, app.url);
+    const clearing = await visit(browser, app.url, '#/filters/old');
+    const making = await visit(browser, app.url, '#/new?kind=filters');
+    const adding = await visit(browser, app.url, '#/filters/bag/use');
+    await list.page.getByRole('link', { name: 'bag' }).waitFor();
+    await clearing.page.getByRole('button', { name: 'Clear …' }).click();
+    const dialog = clearing.page.getByRole('dialog');
+    await dialog.getByText('2 items').waitFor();
+    await dialog.getByRole('textbox').fill('old');
+    await making.page.getByLabel('Name', { exact: true }).fill('fresh');
+    const { held, letGo } = await holdAfter(adding.page, '/items/add', 2);
+    await adding.page.getByLabel('Add', { exact: true }).check();
+    await chooseList(adding.page, itemsOf(0, 5_000));
+    await adding.page.getByRole('button', { name: 'Add the list' }).click();
+    await held;
+    const keys = [
+      keysOf(clearing.page, 'POST', '/v1/filters/old/clear'),
+      keysOf(making.page, 'POST', '/v1/filters'),
+      keysOf(adding.page, 'POST', '/items/add'),
+    ];
+
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      letGo();
+      await dialog.getByRole('button', { name: 'Clear' }).click();
+      await making.page.getByRole('button', { name: 'Make the filter' }).click();
+      for (const { page } of [list, clearing, making, adding]) await missed(page);
+      // What was shown stays, and what is asked is asked again.
+      expect(await list.page.getByRole('link', { name: 'bag' }).count()).toBe(1);
+      expect(await making.page.getByRole('button', { name: 'Making it …' }).isDisabled()).toBe(true);
+      await adding.page
+        .getByText('Waiting for the service. It goes on by itself after 2,000 lines.')
+        .waitFor();
+      // That there is a plan does not say that there is a store.
+      const planned = making.page.waitForResponse(
+        (answer) => answer.url().endsWith('/v1/plan') && answer.ok(),
+      );
+      await making.page.getByLabel('Capacity', { exact: true }).fill('2,000');
+      await planned;
+      expect(await making.page.getByText('The service is back.').count()).toBe(0);
+      await until('all have asked twice', () => Promise.resolve(keys.every(({ length }) => length > 1)));
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+    await list.page.getByText('The service is back.').waitFor();
+    await making.page.getByRole('heading', { name: 'fresh' }).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    await adding.page.getByText('Done: 5,000 lines.').waitFor();
+    await list.page.getByRole('link', { name: 'fresh' }).waitFor();
+    await list.page.getByText('The service is back.').waitFor({ state: 'detached' });
+    for (const tries of keys.slice(0, 2)) expect(new Set(tries).size).toBe(1);
+    expect(await client.filter('old').describe()).toMatchObject({ items: 0, added: 0 });
+    // A multiset would have counted what was added twice.
+    expect(await client.filter('bag').describe()).toMatchObject({ items: 5_000, added: 5_000 });
+    expect(new Set(await client.filter('bag').count(itemsOf(0, 5_000)))).toEqual(new Set([1]));
+    for (const tab of [list, clearing, making, adding]) await tab.leave(503);
+  });
+
+  it('is not waited for by whoever stops a list, which says of how many lines nobody knows', async () => {
+    const tab = await visit(browser, app.url, '#/filters/old/use');
+    const { page } = tab;
+    const { held, letGo } = await holdAfter(page, '/items/add', 2);
+    await page.getByLabel('Add', { exact: true }).check();
+    await chooseList(page, itemsOf(0, 5_000));
+    await page.getByRole('button', { name: 'Add the list' }).click();
+    await held;
+    await redis.kill('SIGKILL');
+    letGo();
+    await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped after 2,000 lines. What is done stays done.').waitFor();
+    await page.getByText('Of the next 1,000 lines nobody knows whether they were done.').waitFor();
+    await missed(page);
+    await redis.restart();
+    // Nothing on this screen asks by itself.
+    await page.getByText('The service is back.').waitFor();
+    const described = await client.filter('old').describe();
+    expect([2_000, 3_000]).toContain('items' in described && described.items);
+    await page.getByRole('button', { name: 'Another list' }).click();
+    await page.getByRole('button', { name: 'Check items' }).waitFor();
+    await tab.leave(503);
+  });
+});
+
+describeInBrowser.each(['embedded', 'redis'])(
+  `a service that is killed in mid-list of a sync, %s store${why}`,
+  (store) => {
+    it('is waited for, and the list goes on under its key, so that the commit is right', async () => {
+      const redis = store === 'redis' ? await startRedis() : undefined;
+      const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-away-'));
+      const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
+      let service = await startProcess(env);
+      const url = await service.url();
+      const set = new UnseenClient({ url }).visitedSet('live');
+      await set.create(SURE);
+      await set.visit(itemsOf(0, 1_000));
+      const sync = await set.syncs.open();
+      const tab = await visit(browser, url, '#/sets/live/sync');
+      const { page } = tab;
+      try {
+        let calls = 0;
+        const killed = new Promise<void>((resolve, reject) => {
+          void page.route('**/syncs/*/urls', async (route) => {
+            if (calls++ !== 2) return route.continue();
+            // It is listed, and nobody is told.
+            const answer = await route.fetch();
+            if (!answer.ok()) reject(new Error(`the service has answered ${answer.status()}`));
+            service.child.kill('SIGKILL');
+            await service.exit();
+            resolve();
+            return route.abort();
+          });
+        });
+        await chooseList(page, itemsOf(100, 5_100));
+        await page.getByRole('button', { name: 'List it' }).click();
+        await killed;
+        await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+        service = await startProcess({ ...env, PORT: new URL(url).port });
+        await service.url();
+        await page.getByText('Done: 5,000 lines.').waitFor();
+        // What was listed twice would count twice.
+        expect(await sync.describe()).toMatchObject({ state: 'open', listed: 5_000, new: 4_100 });
+        await page.getByRole('button', { name: 'See what it would forget' }).click();
+        await page.getByRole('button', { name: 'Commit: forget 100 items' }).click();
+        await page
+          .getByText('Committed. 100 items forgotten; of 5,000 lines that were listed 4,100 were new.')
+          .waitFor();
+        expect(await set.describe()).toMatchObject({ items: 5_000 });
+        expect(new Set(await set.check(itemsOf(0, 100)))).toEqual(new Set(['unseen']));
+        expect(new Set(await set.check(itemsOf(100, 5_100)))).toEqual(new Set(['seen']));
+        await tab.leave('away');
+      } finally {
+        await tab.close();
+        await service.clean();
+        await redis?.stop();
+        await rm(DATA_DIR, { recursive: true, force: true });
+      }
+    });
+  },
+);
