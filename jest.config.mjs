@@ -4,7 +4,7 @@ export default {
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   // Many files wait for servers more than they compute.
-  maxWorkers: 3,
+  maxWorkers: 4,
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Only what hangs takes so long, also on a machine that has a tenth of its time to give.
   testTimeout: 240_000,

@@ -5,8 +5,7 @@ import Sequencer from '@jest/test-sequencer';
 /**
  * The files that take longest, by their wall time on two idle cores: a run ends with its own list (summary-reporter.mjs).
  * Jest knows how long a file took the last time, but not after `npm ci`. Then it goes by file size, and the smallest files
- * here run longest. A long file that starts last runs alone at the end. The first that
- * starts the service makes its program for the others.
+ * here run longest. A long file that starts last runs alone at the end.
  */
 const LONGEST = [
   'test/scrapy/scrapy.e2e-spec.ts',
