@@ -67,10 +67,12 @@ export function duration(seconds: number): string {
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
+/** A moment, as ISO 8601 has it: Nov 25, 2026, 3:31 AM, in the words of the browser. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso));
 }
 
+/** The time of day of a moment, as ISO 8601 has it: 03:31 AM. */
 export function clock(iso: string): string {
   return CLOCK.format(new Date(iso));
 }

@@ -10,6 +10,7 @@ addEventListener('hashchange', () => {
   place.value = placeOf(location.hash);
 });
 
+/** Goes to a place, as a link would: of what hashOf gives. */
 export function goTo(hash: string): void {
   location.hash = hash;
 }

@@ -10,6 +10,7 @@ import { hashOf } from './place.js';
 /** As addresses of the dashboard have it. */
 export type Kind = 'sets' | 'filters';
 
+/** What people call them. */
 export const KIND_NAMES: Readonly<Record<Kind, string>> = { sets: 'visited set', filters: 'filter' };
 
 /** Which one a screen is about. */
@@ -18,7 +19,9 @@ export interface Subject {
   readonly name: string;
 }
 
+/** What the service tells of one, also of one whose data is lost. */
 export type Described = FilterDescription | VisitedSetDescription | LostFilter | LostVisitedSet;
+/** What it tells of one whose data is there. */
 export type Whole = FilterDescription | VisitedSetDescription;
 
 /** A filter or a visited set, whatever state it is in. */
@@ -27,14 +30,17 @@ export interface Entry {
   readonly described: Described;
 }
 
+/** Whether the store has lost data of it: then it has no numbers. */
 export function isLost(described: Described): described is LostFilter | LostVisitedSet {
   return 'state' in described;
 }
 
+/** The counts of its queue; undefined where there is none. */
 export function queueOf(described: Described): VisitedSetDescription['queue'] | undefined {
   return 'queue' in described ? described.queue : undefined;
 }
 
+/** The address of its screen. */
 export function linkTo({ kind, described }: Entry): string {
   return hashOf([kind, described.name]);
 }
@@ -67,6 +73,7 @@ const NEARLY_FULL = 0.9;
 /** No filter grows further. */
 const MOST_LAYERS = 6;
 
+/** What is to be said of one, the worst first. */
 export function conditionsOf(described: Described): Condition[] {
   if (isLost(described)) return [DATA_LOST];
   const { items, overCapacity, growth, layers, sync } = described;
@@ -85,6 +92,7 @@ export function conditionsOf(described: Described): Condition[] {
 
 const SEVERITY = { bad: 3, warn: 2, info: 1, plain: 0 } as const;
 
+/** How bad the worst of it is, from 0 on, to sort by. */
 export function severityOf(described: Described): number {
   return Math.max(0, ...conditionsOf(described).map(({ tone }) => SEVERITY[tone]));
 }

@@ -5,6 +5,7 @@ import { Job, type Work } from './job.js';
 /** The one of this tab. It goes on while another screen is shown, and waits while somebody has to sign in. */
 export const currentJob = signal<Job | undefined>(undefined);
 
+/** Begins a list, unless another one is under way. */
 export function begin(work: Work): void {
   if (currentJob.peek()?.isOver !== false) currentJob.value = new Job(work);
 }

@@ -19,6 +19,7 @@ export interface Work {
   readonly format: Format;
 }
 
+/** How a list stands. Of `stopped`, `failed` and `done` nothing follows. */
 export type JobState =
   | { readonly is: 'running' }
   /** No more is sent; what is under way is waited for. */

@@ -12,6 +12,7 @@ export interface BlockAnswer {
 /** Sends a block. A repeat under its key does nothing twice. */
 export type Send = (block: readonly Line[], key: string, signal: AbortSignal) => Promise<BlockAnswer>;
 
+/** Said of a line that the service does not take. */
 export const INVALID = 'invalid';
 
 /** A refusal names a hundred entries at a time. */

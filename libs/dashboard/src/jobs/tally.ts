@@ -23,6 +23,7 @@ export interface Row {
   readonly reason?: string | undefined;
 }
 
+/** Before the first block is answered. */
 export const NOTHING: Progress = { bytes: 0, lines: 0, counts: new Map(), first: [], invalid: [] };
 
 /** Of so many lines it is shown what became of them; of the others the file tells. */

@@ -11,6 +11,7 @@ export interface Given {
   readonly format: Format;
 }
 
+/** Before anything is given. */
 export const NOTHING: Given = { text: '', files: [], format: 'auto' };
 
 /** What linesOf reads. Files come in place of the text. */

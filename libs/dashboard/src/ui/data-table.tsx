@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
+/** A column of a table: its heading, and what it shows of a row. */
 export interface Column<Row> {
   /** Names the column in the address, and is its class. */
   readonly id: string;

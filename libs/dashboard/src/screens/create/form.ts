@@ -18,6 +18,7 @@ export interface Form {
   readonly semantics: 'set' | 'multiset';
 }
 
+/** Units in which an age is given. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
 
 /** Rules of URL identity that are asked for most; the API has the others. */
@@ -29,8 +30,10 @@ export const RULES = [
   ['ignoreScheme', 'http is https', undefined],
 ] as const;
 
+/** One of them, by the name that the API has for it. */
 export type Rule = (typeof RULES)[number][0];
 
+/** What the form begins with: a visited set that grows. */
 export const EMPTY: Form = {
   kind: 'sets',
   name: '',
@@ -91,11 +94,13 @@ export function planOf(form: Form): PlanOptions {
   };
 }
 
+/** The filter that is asked for. Only of a form without faults. */
 export function filterOf(form: Form): Omit<CreateFilter, 'name'> {
   const { type, capacity, errorRate, growth = 'none' } = planOf(form);
   return { type, capacity, errorRate, growth, semantics: type === 'standard' ? 'set' : form.semantics };
 }
 
+/** The visited set that is asked for. Only of a form without faults. */
 export function setOf(form: Form): Omit<CreateVisitedSet, 'name'> {
   const { capacity, errorRate, growth = 'auto', maxAgeSeconds } = planOf(form);
   const { maxAttempts } = numbersOf(form);

@@ -6,6 +6,7 @@ export interface Change {
   readonly tail: string;
 }
 
+/** The shortest part in the middle that has changed: what is before and after it is the same in both. */
 export function changeOf(before: string, after: string): Change {
   const [from, to] = [Array.from(before), Array.from(after)];
   const most = Math.min(from.length, to.length);

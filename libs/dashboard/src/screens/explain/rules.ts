@@ -25,6 +25,7 @@ const RULES: Readonly<Record<string, string>> = {
   dropFragments: 'the fragment goes, whatever it is',
 };
 
+/** What a rule of URL identity does, by its name there, such as S2; empty for one that is not known here. */
 export function wordsFor(rule: string): string {
   return RULES[rule] ?? '';
 }

@@ -15,10 +15,12 @@ export interface MadeKey {
  */
 export const unkept = signal<readonly MadeKey[]>([]);
 
+/** Keeps a key whose secret is shown. */
 export function keep(key: MadeKey): void {
   unkept.value = [...unkept.value, key];
 }
 
+/** Somebody has said to have its secret. */
 export function forget(key: MadeKey): void {
   unkept.value = unkept.value.filter((other) => other !== key);
 }

@@ -16,6 +16,7 @@ export interface KeyForm {
   readonly endsAt: string;
 }
 
+/** What the form begins with: a reader of all names, for ever. */
 export const EMPTY_KEY: KeyForm = {
   name: '',
   scope: 'read',
@@ -37,6 +38,7 @@ export function byteCount(text: string): number {
   return value >= 1 ? value : NaN;
 }
 
+/** What is wrong with members of the form. */
 export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
 
 /** What can be told to be wrong here. The rest is the service's to tell. */
@@ -54,6 +56,7 @@ export function faultsOfKey(form: KeyForm): KeyFaults {
   return faults;
 }
 
+/** The key that is asked for. Only of a form without faults. */
 export function keyOf(form: KeyForm): CreateKey {
   const { name, scope, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const end = ends === 'at' ? Date.parse(endsAt) : Date.now() + Number(ends) * DAY_MS;
