@@ -46,6 +46,13 @@ class Names {
     return { filters, ...(last && found.length > limit ? { next: last.name } : {}) };
   }
 
+  async open(name: string, kind: FilterKind): Promise<Filter> {
+    if (this.away) throw new StoreError('STORE_UNAVAILABLE', 'away');
+    const generation = (kind === 'filter' ? this.filters : this.sets).get(name);
+    if (generation === undefined) throw new StoreError('FILTER_NOT_FOUND', name);
+    return filterOf(name, kind, generation);
+  }
+
   async describe({ name }: Filter): Promise<FilterStats> {
     this.described.push(name);
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
@@ -95,12 +102,27 @@ describe('the history of filters', () => {
     const { lists } = store;
     for (let n = 0; n < 10_000; n++) store.filters.set(`more-${n}`, '1');
     await sampler.round(0);
-    expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, 2 * lists]);
+    // There is no room for what a list would find.
+    expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, lists]);
+  });
+
+  it('goes on with those that it watches, however many others come, and fills a place that is left', async () => {
+    const store = new Names();
+    for (let n = 0; n < MOST_WATCHED; n++) store.filters.set(`old-${n}`, '1');
+    const { sampler } = samplerOf(store);
+    await sampler.round(0);
+    for (let n = 0; n < MOST_WATCHED; n++) store.sets.set(`a-${n}`, '1');
+    await sampler.round(0);
+    expect(['old-0', 'old-499', 'a-0'].map((name) => points(sampler, name))).toEqual([2, 2, undefined]);
+    expect(['old-0', 'a-0'].map((name) => sampler.watches(name))).toEqual([true, false]);
+    store.filters.delete('old-7');
+    await sampler.round(0);
+    expect(['old-0', 'old-7', 'a-0'].map((name) => points(sampler, name))).toEqual([3, undefined, 1]);
   });
 
   it('knows that all are watched while there are not too many, also those to come', async () => {
     const store = new Names();
-    for (let n = 0; n < MOST_WATCHED; n++) store.filters.set(`f-${n}`, '1');
+    for (let n = 0; n < MOST_WATCHED - 1; n++) store.filters.set(`f-${n}`, '1');
     const { sampler } = samplerOf(store);
     expect(sampler.watches('f-0')).toBe(true);
     await sampler.round(0);

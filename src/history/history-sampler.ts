@@ -12,6 +12,7 @@ import {
   type Filter,
   type FilterKind,
   type FilterStats,
+  type ListPage,
   type Store as Port,
 } from '#store';
 import { filterView } from '../filters/filter.view.js';
@@ -43,7 +44,7 @@ export interface History {
 }
 
 /**
- * Notes once a minute how filters are, the first MOST_WATCHED in order of name, visited sets first. A round goes from one filter to
+ * Notes once a minute how filters are, at most MOST_WATCHED. A round goes from one filter to
  * the next with a pause in between, so that it is nobody's burden however many there are; one that is late is not overtaken by the
  * next. What the store does not answer is a gap.
  */
@@ -53,13 +54,13 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   private readonly end = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
-  /** Whether there were more filters than are watched. */
+  /** Whether so many are watched as may be. */
   private full = false;
   /** Whether the last round failed in a way that nobody foresaw: then that has been logged. */
   private failing = false;
 
   constructor(
-    @Inject(Store) private readonly store: Pick<Port, 'list' | 'describe'>,
+    @Inject(Store) private readonly store: Pick<Port, 'open' | 'list' | 'describe'>,
     @Inject(RootLogger) private readonly logger: Logger,
     private readonly lifecycle: Lifecycle,
   ) {}
@@ -111,28 +112,40 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async sampleAll(slotMs: number): Promise<void> {
-    const seen = new Set<string>();
     let due = performance.now();
-    let more = false;
-    for (const kind of KINDS) {
-      let after: string | undefined;
-      do {
-        const room = MOST_WATCHED - seen.size;
-        // One more than there is room for tells whether there are more.
-        const { filters, next } = await this.store.list(kind, Math.min(PAGE, room + 1), after);
-        more ||= filters.length > room;
-        for (const filter of filters.slice(0, room)) {
-          seen.add(filter.name);
-          await this.sample(filter);
-          due += slotMs;
-          const { signal } = this.end;
-          await pause(Math.max(0, due - performance.now()), undefined, { signal, ref: false });
-        }
-        after = more ? undefined : next;
-      } while (after !== undefined);
+    const { signal } = this.end;
+    for await (const filter of this.filters()) {
+      await this.sample(filter);
+      due += slotMs;
+      await pause(Math.max(0, due - performance.now()), undefined, { signal, ref: false });
     }
-    this.full = more;
-    for (const name of this.histories.keys()) if (!seen.has(name)) this.histories.delete(name);
+  }
+
+  /** Those that are watched already, and others while there is room: nobody makes filters that end the history of another's. */
+  private async *filters(): AsyncGenerator<Filter> {
+    const seen = new Set<string>();
+    for (const [name, { kind }] of this.histories)
+      try {
+        const filter = await this.store.open(name, kind, { fresh: true });
+        seen.add(name);
+        yield filter;
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
+        if (error.code === 'FILTER_NOT_FOUND') this.histories.delete(name);
+        else seen.add(name);
+      }
+    for (const kind of KINDS)
+      for (let after: string | undefined = ''; after !== undefined && seen.size < MOST_WATCHED;) {
+        const { filters, next }: ListPage = await this.store.list(kind, PAGE, after);
+        for (const filter of filters) {
+          if (seen.has(filter.name)) continue;
+          if (seen.size === MOST_WATCHED) break;
+          seen.add(filter.name);
+          yield filter;
+        }
+        after = next;
+      }
+    this.full = seen.size === MOST_WATCHED;
   }
 
   /** Throws STORE_UNAVAILABLE: what comes next would only be waited for in vain. */

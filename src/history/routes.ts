@@ -12,7 +12,7 @@ export function HistoryRoute(missing: ErrorCode): MethodDecorator {
       summary: 'Show how it was in the last hours, minute by minute',
       description:
         'From the memory of the instance that answers: at most six hours, and no further back than its start or the last clear. It ' +
-        'watches 500, visited sets first, in order of name.',
+        'watches 500, each for as long as it is there.',
       codes: [missing],
     }),
     ApiOkResponse({ type: HistoryView }),
