@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
 import { UnseenClient } from '#client';
 import { startApp, type TestApp } from '../support/app.js';
+import { makeKey } from '../support/credentials.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { chooseList, describeInBrowser, holdAfter, sharedBrowser, visit, why } from './browser.js';
+import { chooseList, describeInBrowser, holdAfter, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -18,6 +19,9 @@ const BAG = { type: 'counting', semantics: 'multiset', ...SURE } as const;
 
 const itemsOf = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
+
+/** A call and its repeats take no longer. */
+const LONGEST_MS = 31_000;
 
 /** The keys of the calls of a page that change something at a path, one a try. */
 function keysOf(page: Page, method: string, path: string): string[] {
@@ -35,7 +39,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
   let client: UnseenClient;
   beforeAll(async () => {
     redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-    app = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500' });
+    app = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500', AUTH: 'none' });
     client = new UnseenClient({ url: app.url });
     await client.filter('bag').create(BAG);
     await client.filter('old').create(BAG);
@@ -106,6 +110,38 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     expect(await client.filter('bag').describe()).toMatchObject({ items: 5_000, added: 5_000 });
     expect(new Set(await client.filter('bag').count(itemsOf(0, 5_000)))).toEqual(new Set([1]));
     for (const tab of [list, clearing, making, adding]) await tab.leave(503);
+  });
+
+  it('is not waited for for ever: then nobody knows yet, and the page is shown when it can be', async () => {
+    // Here keys are needed, which are in the store.
+    const closed = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500', AUTH: 'keys' });
+    const making = await visit(browser, app.url, '#/new?kind=filters');
+    const starting = await visit(browser, closed.url);
+    const { key, headers } = await makeKey(closed, 'admin');
+    await signIn(starting.page, key);
+    await starting.page.getByRole('link', { name: 'bag' }).waitFor();
+    for (const { page } of [making, starting]) await page.clock.install();
+    await making.page.getByLabel('Name', { exact: true }).fill('late');
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      await making.page.getByRole('button', { name: 'Make the filter' }).click();
+      const me = `${closed.url}/v1/me`;
+      await until('no key is remembered', async () => (await fetch(me, { headers })).status === 503);
+      await starting.page.reload();
+      for (const { page } of [making, starting]) {
+        await missed(page);
+        await page.clock.fastForward(LONGEST_MS);
+      }
+      await making.page.getByText('Nobody knows yet whether it was made:').waitFor();
+      await starting.page.getByText('The dashboard cannot start yet:').waitFor();
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+    await making.page.getByRole('button', { name: 'Make the filter' }).click();
+    await making.page.getByRole('heading', { name: 'late' }).waitFor();
+    await starting.page.getByRole('link', { name: 'late' }).waitFor();
+    for (const tab of [making, starting]) await tab.leave(401, 503);
+    await closed.close();
   });
 
   it('is not waited for by whoever stops a list, which says of how many lines nobody knows', async () => {

@@ -105,7 +105,8 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     const answer = page.getByRole('status', { name: 'The answer' });
     await answer.getByText('unseen', { exact: true }).waitFor();
     await answer.getByText('It was forgotten by name. Others keep all its counters above zero').waitFor();
-    await page.getByText(/which others keep above zero, as it stands until /).waitFor();
+    await page.getByText(/As it stands, others keep them above zero until /).waitFor();
+    await page.getByText('kept by others', { exact: true }).waitFor();
     expect(await page.locator('.cells .zero').count()).toBe(0);
     if (redis) expect(await tab.inaccessible()).toEqual([]);
     await tab.goTo('#/sets/crowded');

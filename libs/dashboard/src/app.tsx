@@ -122,8 +122,7 @@ function Asking(): null {
 function Main(): preact.JSX.Element {
   const { value: now } = session;
   if (now.is === 'starting') return <Loading what="the dashboard" />;
-  if (now.is === 'failed')
-    return <Failure error={now.error} what="The dashboard cannot start" retry={() => void start()} />;
+  if (now.is === 'failed') return <CannotStart error={now.error} />;
   if (now.is === 'signed out')
     return (
       <>
@@ -132,6 +131,12 @@ function Main(): preact.JSX.Element {
       </>
     );
   return <Screen />;
+}
+
+/** It is tried again as anything is that is asked for. */
+function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
+  const { refresh } = usePoll('start', start);
+  return <Failure error={error} what="The dashboard cannot start yet" retry={refresh} />;
 }
 
 /** The screen of the present place. One that follows another has the focus, as a page that was loaded would. */

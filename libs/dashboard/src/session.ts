@@ -49,7 +49,6 @@ export const client = computed(() => {
 
 /** Finds out who asks: with the key of this tab, or without one where none is needed. */
 export async function start(): Promise<void> {
-  session.value = { is: 'starting' };
   const had = key.peek();
   try {
     open(await clientWith(had, () => undefined).me());

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { Field } from './field.js';
-import { Failure, isUnsure } from './notice.js';
+import { Failure } from './notice.js';
 
 /** Asks for the name of what is about to be lost. */
 export function ConfirmByName({
@@ -55,10 +55,7 @@ export function ConfirmByName({
           )}
         </Field>
         {error && (
-          <Failure
-            error={error}
-            what={isUnsure(error) ? 'Nobody knows yet whether that was done' : 'That did not work'}
-          />
+          <Failure error={error} what="That did not work" unsure="Nobody knows yet whether that was done" />
         )}
         <div class="actions">
           <Button onClick={onClose}>Keep it</Button>

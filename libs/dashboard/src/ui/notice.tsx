@@ -17,28 +17,32 @@ export function Notice({
   );
 }
 
-/** Something did not work: what (a sentence without its full stop), and why. */
+/**
+ * Something did not work: what (a sentence without its full stop), and why. `unsure`: what is said in place of it where an answer is
+ * missing, so that it may have been done nevertheless.
+ */
 export function Failure({
   error,
   what,
+  unsure = what,
   retry,
 }: {
   readonly error: Error;
   readonly what: string;
+  readonly unsure?: string | undefined;
   readonly retry?: () => void;
 }): preact.JSX.Element {
   return (
     <Notice tone="bad">
       <p>
-        <strong>{what}:</strong> {wordsOf(error)}
+        <strong>{isUnsure(error) ? unsure : what}:</strong> {wordsOf(error)}
       </p>
       {retry && <Button onClick={retry}>Try again</Button>}
     </Notice>
   );
 }
 
-/** Whether what was asked may have been done nevertheless. */
-export function isUnsure(error: Error): boolean {
+function isUnsure(error: Error): boolean {
   if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
   return error instanceof UnreachableError || error instanceof AnswerError;
 }

@@ -4,7 +4,7 @@ import { goTo, hashOf, place } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
 import { Button } from '../../ui/button.js';
 import { Choice } from '../../ui/field.js';
-import { Failure, isUnsure, Notice } from '../../ui/notice.js';
+import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { FilterFields, SetFields, SizeFields } from './fields.js';
 import { EMPTY, faultsOf, filterOf, setOf, type Faults, type Form } from './form.js';
@@ -68,10 +68,7 @@ export function CreateScreen(): preact.JSX.Element {
             <FilterFields form={form} change={change} />
           )}
           {error && Object.keys(faultsIn(error)).length === 0 && (
-            <Failure
-              error={error}
-              what={isUnsure(error) ? 'Nobody knows yet whether it was made' : 'It was not made'}
-            />
+            <Failure error={error} what="It was not made" unsure="Nobody knows yet whether it was made" />
           )}
           <div class="actions">
             <Button type="submit" look="primary" needs="admin" disabled={making}>

@@ -26,7 +26,9 @@ export function LayerPanel({
         <h2 id={id}>{of > 1 ? `Layer ${layer.layer}` : 'Its counters'}</h2>
         <Badge
           tone={claims ? 'info' : ''}
-          text={claims ? 'claims it' : `${zeros} of ${counters.length} are zero`}
+          text={
+            claims ? (hidden ? 'kept by others' : 'claims it') : `${zeros} of ${counters.length} are zero`
+          }
         />
       </div>
       <ol class="cells" aria-label="Counters, by their places in the segment">
@@ -39,11 +41,10 @@ export function LayerPanel({
       </ol>
       <p class="hint">
         In page {whole(page)} of segment {whole(segment)}
+        {expires !== undefined && !hidden && `, claimed until ${time(expires)} unless it is visited again`}.
         {expires !== undefined &&
-          (hidden
-            ? `, which others keep above zero, as it stands until ${time(expires)}`
-            : `, claimed until ${time(expires)} unless it is visited again`)}
-        .
+          hidden &&
+          ` As it stands, others keep them above zero until ${time(expires)}.`}
       </p>
       {redisKey !== undefined && (
         <>

@@ -137,7 +137,9 @@ function RevokeDialog({
       {isOwn && (
         <Notice tone="warn">It is the key that you are signed in with: you are asked for another one.</Notice>
       )}
-      {error && <Failure error={error} what="It was not revoked" />}
+      {error && (
+        <Failure error={error} what="It was not revoked" unsure="Nobody knows yet whether it was revoked" />
+      )}
       <div class="actions">
         <Button onClick={onClose}>Keep it</Button>
         <Button look="danger" disabled={working} onClick={() => void revoke()}>

@@ -76,7 +76,8 @@ export function NewKeyDialog({
         {error && (
           <Failure
             error={error}
-            what="That did not work; if the answer was lost, there may be a new key in the list"
+            what="That did not work"
+            unsure="Nobody knows whether that was done, and there may be a new key in the list"
           />
         )}
         <div class="actions">

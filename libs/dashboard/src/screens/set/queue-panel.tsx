@@ -40,7 +40,7 @@ export function QueuePanel({
       <div aria-live="polite">
         {done &&
           (done.error ? (
-            <Failure error={done.error} what={done.text} />
+            <Failure error={done.error} what={done.text} unsure="Nobody knows yet whether that was done" />
           ) : (
             <Notice tone="good">{done.text}</Notice>
           ))}

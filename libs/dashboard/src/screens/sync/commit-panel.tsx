@@ -10,6 +10,12 @@ import { Dialog } from '../../ui/dialog.js';
 import { Failure, Notice } from '../../ui/notice.js';
 import { syncOf } from './looks.js';
 
+interface Failed {
+  readonly what: string;
+  readonly unsure?: string;
+  readonly error: Error;
+}
+
 interface PanelProps {
   readonly subject: Subject;
   readonly sync: SyncDescription;
@@ -18,13 +24,22 @@ interface PanelProps {
   readonly refresh: () => void;
 }
 
+const COMMIT = {
+  what: 'It was not committed',
+  unsure: 'Nobody knows yet whether it was committed',
+};
+const GIVE_UP = {
+  what: 'It was not given up',
+  unsure: 'Nobody knows yet whether it was given up',
+};
+
 /** What a commit would come to, then the commit; or the end of it. */
 export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelProps): preact.JSX.Element {
   const { id, listed } = sync;
   const leaving = useLeaving();
   const [preview, setPreview] = useState<CommittedSync>();
   const [working, setWorking] = useState(false);
-  const [failed, setFailed] = useState<{ readonly what: string; readonly error: Error }>();
+  const [failed, setFailed] = useState<Failed>();
   const [asking, setAsking] = useState<'force' | 'give up'>();
   const handle = syncOf(subject, id);
   const close = (): void => setAsking(undefined);
@@ -42,13 +57,13 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
     }
     refresh();
   };
-  const run = async (what: string, act: () => Promise<void>): Promise<void> => {
+  const run = async (ifNot: Omit<Failed, 'error'>, act: () => Promise<void>): Promise<void> => {
     setWorking(true);
     setFailed(undefined);
     try {
       await act();
     } catch (error) {
-      if (!leaving.aborted) setFailed({ what, error: error as Error });
+      if (!leaving.aborted) setFailed({ ...ifNot, error: error as Error });
       refresh();
     }
     setWorking(false);
@@ -65,14 +80,14 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           </p>
         )}
       </div>
-      {failed && <Failure error={failed.error} what={failed.what} />}
+      {failed && <Failure {...failed} />}
       <div class="actions">
         {shown && shown.refused !== true && (
           <Button
             look="primary"
             needs="admin"
             disabled={working}
-            onClick={() => void run('It was not committed', () => commit({}))}
+            onClick={() => void run(COMMIT, () => commit({}))}
           >
             {working ? 'Committing …' : `Commit: forget ${plural(shown.wouldForget, 'item')}`}
           </Button>
@@ -86,7 +101,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           look={shown ? 'plain' : 'primary'}
           needs="admin"
           disabled={working || isListing}
-          onClick={() => void run('It could not be looked at', look)}
+          onClick={() => void run({ what: 'It could not be looked at' }, look)}
         >
           {shown ? 'Look again' : 'See what it would forget'}
         </Button>
@@ -122,7 +137,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
               onClick={() => {
                 close();
                 stop();
-                void run('It was not given up', async () => {
+                void run(GIVE_UP, async () => {
                   await handle.abandon();
                   refresh();
                 });

@@ -83,7 +83,9 @@ export function OpenForm({
       <p class="hint">
         While it is open its list takes memory beside the set, about as much as a set of that capacity.
       </p>
-      {error && <Failure error={error} what="It was not opened" />}
+      {error && (
+        <Failure error={error} what="It was not opened" unsure="Nobody knows yet whether it was opened" />
+      )}
       <div class="actions">
         <Button type="submit" look="primary" needs="admin" disabled={working}>
           {working ? 'Opening …' : 'Open a sync'}

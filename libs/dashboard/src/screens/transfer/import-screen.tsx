@@ -179,7 +179,11 @@ function Outcome({
       const advice = error instanceof ServiceError ? ADVICE[error.code] : undefined;
       return (
         <>
-          <Failure error={error} what="It was not imported" />
+          <Failure
+            error={error}
+            what="It was not imported"
+            unsure="Nobody knows yet whether it was imported"
+          />
           {advice !== undefined && <p class="hint">{advice}</p>}
         </>
       );
