@@ -123,11 +123,14 @@ function saltBySlot(): Int32Array {
   return salts;
 }
 
-/** Hash tags of a filter's segments, in order. Generation and number pick a slot in each segment's range. */
+/**
+ * Hash tags of a filter's segments, in order. Generation and number pick a slot in each segment's range. Ranges begin where
+ * `redis-cli --cluster create` begins those of masters, so that none has a slot of the next master.
+ */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {
-    const first = Math.min(SLOTS - 1, Math.ceil((segment * SLOTS) / segments));
-    const end = Math.max(first + 1, Math.ceil(((segment + 1) * SLOTS) / segments));
+    const first = Math.min(SLOTS - 1, Math.round((segment * SLOTS) / segments));
+    const end = Math.max(first + 1, Math.round(((segment + 1) * SLOTS) / segments));
     for (let n = 0; n < TRIES; n++) {
       const start = `${generation}.${segment}.${n}`;
       const unsalted = calculateSlot(start + BLANK_SALT);
