@@ -76,6 +76,7 @@ describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByText('/v1/visited-sets', { exact: true }).first().waitFor();
     expect(page.url()).toBe(`${proxy.url}/docs`);
+    expect(tab.complaints().filter((text) => text.startsWith('request: http'))).toEqual([]);
     await tab.close();
   });
 });

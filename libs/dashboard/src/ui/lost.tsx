@@ -10,8 +10,8 @@ export function Lost({ kind, name }: Subject): preact.JSX.Element {
     <Notice tone="bad">
       <p>
         <strong>The store has lost data of this {KIND_NAMES[kind]}.</strong> Nothing is answered for it, since
-        what was seen could be taken for new. Clearing it makes it empty and usable; deleting it takes it
-        away.
+        what was seen could be taken for new. Clearing it makes it empty and usable. Deleting it takes it
+        away, so that an export of it can be imported.
         {!isOwn && (
           <>
             {' '}
