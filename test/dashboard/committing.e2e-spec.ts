@@ -55,7 +55,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
       const panel = tab.page.getByRole('region', { name: 'Sync', exact: true });
       await panel.getByText('being committed: there is no way back').waitFor();
       const text = (await panel.innerText()).replace(/\s+/g, ' ');
-      expect(text).toMatch(/Listed 80 Kept 70 of 100 items .* Forgets 30 /);
+      expect(text).toMatch(/Listed 80 lines Stay 70 of 100 items .* Forgets 30 /);
       expect(await tab.inaccessible()).toEqual([]);
     }
     await own.page.getByText('syncing', { exact: true }).waitFor();
