@@ -43,8 +43,10 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     expect(await tab.overflow()).toBe(0);
 
     await page.getByLabel('The URL').fill('https://example.org/other');
-    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.keyboard.press('Enter');
     await answer.getByText('unseen', { exact: true }).waitFor();
+    // It is asked about one after the other.
+    expect(await page.getByRole('textbox', { name: 'The URL' }).and(page.locator(':focus')).count()).toBe(1);
     await page.getByText('no rule changes it').waitFor();
     expect(await page.locator('.cells .zero').count()).toBeGreaterThan(0);
     await page.getByLabel('The URL').fill('mailto:a@example.org');

@@ -139,6 +139,35 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await tab.leave(401);
   });
 
+  once('are made once, whatever becomes of the sign-in with one', async () => {
+    const admin = await makeKey(app, 'admin');
+    const tab = await visit(browser, app.url, '#/keys');
+    const { page } = tab;
+    await signIn(page, admin.key);
+    await button(page, 'New key …').click();
+    await page.getByRole('dialog').getByLabel('Name').fill('brief');
+    await button(page, 'Make it').click();
+    await page.getByRole('heading', { name: 'The key brief was made' }).waitFor();
+    const [brief] = (await clientOf(admin.key).keys()).filter(({ name: called }) => called === 'brief');
+    await clientOf(admin.key).revokeKey(brief!.id);
+    // Whoever is signed in stays so.
+    await button(page, 'Go on here with it').click();
+    await page.getByText('That did not work:').waitFor();
+    expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(admin.key);
+    await button(page, 'I have it').click();
+
+    await button(page, `Rotate test admin ${admin.id}`).click();
+    await page.route('**/v1/me', (route) => route.fulfill({ status: 404, body: 'not here' }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await button(page, 'Go on here with it').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.unroute('**/v1/me');
+    await button(page, 'Go on here with it').click();
+    await page.getByText('You are signed in with it.').waitFor();
+    await taken(page, 'test admin');
+    await tab.leave(401, 404);
+  });
+
   once('begin with one that closes the service, and signs in', async () => {
     const open = await start();
     const tab = await visit(browser, open.url, '#/keys');

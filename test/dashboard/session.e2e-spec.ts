@@ -31,8 +31,16 @@ describeInBrowser.each(STORES)(`signing in, $name store${why}`, ({ start }) => {
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(page, 'no-such-key');
     await page.getByText('This key is not accepted.').waitFor();
+    // No header can carry it, which does not say that the service is away.
+    await page.reload();
+    await signIn(page, '“key”');
+    await page.getByText('This key is not accepted.').waitFor();
+    expect(await page.getByText('The service does not answer.').count()).toBe(0);
+    await page.locator('input:focus').waitFor();
     await signIn(page, admin.key);
     await page.getByRole('heading', { name: 'crawl' }).waitFor();
+    // The field that had the focus is gone.
+    await page.locator('h1:focus').waitFor();
     // For this tab: another one is asked again.
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
     await page.reload();
@@ -90,6 +98,7 @@ describeInBrowser.each(STORES)(`signing in, $name store${why}`, ({ start }) => {
     await page.getByRole('button', { name: 'Make the visited set' }).click();
     await page.getByText('Your key is not accepted any more').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await page.locator('input:focus').waitFor();
     await signIn(page, admin.key);
     await page.getByRole('heading', { name: 'New', exact: true }).waitFor();
     const names: string[] = [];

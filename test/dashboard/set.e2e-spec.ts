@@ -4,7 +4,7 @@ import { UnseenClient } from '#client';
 import type { TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, holdAfter, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
 
@@ -190,6 +190,73 @@ describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) =
     expect(await narrow.overflow()).toBe(0);
     expect(await narrow.inaccessible()).toEqual([]);
     await narrow.leave();
+  });
+
+  it('shows what has become of a set, not an answer that was under way before', async () => {
+    await client.filter('stale').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    await client.filter('stale').add(['a', 'b']);
+    const other = await visit(browser, app.url, '#/filters/stale');
+    const { page } = other;
+    const items = (): Promise<string> => valueOf(page.getByRole('region', { name: 'Numbers' }), 'Items');
+    await until('it has two', async () => (await items()).startsWith('2'));
+    await page.getByRole('button', { name: 'Clear …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2 items').waitFor();
+    await dialog.getByRole('textbox').fill('stale');
+    // Then no time comes to ask again.
+    await page.clock.install();
+    const asked = new Promise<() => void>((resolve) => {
+      void page.route(
+        '**/v1/filters/stale',
+        async (route) => {
+          const answer = await route.fetch();
+          await new Promise<void>((letGo) => resolve(letGo));
+          await route.fulfill({ response: answer });
+        },
+        { times: 1 },
+      );
+    });
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    const letGo = await asked;
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    letGo();
+    await until('it is empty', async () => (await items()).startsWith('0'));
+    await other.leave();
+  });
+
+  it('leads nobody back who has gone elsewhere meanwhile', async () => {
+    await client.filter('brief').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    const busy = await visit(browser, app.url, '#/new?kind=filters');
+    const { page } = busy;
+    const been = 'addEventListener("hashchange", () => (globalThis.been ??= []).push(location.hash))';
+    await page.evaluate(`void ${been}`);
+    await page.getByLabel('Name', { exact: true }).fill('late');
+    const made = await holdAfter(page, '/v1/filters', 0);
+    await page.keyboard.press('Enter');
+    await made.held;
+    await busy.goTo('#/filters/brief');
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('brief');
+    const dropped = await holdAfter(page, '/v1/filters/brief', 0);
+    await page.keyboard.press('Enter');
+    await dropped.held;
+    expect(await page.getByRole('button', { name: 'Keep it' }).isDisabled()).toBe(true);
+    await busy.goTo('#/import');
+    await page.getByRole('heading', { name: 'Import' }).waitFor();
+    for (const [path, { letGo }] of [
+      ['/v1/filters', made] as const,
+      ['/v1/filters/brief', dropped] as const,
+    ]) {
+      const done = page.waitForResponse(`**${path}`);
+      letGo();
+      await (await done).finished();
+    }
+    await busy.goTo('#/nowhere');
+    await page.getByRole('heading', { name: 'There is no such screen' }).waitFor();
+    await page.locator('h1:focus').waitFor();
+    expect(await page.evaluate('globalThis.been')).toEqual(['#/filters/brief', '#/import', '#/nowhere']);
+    await busy.leave();
   });
 
   it('clears and deletes what was named, and nothing before', async () => {

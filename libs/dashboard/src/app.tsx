@@ -16,7 +16,8 @@ import { SyncScreen } from './screens/sync/sync-screen.js';
 import { UseScreen } from './screens/use/use-screen.js';
 import { client, hasKey, may, prefix, session, signOut, start, type Scope } from './session.js';
 import { Button } from './ui/button.js';
-import { Empty, Failure, Loading } from './ui/notice.js';
+import { Failure, Loading } from './ui/notice.js';
+import { Title } from './ui/title.js';
 
 /** What the header leads to. A screen of its own comes here, and into Screen. */
 const NAV: readonly NavEntry[] = [
@@ -42,7 +43,7 @@ export function App(): preact.JSX.Element {
     <>
       <Header />
       <AwayBanner />
-      <main id="main">
+      <main>
         <Main />
       </main>
     </>
@@ -60,7 +61,7 @@ function Header(): preact.JSX.Element {
       {now.is === 'open' && (
         <nav aria-label="Screens">
           {NAV.filter(isFor).map(({ path, text }) => (
-            <a key={text} href={hashOf(path)}>
+            <a key={text} href={hashOf(path)} aria-current={place.value.path[0] === path[0] && 'page'}>
               {text}
             </a>
           ))}
@@ -119,8 +120,19 @@ function Asking(): null {
   return null;
 }
 
+/** A screen that follows another has the focus, as a page that was loaded would. */
 function Main(): preact.JSX.Element {
   const { value: now } = session;
+  const at = now.is === 'open' ? place.value.path.join('/') : now.is;
+  const shown = useRef(at);
+  useEffect(() => {
+    const before = shown.current;
+    shown.current = at;
+    // The one that the page was loaded for follows none, and who is to sign in is led to the field.
+    if (before === at || before === 'starting' || now.is !== 'open') return;
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>('main h1')?.focus();
+  }, [at]);
   if (now.is === 'starting') return <Loading what="the dashboard" />;
   if (now.is === 'failed') return <CannotStart error={now.error} />;
   if (now.is === 'signed out')
@@ -130,7 +142,7 @@ function Main(): preact.JSX.Element {
         <SignInScreen why={now.why} />
       </>
     );
-  return <Screen />;
+  return <Screen at={at} />;
 }
 
 /** It is tried again as anything is that is asked for. */
@@ -139,17 +151,9 @@ function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
   return <Failure error={error} what="The dashboard cannot start yet" retry={refresh} />;
 }
 
-/** The screen of the present place. One that follows another has the focus, as a page that was loaded would. */
-function Screen(): preact.JSX.Element {
+/** The screen of the present place. */
+function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   const { path } = place.value;
-  const at = path.join('/');
-  const shown = useRef(at);
-  useEffect(() => {
-    if (shown.current === at) return;
-    shown.current = at;
-    scrollTo(0, 0);
-    document.querySelector<HTMLElement>('main h1')?.focus();
-  }, [at]);
   const [first, name, ...more] = path;
   if (first === undefined) return <ListScreen />;
   if (first === 'new' && name === undefined) return <CreateScreen />;
@@ -164,10 +168,11 @@ function Screen(): preact.JSX.Element {
   if (first === 'import' && name === undefined) return <ImportScreen />;
   if (first === 'keys' && name === undefined) return <KeysScreen />;
   return (
-    <Empty title="There is no such screen">
+    <>
+      <Title text="There is no such screen" />
       <p>
         <a href={hashOf([])}>To the sets and filters</a>
       </p>
-    </Empty>
+    </>
   );
 }

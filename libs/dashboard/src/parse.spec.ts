@@ -32,6 +32,8 @@ describe('a number that was written', () => {
     ['%', NaN],
     ['2 in 100', NaN],
     ['few', NaN],
+    ['1 in 0', NaN],
+    ['1e999', NaN],
   ])('%j is the share %d', (text, value) => {
     expect(share(text)).toBe(value);
   });

@@ -22,8 +22,7 @@ export function count(text: string): number {
 /** A share: 0.0001, 1e-4, 0.01 %, 1 in 10,000, 1/10000. NaN if it is none. */
 export function share(text: string): number {
   const [, one] = /^\s*1\s*(?:in|\/|:)\s*(.+)$/i.exec(text) ?? [];
-  if (one !== undefined) return 1 / count(one);
   const [, digits = '', percent] = /^\s*([\d.]+(?:e[+-]?\d+)?)\s*(%?)\s*$/i.exec(text) ?? [];
-  if (digits === '') return NaN;
-  return Number((Number(digits) / (percent === '%' ? 100 : 1)).toPrecision(12));
+  const value = one === undefined ? Number(digits || NaN) / (percent === '%' ? 100 : 1) : 1 / count(one);
+  return Number.isFinite(value) ? Number(value.toPrecision(12)) : NaN;
 }

@@ -8,6 +8,10 @@ describe('a place', () => {
     expect([...query]).toEqual([['q', 'x&y=?']]);
   });
 
+  it('has a query to its end, whatever somebody has typed there', () => {
+    expect(placeOf('#/x?item=http://a/?b=1').query.get('item')).toBe('http://a/?b=1');
+  });
+
   it.each([
     ['', []],
     ['#', []],

@@ -49,7 +49,9 @@ export function usePoll<T>(
     };
     const run = async (): Promise<void> => {
       while (!isLeft()) {
-        await wakeable(await ask(), wake);
+        // Woken while an answer is under way, too: that may be of before.
+        const pause = wakeable(wake);
+        await pause(await ask());
         if (document.hidden && !isLeft()) await shown();
       }
     };
@@ -83,15 +85,14 @@ function wasAway(): boolean {
   return now === 'service' || now === 'store' || now === 'back';
 }
 
-/** Resolves after so many ms, or when it is woken. */
-function wakeable(ms: number, wake: { current: () => void }): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    wake.current = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
+/** What waits so many ms, or until it is woken from now on. */
+function wakeable(wake: { current: () => void }): (ms: number) => Promise<void> {
+  const woken = new Promise<void>((resolve) => (wake.current = resolve));
+  return async (ms) => {
+    const timer = setTimeout(wake.current, ms);
+    await woken;
+    clearTimeout(timer);
+  };
 }
 
 async function shown(): Promise<void> {

@@ -58,17 +58,32 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Takes the key if the service does. The screen that was asked for follows. Throws UnseenError, but for a wrong key. */
+/** What a header can carry: of anything else a browser says that the service was not reached. */
+const CARRIED = /^[!-~]+$/;
+
+/**
+ * Takes the key if the service does. The screen that was asked for follows. Throws UnseenError, but for a wrong key of somebody who
+ * is not signed in.
+ */
 export async function signIn(given: string): Promise<void> {
+  if (!CARRIED.test(given)) {
+    refuse();
+    return;
+  }
   try {
     const me = await clientWith(given, () => undefined).me();
     key.value = given;
     sessionStorage.setItem(STORED, given);
     open(me);
   } catch (error) {
-    if (!(error instanceof AccessError)) throw error;
-    session.value = { is: 'signed out', why: 'wrong' };
+    // Whoever is signed in stays so.
+    if (!(error instanceof AccessError) || session.peek().is === 'open') throw error;
+    refuse();
   }
+}
+
+function refuse(): void {
+  session.value = { is: 'signed out', why: 'wrong' };
 }
 
 export function signOut(why: SignInReason): void {

@@ -75,7 +75,7 @@ export class Job {
   constructor(readonly work: Work) {
     const { files, format } = work;
     this.bytes = files.reduce((sum, { size }) => sum + size, 0);
-    const lines = linesOf(files, { format, onRead: (bytes) => this.tally.read(bytes) });
+    const lines = linesOf(files, { format, onRead: (bytes) => this.read(bytes) });
     this.blocks = blocksOf(lines, `dashboard-${randomKey()}`);
     void this.run();
   }
@@ -150,10 +150,18 @@ export class Job {
       const { done, value } = await this.blocks.next();
       if (done !== true) return value;
     } catch (error) {
+      if (this.leaving.signal.aborted) return undefined;
       this.unreadable = error as Error;
     }
     this.isRead = true;
     return undefined;
+  }
+
+  /** Of what holds no lines nothing is answered, however long it is: so it is shown how far it has come, and it can be stopped. */
+  private read(bytes: number): void {
+    this.leaving.signal.throwIfAborted();
+    this.tally.read(bytes);
+    this.publishSoon();
   }
 
   /** Asks until there is an answer, or a refusal. */
@@ -221,11 +229,12 @@ function quiet<T>(promise: Promise<T>): Promise<T> {
 /** Until then, or until nobody waits any more. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
     const stop = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
       resolve();
     };
-    signal.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(stop, ms);
+    signal.addEventListener('abort', stop);
   });
 }

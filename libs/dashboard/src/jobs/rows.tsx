@@ -13,6 +13,13 @@ const TONES: Readonly<Record<string, string>> = {
   saturated: 'warn',
 };
 
+/** A line may have a million characters, and a browser many lines to draw. */
+const MOST_SHOWN = 2_000;
+
+function cut(item: string): string {
+  return item.length > MOST_SHOWN ? `${item.slice(0, MOST_SHOWN)}…` : item;
+}
+
 /** What became of the first lines. */
 export function ResultRows({
   rows,
@@ -33,9 +40,9 @@ export function ResultRows({
         {rows.map(({ line, item, result }) => (
           <li key={line}>
             <Badge tone={TONES[result] ?? ''} text={result} />
-            <span class="item">{item}</span>
+            <span class="item">{cut(item)}</span>
             {result !== INVALID && may('admin') && (
-              <a href={hashOf([kind, name, 'explain'], { item })} aria-label={`Explain ${item}`}>
+              <a href={hashOf([kind, name, 'explain'], { item })} aria-label={`Explain ${cut(item)}`}>
                 Explain
               </a>
             )}
@@ -67,7 +74,7 @@ export function InvalidRows({
         {rows.map(({ line, item, reason }) => (
           <li key={line}>
             <small>{whole(line)}</small>
-            <span class="item">{item}</span>
+            <span class="item">{cut(item)}</span>
             <span class="fault">{reason}</span>
           </li>
         ))}

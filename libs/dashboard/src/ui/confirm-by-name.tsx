@@ -1,6 +1,7 @@
 import { randomKey } from '#client';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { useAct } from './act.js';
 import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { Field } from './field.js';
@@ -25,23 +26,14 @@ export function ConfirmByName({
 }): preact.JSX.Element {
   const key = useMemo(randomKey, []);
   const [typed, setTyped] = useState('');
-  const [working, setWorking] = useState(false);
-  const [error, setError] = useState<Error>();
-  const submit = async (event: Event): Promise<void> => {
+  const { working, error, act: run } = useAct();
+  const submit = (event: Event): void => {
     event.preventDefault();
-    if (typed !== name) return;
-    setWorking(true);
-    setError(undefined);
-    try {
-      await act(key);
-    } catch (thrown) {
-      setError(thrown as Error);
-      setWorking(false);
-    }
+    if (typed === name) void run(() => act(key));
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <p>{children}</p>
         <Field label={`Type “${name}” to go on`}>
           {(props) => (
@@ -58,7 +50,9 @@ export function ConfirmByName({
           <Failure error={error} what="That did not work" unsure="Nobody knows yet whether that was done" />
         )}
         <div class="actions">
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose} disabled={working}>
+            Keep it
+          </Button>
           <Button type="submit" look="danger" disabled={working || typed !== name}>
             {verb}
           </Button>

@@ -1,5 +1,6 @@
 import { ServiceError } from '#client';
 import { useState } from 'preact/hooks';
+import { useLeaving } from '../../leaving.js';
 import { goTo, hashOf, place } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
 import { Button } from '../../ui/button.js';
@@ -25,6 +26,7 @@ export function CreateScreen(): preact.JSX.Element {
   const [refused, setRefused] = useState<{ readonly error: Error; readonly form: Form }>();
   const [making, setMaking] = useState(false);
   const [tried, setTried] = useState(false);
+  const leaving = useLeaving();
   // What the service has refused stays said until the form is another one.
   const error = refused?.form === form ? refused.error : undefined;
   const faults: Faults = {
@@ -45,7 +47,8 @@ export function CreateScreen(): preact.JSX.Element {
     try {
       if (form.kind === 'sets') await client.value.visitedSet(form.name).create(setOf(form));
       else await client.value.filter(form.name).create(filterOf(form));
-      goTo(hashOf([form.kind, form.name]));
+      // Whoever has gone elsewhere meanwhile stays there.
+      if (!leaving.aborted) goTo(hashOf([form.kind, form.name]));
     } catch (thrown) {
       setRefused({ error: thrown as Error, form });
     }

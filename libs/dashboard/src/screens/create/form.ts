@@ -77,7 +77,8 @@ export function faultsOf(form: Form): Faults {
   const faults: Record<string, string> = {};
   if (!(capacity >= 1)) faults.capacity = 'A whole number, such as 1,000,000 or 1M';
   if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'A share, such as 0.01 % or 1 in 10,000';
-  if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0)) faults.maxAgeSeconds = 'A number, or nothing';
+  if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))
+    faults.maxAgeSeconds = 'A number, or nothing';
   if (maxAttempts !== undefined && !(maxAttempts >= 1)) faults.maxAttempts = 'A whole number, or nothing';
   return faults;
 }

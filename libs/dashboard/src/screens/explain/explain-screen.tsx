@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { hashOf, place, setQuery } from '../../router.js';
 import { may } from '../../session.js';
 import type { Kind } from '../../sets.js';
@@ -28,7 +28,7 @@ export function ExplainScreen({
       </div>
       {may('admin') ? (
         <>
-          <AskForm key={asked} asked={asked} label={kind === 'sets' ? 'The URL' : 'The item'} />
+          <AskForm asked={asked} label={kind === 'sets' ? 'The URL' : 'The item'} />
           {asked !== '' && <Explained key={asked} kind={kind} name={name} item={asked} />}
         </>
       ) : (
@@ -40,6 +40,8 @@ export function ExplainScreen({
 
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
+  // By a link or a step back. It stays the same field, which keeps the focus.
+  useEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();
     setQuery({ item: text });

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { time } from '../../format.js';
 import { hasKey, session, signIn } from '../../session.js';
+import { useAct } from '../../ui/act.js';
 import { Button } from '../../ui/button.js';
 import { Field } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
@@ -22,25 +23,12 @@ export function KeptSecrets(): preact.JSX.Element | null {
 function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
   const { made, replaces } = of;
   const [copied, setCopied] = useState(false);
-  const [error, setError] = useState<Error>();
+  const { working, error, act } = useAct();
   const { value: now } = session;
   const isOwn = now.is === 'open' && now.me.id === `key:${made.id}`;
   const copy = async (): Promise<void> => {
-    setError(undefined);
-    try {
-      await navigator.clipboard.writeText(made.key);
-      setCopied(true);
-    } catch (thrown) {
-      setError(thrown as Error);
-    }
-  };
-  const use = async (): Promise<void> => {
-    setError(undefined);
-    try {
-      await signIn(made.key);
-    } catch (thrown) {
-      setError(thrown as Error);
-    }
+    await navigator.clipboard.writeText(made.key);
+    setCopied(true);
   };
   return (
     <section class="panel narrow secret" aria-labelledby={`secret-${made.id}`}>
@@ -56,7 +44,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
               onFocus={(event) => event.currentTarget.select()}
             />
             {/* Browsers have a clipboard for secure pages only. */}
-            {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
+            {'clipboard' in navigator && <Button onClick={() => void act(copy)}>Copy</Button>}
           </span>
         )}
       </Field>
@@ -72,7 +60,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
           I have it
         </Button>
         {!isOwn && (
-          <Button onClick={() => void use()}>
+          <Button disabled={working} onClick={() => void act(() => signIn(made.key))}>
             {hasKey.value ? 'Go on here with it' : 'Sign in with it'}
           </Button>
         )}

@@ -2,6 +2,7 @@ import type { ListedKey } from '#client';
 import { useMemo, useState } from 'preact/hooks';
 import { usePoll } from '../../poll.js';
 import { client, hasKey, may, prefix, session, signOut } from '../../session.js';
+import { useAct } from '../../ui/act.js';
 import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -114,19 +115,11 @@ function RevokeDialog({
   readonly onClose: () => void;
   readonly onDone: () => void;
 }): preact.JSX.Element {
-  const [working, setWorking] = useState(false);
-  const [error, setError] = useState<Error>();
+  const { working, error, act } = useAct();
   const revoke = async (): Promise<void> => {
-    setWorking(true);
-    setError(undefined);
-    try {
-      await client.value.revokeKey(id);
-      if (isOwn) signOut('ended');
-      else onDone();
-    } catch (thrown) {
-      setError(thrown as Error);
-      setWorking(false);
-    }
+    await client.value.revokeKey(id);
+    if (isOwn) signOut('ended');
+    else onDone();
   };
   return (
     <Dialog title={`Revoke ${name}?`} onClose={onClose}>
@@ -141,8 +134,10 @@ function RevokeDialog({
         <Failure error={error} what="It was not revoked" unsure="Nobody knows yet whether it was revoked" />
       )}
       <div class="actions">
-        <Button onClick={onClose}>Keep it</Button>
-        <Button look="danger" disabled={working} onClick={() => void revoke()}>
+        <Button onClick={onClose} disabled={working}>
+          Keep it
+        </Button>
+        <Button look="danger" disabled={working} onClick={() => void act(revoke)}>
           Revoke
         </Button>
       </div>

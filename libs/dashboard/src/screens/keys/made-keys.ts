@@ -1,6 +1,6 @@
 import type { NewKey } from '#client';
 import { effect, signal } from '@preact/signals';
-import { session } from '../../session.js';
+import { session, signIn } from '../../session.js';
 
 /** A key that was made here: nobody shows its secret again. */
 export interface MadeKey {
@@ -15,9 +15,13 @@ export interface MadeKey {
  */
 export const unkept = signal<readonly MadeKey[]>([]);
 
-/** Keeps a key whose secret is shown. */
-export function keep(key: MadeKey): void {
+/**
+ * Keeps a key whose secret is shown, and, if that is wished, goes on with it. Where that does not work it can be tried again beside
+ * the secret: the key is made, and whoever were told of a failure here would make another.
+ */
+export async function keepAnd(goOn: boolean, key: MadeKey): Promise<void> {
   unkept.value = [...unkept.value, key];
+  if (goOn) await signIn(key.made.key).catch(() => undefined);
 }
 
 /** Somebody has said to have its secret. */

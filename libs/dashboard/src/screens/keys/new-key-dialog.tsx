@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
-import { client, signIn, signOut } from '../../session.js';
-import { Button } from '../../ui/button.js';
+import { client, signOut } from '../../session.js';
+import { useAct } from '../../ui/act.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Check, Choice, Field } from '../../ui/field.js';
-import { Failure, Notice } from '../../ui/notice.js';
-import { keep } from './made-keys.js';
+import { Notice } from '../../ui/notice.js';
+import { keepAnd } from './made-keys.js';
+import { MakeActions } from './make-actions.js';
 import { EMPTY_KEY, faultsOfKey, keyOf, type KeyForm } from './new-key.js';
 
 const SCOPES = [
@@ -40,31 +41,23 @@ export function NewKeyDialog({
   const [form, setForm] = useState<KeyForm>({ ...EMPTY_KEY, scope: isFirst ? 'admin' : 'read' });
   const [use, setUse] = useState(isFirst);
   const [tried, setTried] = useState(false);
-  const [working, setWorking] = useState(false);
-  const [error, setError] = useState<Error>();
+  const { working, error, act } = useAct();
   const faults = tried ? faultsOfKey(form) : {};
   const change = (changes: Partial<KeyForm>): void => setForm((old) => ({ ...old, ...changes }));
-  const submit = async (event: Event): Promise<void> => {
+  const make = async (): Promise<void> => {
+    await keepAnd(use, { made: await client.value.createKey(keyOf(form)) });
+    // Without a key nothing is answered any more, unless the service is open to everyone.
+    if (isFirst && !use) await client.value.me().catch(() => signOut('now needed'));
+    onDone();
+  };
+  const submit = (event: Event): void => {
     event.preventDefault();
     setTried(true);
-    if (Object.keys(faultsOfKey(form)).length > 0) return;
-    setWorking(true);
-    setError(undefined);
-    try {
-      const made = await client.value.createKey(keyOf(form));
-      keep({ made });
-      if (use) await signIn(made.key);
-      // Without a key nothing is answered any more, unless the service is open to everyone.
-      else if (isFirst) await client.value.me().catch(() => signOut('now needed'));
-      onDone();
-    } catch (thrown) {
-      setError(thrown as Error);
-      setWorking(false);
-    }
+    if (Object.keys(faultsOfKey(form)).length === 0) void act(make);
   };
   return (
     <Dialog title={isFirst ? 'The first key' : 'A new key'} onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)} noValidate>
+      <form onSubmit={submit} noValidate>
         {isFirst && (
           <Notice tone="warn">
             Once it is made, the service is closed to callers without a key. Without a key of the scope
@@ -73,19 +66,7 @@ export function NewKeyDialog({
         )}
         <KeyFields form={form} faults={faults} change={change} />
         {isFirst && <Check label="Sign in with it here, at once" checked={use} onChange={setUse} />}
-        {error && (
-          <Failure
-            error={error}
-            what="That did not work"
-            unsure="Nobody knows whether that was done, and there may be a new key in the list"
-          />
-        )}
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={working}>
-            Make it
-          </Button>
-        </div>
+        <MakeActions verb="Make it" working={working} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -13,6 +13,7 @@ describe('a size', () => {
     ['MB', NaN],
     ['5 parsecs', NaN],
     ['1.2.3', NaN],
+    ['9'.repeat(400), NaN],
   ])('of %j is %d', (text, size) => {
     expect(byteCount(text)).toBe(size);
   });

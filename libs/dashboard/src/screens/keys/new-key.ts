@@ -35,7 +35,7 @@ export function byteCount(text: string): number {
   const [, digits, unit = ''] = /^\s*([\d.,]+)\s*([kmgt]?)i?b?(?:ytes)?\s*$/i.exec(text) ?? [];
   if (digits === undefined) return NaN;
   const value = Math.round(Number(digits.replace(/,/g, '')) * (BYTES[unit.toUpperCase()] ?? NaN));
-  return value >= 1 ? value : NaN;
+  return value >= 1 && Number.isFinite(value) ? value : NaN;
 }
 
 /** What is wrong with members of the form. */

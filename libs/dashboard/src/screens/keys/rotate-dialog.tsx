@@ -1,11 +1,11 @@
 import type { ListedKey } from '#client';
 import { useState } from 'preact/hooks';
-import { client, signIn } from '../../session.js';
-import { Button } from '../../ui/button.js';
+import { client } from '../../session.js';
+import { useAct } from '../../ui/act.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Check, Field } from '../../ui/field.js';
-import { Failure } from '../../ui/notice.js';
-import { keep } from './made-keys.js';
+import { keepAnd } from './made-keys.js';
+import { MakeActions } from './make-actions.js';
 
 const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
   [0, 'it ends at once'],
@@ -30,27 +30,21 @@ export function RotateDialog({
 }): preact.JSX.Element {
   const [seconds, setSeconds] = useState(DAY);
   const [use, setUse] = useState(isOwn);
-  const [working, setWorking] = useState(false);
-  const [error, setError] = useState<Error>();
-  const submit = async (event: Event): Promise<void> => {
+  const { working, error, act } = useAct();
+  const rotate = async (): Promise<void> => {
+    const begun = Date.now();
+    const made = await client.value.rotateKey(of.id, { overlapSeconds: seconds });
+    const until = Math.min(begun + seconds * 1_000, Date.parse(of.expiresAt ?? '') || Infinity);
+    await keepAnd(use, { made, replaces: { id: of.id, until: new Date(until).toISOString() } });
+    onDone();
+  };
+  const submit = (event: Event): void => {
     event.preventDefault();
-    setWorking(true);
-    setError(undefined);
-    try {
-      const begun = Date.now();
-      const made = await client.value.rotateKey(of.id, { overlapSeconds: seconds });
-      const until = Math.min(begun + seconds * 1_000, Date.parse(of.expiresAt ?? '') || Infinity);
-      keep({ made, replaces: { id: of.id, until: new Date(until).toISOString() } });
-      onDone();
-      if (use) await signIn(made.key);
-    } catch (thrown) {
-      setError(thrown as Error);
-      setWorking(false);
-    }
+    void act(rotate);
   };
   return (
     <Dialog title={`Rotate ${of.name}?`} onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <p>
           Another key is made that may do the same. Give it to whoever uses the old one, <code>{of.id}</code>,
           before that ends.
@@ -78,19 +72,7 @@ export function RotateDialog({
             onChange={setUse}
           />
         )}
-        {error && (
-          <Failure
-            error={error}
-            what="That did not work"
-            unsure="Nobody knows whether that was done, and there may be a new key in the list"
-          />
-        )}
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={working}>
-            Rotate
-          </Button>
-        </div>
+        <MakeActions verb="Rotate" working={working} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );

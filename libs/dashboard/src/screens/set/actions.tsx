@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useLeaving } from '../../leaving.js';
 import { goTo, hashOf } from '../../router.js';
 import { client } from '../../session.js';
 import { handleOf, KIND_NAMES, type Subject } from '../../sets.js';
@@ -15,6 +16,7 @@ interface ActionsProps extends Subject {
 /** What can be done with the whole of it. Each is a button here and, once it is pressed, a dialog. */
 export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.JSX.Element {
   const [asking, setAsking] = useState<'clear' | 'drop'>();
+  const leaving = useLeaving();
   const handle = handleOf(client.value, kind, name);
   const close = (): void => setAsking(undefined);
   return (
@@ -61,7 +63,8 @@ export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.J
           onClose={close}
           act={async (idempotencyKey) => {
             await handle.drop({ idempotencyKey });
-            goTo(hashOf([]));
+            // Whoever has gone elsewhere meanwhile stays there.
+            if (!leaving.aborted) goTo(hashOf([]));
           }}
         >
           <WhatIsLost kind={kind} name={name} />

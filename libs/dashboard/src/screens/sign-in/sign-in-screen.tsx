@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn, type SignInReason } from '../../session.js';
+import { useAct } from '../../ui/act.js';
 import { Button } from '../../ui/button.js';
 import { Field } from '../../ui/field.js';
 import { Failure, Notice } from '../../ui/notice.js';
@@ -15,22 +16,18 @@ const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
 /** Asks for a key. The address stays, so that the screen that was asked for comes afterwards. */
 export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JSX.Element {
   const [key, setKey] = useState('');
-  const [error, setError] = useState<Error>();
-  const [asking, setAsking] = useState(false);
-  const submit = async (event: Event): Promise<void> => {
+  const { working, error, act } = useAct();
+  const input = useRef<HTMLInputElement>(null);
+  // Also after a key that was not accepted: a button that cannot be used has lost it.
+  useEffect(() => {
+    if (!working) input.current?.focus();
+  }, [working]);
+  const submit = (event: Event): void => {
     event.preventDefault();
-    if (key.trim() === '') return;
-    setAsking(true);
-    setError(undefined);
-    try {
-      await signIn(key.trim());
-    } catch (thrown) {
-      setError(thrown as Error);
-    }
-    setAsking(false);
+    if (key.trim() !== '') void act(() => signIn(key.trim()));
   };
   return (
-    <form class="panel sign-in" onSubmit={(event) => void submit(event)}>
+    <form class="panel sign-in" onSubmit={submit}>
       <Title text="Sign in" />
       {WHY[why] !== undefined && <Notice tone={why === 'left' ? 'info' : 'warn'}>{WHY[why]}</Notice>}
       {error && <Failure error={error} what="That did not work" />}
@@ -42,17 +39,17 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
         {(props) => (
           <input
             {...props}
+            ref={input}
             type="password"
             autocomplete="off"
             spellcheck={false}
             value={key}
-            autofocus
             onInput={(event) => setKey(event.currentTarget.value)}
           />
         )}
       </Field>
-      <Button type="submit" look="primary" disabled={asking}>
-        {asking ? 'Signing in …' : 'Sign in'}
+      <Button type="submit" look="primary" disabled={working}>
+        {working ? 'Signing in …' : 'Sign in'}
       </Button>
       <p class="hint">
         Keys are made with <code>npm run keys -- create</code>, or by whoever has the scope admin.

@@ -51,8 +51,14 @@ describe('the start of an export', () => {
     await expect(headerOf(changed(12, 0x43))).rejects.toThrow('damaged');
     await expect(headerOf(changed(13, 0xff))).rejects.toThrow('damaged');
     await expect(headerOf(changed(17, 0x2c))).rejects.toThrow('damaged');
-    for (const other of [null, 'H', { ...HEADER, kind: 'queue' }, { ...HEADER, name: 7 }])
+    for (const other of [null, 'H', { ...HEADER, name: 7 }])
       await expect(headerOf(new Blob([fileOf(other)]))).rejects.toThrow('damaged');
+    for (const kind of ['queue', 'constructor', ['filter'], undefined])
+      await expect(headerOf(new Blob([fileOf({ ...HEADER, kind })]))).rejects.toThrow('damaged');
+    // What could not be shown: a time that there is none of, numbers that are none.
+    for (const exportedAt of [undefined, null, '1', -1, 8.64e15 + 2])
+      await expect(headerOf(new Blob([fileOf({ ...HEADER, exportedAt })]))).rejects.toThrow('damaged');
+    await expect(headerOf(new Blob([fileOf({ ...HEADER, capacity: '1' })]))).rejects.toThrow('damaged');
     for (const size of [12, 16, 17, 40])
       await expect(headerOf(new Blob([fileOf(HEADER).subarray(0, size)]))).rejects.toThrow('damaged');
   });

@@ -18,7 +18,12 @@ const [TYPE_AT, LENGTH_AT, PAYLOAD_AT] = [12, 13, 17];
 const TYPE = 0x48;
 const MOST_BYTES = 64 * 2 ** 10;
 
-const KINDS: Readonly<Record<string, Kind>> = { 'visited-set': 'sets', filter: 'filters' };
+const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
+  ['visited-set', 'sets'],
+  ['filter', 'filters'],
+]);
+/** Of the last moment that a Date can tell. */
+const MOST_MS = 8.64e15;
 
 /** The rest of the file is for the service to check. Throws an Error that says what is wrong with it. */
 export async function headerOf(file: Blob): Promise<FileHeader> {
@@ -37,15 +42,15 @@ export async function headerOf(file: Blob): Promise<FileHeader> {
     throw damaged(error);
   }
   const { name, kind, capacity, errorRate, exportedAt } = (header ?? {}) as Readonly<Record<string, unknown>>;
-  const known = typeof kind === 'string' ? KINDS[kind] : undefined;
+  const known = KINDS.get(kind);
   if (typeof name !== 'string' || known === undefined) throw damaged();
-  return {
-    name,
-    kind: known,
-    capacity: Number(capacity),
-    errorRate: Number(errorRate),
-    exportedAt: Number(exportedAt),
-  };
+  if (!isNumber(capacity) || !isNumber(errorRate) || !isNumber(exportedAt)) throw damaged();
+  return { name, kind: known, capacity, errorRate, exportedAt };
+}
+
+/** Whether it can be shown as a number, and as a time. */
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_MS;
 }
 
 function damaged(cause?: unknown): Error {

@@ -1,0 +1,35 @@
+import { Button } from '../../ui/button.js';
+import { Failure } from '../../ui/notice.js';
+
+/** The end of a form that makes a key: what did not work, the way back, and the button that makes it. */
+export function MakeActions({
+  verb,
+  working,
+  error,
+  onClose,
+}: {
+  readonly verb: string;
+  readonly working: boolean;
+  readonly error: Error | undefined;
+  readonly onClose: () => void;
+}): preact.JSX.Element {
+  return (
+    <>
+      {error && (
+        <Failure
+          error={error}
+          what="That did not work"
+          unsure="Nobody knows whether that was done, and there may be a new key in the list"
+        />
+      )}
+      <div class="actions">
+        <Button onClick={onClose} disabled={working}>
+          Cancel
+        </Button>
+        <Button type="submit" look="primary" disabled={working}>
+          {verb}
+        </Button>
+      </div>
+    </>
+  );
+}
