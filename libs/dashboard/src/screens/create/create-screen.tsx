@@ -4,6 +4,7 @@ import { useLeaving } from '../../leaving.js';
 import { goTo, hashOf, place } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
 import { Button } from '../../ui/button.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Choice } from '../../ui/field.js';
 import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
@@ -56,9 +57,7 @@ export function CreateScreen(): preact.JSX.Element {
   };
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a>
-      </p>
+      <Crumbs />
       <Title text="New" />
       {!may('admin') && <Notice tone="warn">Making one needs a key with the scope “admin”.</Notice>}
       <div class="split">

@@ -3,6 +3,7 @@ import { hashOf, place, setQuery } from '../../router.js';
 import { may } from '../../session.js';
 import type { Kind } from '../../sets.js';
 import { Button } from '../../ui/button.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Field } from '../../ui/field.js';
 import { Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
@@ -19,10 +20,10 @@ export function ExplainScreen({
   const asked = place.value.query.get('item') ?? '';
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a> /{' '}
+      <Crumbs kind={kind} name={name}>
+        {' / '}
         <a href={hashOf([kind, name, 'use'])}>{kind === 'sets' ? 'URLs' : 'Items'}</a>
-      </p>
+      </Crumbs>
       <div class="head">
         <Title text={`Why ${name} answers so`} />
       </div>

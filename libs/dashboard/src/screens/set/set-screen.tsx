@@ -1,9 +1,8 @@
-import { DataLostError, NotFoundError } from '#client';
+import { DataLostError } from '#client';
 import { useRef } from 'preact/hooks';
 import { time } from '../../format.js';
-import { usePoll } from '../../poll.js';
+import { usePoll, type Polled } from '../../poll.js';
 import { RateMeter } from '../../rates.js';
-import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
 import {
   DATA_LOST,
@@ -15,8 +14,9 @@ import {
   type Subject,
 } from '../../sets.js';
 import { Badge, Conditions } from '../../ui/badge.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Lost } from '../../ui/lost.js';
-import { Empty, Failure, Loading } from '../../ui/notice.js';
+import { isGone, Missing } from '../../ui/missing.js';
 import { Title } from '../../ui/title.js';
 import { Actions } from './actions.js';
 import { AgePanel } from './age-panel.js';
@@ -33,57 +33,42 @@ import { SyncPanel } from './sync-panel.js';
 export function SetScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const meter = useRef(new RateMeter()).current;
-  const { data, error, refresh } = usePoll<Described>(`${kind}/${name}`, async (signal) => {
+  const polled = usePoll<Described>(`${kind}/${name}`, async (signal) => {
     const described = await handleOf(client.value, kind, name).describe({ signal });
     meter.look([described], performance.now());
     return described;
   });
-  const isGone = error instanceof DataLostError || (data !== undefined && isLost(data));
+  const { data, error, refresh } = polled;
+  const isDataLost = error instanceof DataLostError || (data !== undefined && isLost(data));
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a>
-      </p>
+      <Crumbs />
       <div class="head">
         <Title text={name} />
         <span class="summary">
           {KIND_NAMES[kind]}
           {data && `, made ${time(data.createdAt)}`}
         </span>
-        {isGone ? <Badge {...DATA_LOST} /> : data && <Conditions described={data} />}
-        {(data !== undefined || isGone) && <Actions {...subject} isLost={isGone} refresh={refresh} />}
+        {isDataLost ? <Badge {...DATA_LOST} /> : data && <Conditions described={data} />}
+        {(data !== undefined || isDataLost) && <Actions {...subject} isLost={isDataLost} refresh={refresh} />}
       </div>
-      <Body subject={subject} data={data} error={error} meter={meter} refresh={refresh} />
+      <Body subject={subject} polled={polled} meter={meter} />
     </>
   );
 }
 
 function Body({
   subject,
-  data,
-  error,
+  polled,
   meter,
-  refresh,
 }: {
   readonly subject: Subject;
-  readonly data: Described | undefined;
-  readonly error: Error | undefined;
+  readonly polled: Polled<Described>;
   readonly meter: RateMeter;
-  readonly refresh: () => void;
 }): preact.JSX.Element {
-  if (error instanceof NotFoundError)
-    return (
-      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>
-        <p>
-          It may have been deleted. <a href={hashOf([])}>To the sets and filters</a>
-        </p>
-      </Empty>
-    );
-  if (error instanceof DataLostError || (data && isLost(data))) return <Lost {...subject} />;
-  if (!data) {
-    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
-    return <Loading what={subject.name} rows={5} />;
-  }
+  const { data, error, refresh } = polled;
+  if (!data || isGone(error)) return <Missing subject={subject} polled={polled} rows={5} />;
+  if (isLost(data)) return <Lost {...subject} />;
   const queue = queueOf(data);
   return (
     <>

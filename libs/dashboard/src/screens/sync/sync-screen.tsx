@@ -1,10 +1,11 @@
-import { DataLostError, NotFoundError, type SyncDescription } from '#client';
+import type { SyncDescription } from '#client';
 import { useEffect, useRef } from 'preact/hooks';
 import { currentJob, putAway } from '../../jobs/current-job.js';
-import { hashOf } from '../../router.js';
-import { isLost, KIND_NAMES, type Whole, type Subject } from '../../sets.js';
+import { isLost, type Whole, type Subject } from '../../sets.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Lost } from '../../ui/lost.js';
-import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { isGone, Missing } from '../../ui/missing.js';
+import { Empty, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { SyncPanel } from '../set/sync-panel.js';
 import { CommitPanel } from './commit-panel.js';
@@ -19,9 +20,7 @@ export function SyncScreen(subject: Subject): preact.JSX.Element {
   const looks = useLooks(subject);
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
-      </p>
+      <Crumbs kind={kind} name={name} />
       <div class="head">
         <Title text={`Sync ${name}`} />
       </div>
@@ -31,16 +30,8 @@ export function SyncScreen(subject: Subject): preact.JSX.Element {
 }
 
 function Body({ subject, looks }: { readonly subject: Subject; readonly looks: Looks }): preact.JSX.Element {
-  const { data, error, refresh } = looks;
-  if (error instanceof NotFoundError)
-    return (
-      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
-    );
-  if (error instanceof DataLostError) return <Lost {...subject} />;
-  if (!data) {
-    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
-    return <Loading what={subject.name} rows={3} />;
-  }
+  const { data, error } = looks;
+  if (!data || isGone(error)) return <Missing subject={subject} polled={looks} rows={3} />;
   const { described, sync } = data;
   if (isLost(described)) return <Lost {...subject} />;
   if (described.semantics === 'multiset')

@@ -1,16 +1,16 @@
-import { DataLostError, NotFoundError } from '#client';
 import { useRef, useState } from 'preact/hooks';
 import { LEFT } from '../../connection.js';
 import { bytes } from '../../format.js';
 import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
 import { usePoll, type Polled } from '../../poll.js';
-import { hashOf } from '../../router.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, queueOf, type Described, type Subject } from '../../sets.js';
+import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Lost } from '../../ui/lost.js';
-import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { isGone, Missing } from '../../ui/missing.js';
+import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { canStream, chosenFile, download, type Target } from '../../save.js';
 
@@ -27,9 +27,7 @@ export function ExportScreen(subject: Subject): preact.JSX.Element {
   );
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
-      </p>
+      <Crumbs kind={kind} name={name} />
       <Title text={`Export ${name}`} />
       <Body subject={subject} polled={polled} />
     </>
@@ -38,20 +36,14 @@ export function ExportScreen(subject: Subject): preact.JSX.Element {
 
 function Body({
   subject,
-  polled: { data, error, refresh },
+  polled,
 }: {
   readonly subject: Subject;
   readonly polled: Polled<Described>;
 }): preact.JSX.Element {
-  if (error instanceof NotFoundError)
-    return (
-      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>It may have been deleted.</Empty>
-    );
-  if (error instanceof DataLostError || (data && isLost(data))) return <Lost {...subject} />;
-  if (!data) {
-    if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
-    return <Loading what={subject.name} rows={2} />;
-  }
+  const { data, error } = polled;
+  if (!data || isGone(error)) return <Missing subject={subject} polled={polled} rows={2} />;
+  if (isLost(data)) return <Lost {...subject} />;
   return <ExportPanel subject={subject} described={data} />;
 }
 

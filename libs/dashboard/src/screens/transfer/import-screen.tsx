@@ -8,6 +8,7 @@ import { hashOf } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
 import { handleOf, KIND_NAMES, type Kind } from '../../sets.js';
 import { Button } from '../../ui/button.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Facts } from '../../ui/facts.js';
 import { Field } from '../../ui/field.js';
 import { Failure, Notice } from '../../ui/notice.js';
@@ -73,9 +74,7 @@ export function ImportScreen(): preact.JSX.Element {
   };
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a>
-      </p>
+      <Crumbs />
       <Title text="Import" />
       {!may('admin') && <Notice tone="warn">Importing needs a key with the scope “admin”.</Notice>}
       <form class="panel narrow" onSubmit={(event) => void submit(event)}>

@@ -1,14 +1,13 @@
-import { DataLostError } from '#client';
 import { currentJob } from '../../jobs/current-job.js';
 import type { Work } from '../../jobs/job.js';
 import { Elsewhere } from '../../jobs/job-link.js';
 import { JobView } from '../../jobs/job-view.js';
 import { usePoll } from '../../poll.js';
-import { hashOf } from '../../router.js';
 import { client, may } from '../../session.js';
-import { handleOf, isLost, KIND_NAMES, type Subject } from '../../sets.js';
+import { handleOf, isLost, type Subject } from '../../sets.js';
+import { Crumbs } from '../../ui/crumbs.js';
 import { Lost } from '../../ui/lost.js';
-import { Failure, Loading } from '../../ui/notice.js';
+import { isGone, Missing } from '../../ui/missing.js';
 import { Title } from '../../ui/title.js';
 import { actionsOf } from './actions.js';
 import { UseForm } from './use-form.js';
@@ -19,9 +18,7 @@ const DESCRIBED_EVERY_MS = 30_000;
 export function UseScreen({ kind, name }: Subject): preact.JSX.Element {
   return (
     <>
-      <p class="crumbs">
-        <a href={hashOf([])}>Sets and filters</a> / <a href={hashOf([kind, name])}>{name}</a>
-      </p>
+      <Crumbs kind={kind} name={name} />
       <div class="head">
         <Title text={`${kind === 'sets' ? 'URLs' : 'Items'} of ${name}`} />
       </div>
@@ -30,9 +27,8 @@ export function UseScreen({ kind, name }: Subject): preact.JSX.Element {
   );
 }
 
-/** The same without a heading, for a screen that has one. */
-export function UsePanel({ kind, name }: Subject): preact.JSX.Element {
-  const { data, error, refresh } = usePoll(
+function UsePanel({ kind, name }: Subject): preact.JSX.Element {
+  const polled = usePoll(
     `${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).describe({ signal }),
     DESCRIBED_EVERY_MS,
@@ -41,10 +37,9 @@ export function UsePanel({ kind, name }: Subject): preact.JSX.Element {
   // What it has come to is shown whatever has become of the set.
   if (job && isAbout(job.work, { kind, name })) return <JobView job={job} />;
   if (job && !job.isOver) return <Elsewhere job={job} />;
-  if (error instanceof DataLostError || (data && isLost(data))) return <Lost kind={kind} name={name} />;
-  if (!data && error)
-    return <Failure error={error} what={`The ${KIND_NAMES[kind]} could not be read`} retry={refresh} />;
-  if (!data) return <Loading what={name} />;
+  const { data, error } = polled;
+  if (!data || isGone(error)) return <Missing subject={{ kind, name }} polled={polled} rows={3} />;
+  if (isLost(data)) return <Lost kind={kind} name={name} />;
   return (
     <UseForm
       kind={kind}

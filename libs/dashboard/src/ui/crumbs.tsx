@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+import { hashOf } from '../router.js';
+import type { Subject } from '../sets.js';
+
+/** The way back from a screen: to all that there is, and to what the screen is about. */
+export function Crumbs({
+  kind,
+  name,
+  children,
+}: Partial<Subject> & { readonly children?: ComponentChildren }): preact.JSX.Element {
+  return (
+    <p class="crumbs">
+      <a href={hashOf([])}>Sets and filters</a>
+      {kind !== undefined && name !== undefined && (
+        <>
+          {' / '}
+          <a href={hashOf([kind, name])}>{name}</a>
+        </>
+      )}
+      {children}
+    </p>
+  );
+}
