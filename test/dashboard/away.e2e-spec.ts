@@ -1,15 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
 import { UnseenClient } from '#client';
 import { startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
-import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { chooseList, describeInBrowser, holdAfter, sharedBrowser, signIn, visit, why } from './browser.js';
+import {
+  chooseList,
+  describeInBrowser,
+  holdAfter,
+  resultOf,
+  sharedBrowser,
+  signIn,
+  visit,
+  why,
+  type Visit,
+} from './browser.js';
+import { startMortal, type MortalService } from './mortal-service.js';
 
 const browser = sharedBrowser();
 
@@ -170,59 +177,68 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
   });
 });
 
-describeInBrowser.each(['embedded', 'redis'])(
-  `a service that is killed in mid-list of a sync, %s store${why}`,
+describeInBrowser.each(['embedded', 'redis'] as const)(
+  `a service that is killed in mid-list, %s store${why}`,
   (store) => {
-    it('is waited for, and the list goes on under its key, so that the commit is right', async () => {
-      const redis = store === 'redis' ? await startRedis() : undefined;
-      const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-away-'));
-      const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
-      let service = await startProcess(env);
-      const url = await service.url();
-      const set = new UnseenClient({ url }).visitedSet('live');
+    let service: MortalService;
+    let client: UnseenClient;
+    let tab: Visit;
+    beforeEach(async () => {
+      service = await startMortal(store);
+      client = new UnseenClient({ url: service.url });
+    });
+    afterEach(async () => {
+      await tab.close();
+      await service.clean();
+    });
+
+    const comeBack = async (): Promise<void> => {
+      await tab.page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+      await service.restart();
+      await tab.page.getByText('Done: 5,000 lines.').waitFor();
+    };
+
+    it('is waited for, and nothing is done twice when an answer was lost', async () => {
+      const names = client.filter('names');
+      await names.create({ type: 'counting', semantics: 'multiset', ...SURE });
+      tab = await visit(browser, service.url, '#/filters/names/use');
+      const { page } = tab;
+      const killed = service.dieAfter(page, '/items/add', 2);
+      await page.getByLabel('Add', { exact: true }).check();
+      await chooseList(page, itemsOf(0, 5_000));
+      await page.getByRole('button', { name: 'Add the list' }).click();
+      await killed;
+      await comeBack();
+      expect(await resultOf(page)).toEqual(itemsOf(0, 5_000).map((item) => `new\t${item}`));
+      // A multiset would have counted what was added twice.
+      expect(await names.describe()).toMatchObject({ items: 5_000, added: 5_000 });
+      expect(new Set(await names.count(itemsOf(0, 5_000)))).toEqual(new Set([1]));
+      await tab.leave('away');
+    });
+
+    it('is waited for by a sync, whose list goes on under its key, so that the commit is right', async () => {
+      const set = client.visitedSet('live');
       await set.create(SURE);
       await set.visit(itemsOf(0, 1_000));
       const sync = await set.syncs.open();
-      const tab = await visit(browser, url, '#/sets/live/sync');
+      tab = await visit(browser, service.url, '#/sets/live/sync');
       const { page } = tab;
-      try {
-        let calls = 0;
-        const killed = new Promise<void>((resolve, reject) => {
-          void page.route('**/syncs/*/urls', async (route) => {
-            if (calls++ !== 2) return route.continue();
-            // It is listed, and nobody is told.
-            const answer = await route.fetch();
-            if (!answer.ok()) reject(new Error(`the service has answered ${answer.status()}`));
-            service.child.kill('SIGKILL');
-            await service.exit();
-            resolve();
-            return route.abort();
-          });
-        });
-        await chooseList(page, itemsOf(100, 5_100));
-        await page.getByRole('button', { name: 'List it' }).click();
-        await killed;
-        await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
-        service = await startProcess({ ...env, PORT: new URL(url).port });
-        await service.url();
-        await page.getByText('Done: 5,000 lines.').waitFor();
-        // What was listed twice would count twice.
-        expect(await sync.describe()).toMatchObject({ state: 'open', listed: 5_000, new: 4_100 });
-        await page.getByRole('button', { name: 'See what it would forget' }).click();
-        await page.getByRole('button', { name: 'Commit: forget 100 items' }).click();
-        await page
-          .getByText('Committed. 100 items forgotten; of 5,000 lines that were listed 4,100 were new.')
-          .waitFor();
-        expect(await set.describe()).toMatchObject({ items: 5_000 });
-        expect(new Set(await set.check(itemsOf(0, 100)))).toEqual(new Set(['unseen']));
-        expect(new Set(await set.check(itemsOf(100, 5_100)))).toEqual(new Set(['seen']));
-        await tab.leave('away');
-      } finally {
-        await tab.close();
-        await service.clean();
-        await redis?.stop();
-        await rm(DATA_DIR, { recursive: true, force: true });
-      }
+      const killed = service.dieAfter(page, '/syncs/*/urls', 2);
+      await chooseList(page, itemsOf(100, 5_100));
+      await page.getByRole('button', { name: 'List it' }).click();
+      await killed;
+      await comeBack();
+      // What was listed twice would count twice.
+      expect(await sync.describe()).toMatchObject({ state: 'open', listed: 5_000, new: 4_100 });
+      await page.getByRole('button', { name: 'See what it would forget' }).click();
+      await page.getByRole('button', { name: 'Commit: forget 100 items' }).click();
+      await page
+        .getByText('Committed. 100 items forgotten; of 5,000 lines that were listed 4,100 were new.')
+        .waitFor();
+      expect(await set.describe()).toMatchObject({ items: 5_000 });
+      expect(new Set(await set.check(itemsOf(0, 100)))).toEqual(new Set(['unseen']));
+      expect(new Set(await set.check(itemsOf(100, 5_100)))).toEqual(new Set(['seen']));
+      await tab.leave('away');
     });
   },
 );

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -112,6 +113,14 @@ export async function signIn(page: Page, key: string): Promise<void> {
 export async function chooseList(page: Page, lines: readonly string[]): Promise<void> {
   const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n')) };
   await page.getByLabel('Or drop files here').setInputFiles([file]);
+}
+
+/** The lines of the result of a list, which is downloaded. */
+export async function resultOf(page: Page): Promise<string[]> {
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download the result' }).click();
+  const text = await readFile(await (await downloading).path(), 'utf8');
+  return text.split('\n').slice(0, -1);
 }
 
 /** A call of the page that is held. */

@@ -1,16 +1,20 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { UnseenClient } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
-import { startRedis } from '../support/redis-server.js';
-import { startProcess } from '../support/service-process.js';
 import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, holdAfter, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+import {
+  describeInBrowser,
+  holdAfter,
+  resultOf,
+  sharedBrowser,
+  signIn,
+  visit,
+  why,
+  type Visit,
+} from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -35,14 +39,6 @@ async function drop(page: Page, name: string, bytes: Buffer): Promise<void> {
     [bytes.toString('base64'), name] as const,
   );
   await page.dispatchEvent('.drop', 'drop', { dataTransfer });
-}
-
-/** The lines of the result that is downloaded. */
-async function resultOf(page: Page): Promise<string[]> {
-  const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Download the result' }).click();
-  const text = await readFile(await (await downloading).path(), 'utf8');
-  return text.split('\n').slice(0, -1);
 }
 
 describeInBrowser.each(STORES)(
@@ -227,56 +223,6 @@ describeInBrowser.each(STORES)(
       expect(await itemsOf(name)).toBe(6_000);
       expect(await resultOf(page)).toEqual(pages.map((line) => `new\t${line}`));
       await quiet(tab);
-    });
-  },
-);
-
-describeInBrowser.each(['embedded', 'redis'])(
-  `a service that goes away in the midst of a list, %s store${why}`,
-  (store) => {
-    it('is waited for, and nothing is done twice when an answer was lost', async () => {
-      const redis = store === 'redis' ? await startRedis() : undefined;
-      const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-use-'));
-      const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
-      let service = await startProcess(env);
-      const url = await service.url();
-      const client = new UnseenClient({ url });
-      await client.filter('names').create({ type: 'counting', semantics: 'multiset', ...SURE });
-      const tab = await visit(browser, url, '#/filters/names/use');
-      const { page } = tab;
-      try {
-        let calls = 0;
-        const killed = new Promise<void>((resolve, reject) => {
-          void page.route('**/items/add', async (route) => {
-            if (calls++ !== 2) return route.continue();
-            // It is done, and nobody is told.
-            const answer = await route.fetch();
-            if (!answer.ok()) reject(new Error(`the service has answered ${answer.status()}`));
-            service.child.kill('SIGKILL');
-            await service.exit();
-            resolve();
-            return route.abort();
-          });
-        });
-        await drop(page, 'names.txt', Buffer.from(pagesOf(5_000).join('\n')));
-        await page.getByLabel('Add', { exact: true }).check();
-        await page.getByRole('button', { name: 'Add the list' }).click();
-        await killed;
-        await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
-        service = await startProcess({ ...env, PORT: new URL(url).port });
-        await service.url();
-        await page.getByText('Done: 5,000 lines.').waitFor();
-        expect(await resultOf(page)).toEqual(pagesOf(5_000).map((line) => `new\t${line}`));
-        // A multiset would have counted what was added twice.
-        expect(await client.filter('names').describe()).toMatchObject({ items: 5_000, added: 5_000 });
-        expect(new Set(await client.filter('names').count(pagesOf(5_000)))).toEqual(new Set([1]));
-        await tab.leave('away');
-      } finally {
-        await tab.close();
-        await service.clean();
-        await redis?.stop();
-        await rm(DATA_DIR, { recursive: true, force: true });
-      }
     });
   },
 );

@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { startRedis } from '../support/redis-server.js';
+import { startProcess } from '../support/service-process.js';
+
+/** A service that can be killed, and comes back at its address with what its store has. */
+export interface MortalService {
+  readonly url: string;
+  /** Lets `before` calls of a path pass. The next one is done, and the service killed before anybody is told. */
+  dieAfter(page: Page, path: string, before: number): Promise<void>;
+  restart(): Promise<void>;
+  /** Ends it, and takes away all that it has left. */
+  clean(): Promise<void>;
+}
+
+export async function startMortal(store: 'embedded' | 'redis'): Promise<MortalService> {
+  const redis = store === 'redis' ? await startRedis() : undefined;
+  const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-mortal-'));
+  const env = { DATA_DIR, ...(redis && { REDIS_URL: redis.url }) };
+  let service = await startProcess(env);
+  const url = await service.url();
+  return {
+    url,
+    dieAfter(page, path, before) {
+      let calls = 0;
+      return new Promise((resolve, reject) => {
+        void page.route(`**${path}`, async (route) => {
+          if (calls++ !== before) return route.continue();
+          const answer = await route.fetch();
+          if (!answer.ok()) reject(new Error(`the service has answered ${answer.status()}`));
+          service.child.kill('SIGKILL');
+          await service.exit();
+          resolve();
+          return route.abort();
+        });
+      });
+    },
+    async restart() {
+      service = await startProcess({ ...env, PORT: new URL(url).port });
+      await service.url();
+    },
+    async clean() {
+      await service.clean();
+      await redis?.stop();
+      await rm(DATA_DIR, { recursive: true, force: true });
+    },
+  };
+}
