@@ -27,6 +27,20 @@ const isDrawn = (chart: Locator): Promise<boolean> =>
     return data.some((value, i) => i % 4 === 3 && value > 0);
   });
 
+/** By how many pixels what is in something is wider than that. */
+const tooWide = (node: unknown): number => {
+  const { scrollWidth, clientWidth } = node as Record<'scrollWidth' | 'clientWidth', number>;
+  return scrollWidth - clientWidth;
+};
+
+/** What a browser tells of styles, and Node.js has not. */
+interface Styles {
+  getComputedStyle(node: unknown): { readonly backgroundColor: string };
+}
+
+const backgroundOf = (node: unknown): string =>
+  (globalThis as unknown as Styles).getComputedStyle(node).backgroundColor;
+
 /** The value that has a name in a list of facts or figures. */
 const valueOf = (within: Locator, name: string): Promise<string> =>
   within.locator(`xpath=.//div[dt[normalize-space()="${name}"]]/dd`).innerText();
@@ -203,7 +217,6 @@ describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) =
     const dialog = page.getByRole('dialog');
     await dialog.getByText('2 items').waitFor();
     await dialog.getByRole('textbox').fill('stale');
-    // Then no time comes to ask again.
     await page.clock.install();
     const asked = new Promise<() => void>((resolve) => {
       void page.route(
@@ -220,6 +233,8 @@ describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) =
     const letGo = await asked;
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
+    // Then no time comes to ask by itself.
+    await page.clock.pauseAt(Date.now() + 1_000);
     letGo();
     await until('it is empty', async () => (await items()).startsWith('0'));
     await other.leave();
@@ -257,6 +272,33 @@ describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) =
     await page.locator('h1:focus').waitFor();
     expect(await page.evaluate('globalThis.been')).toEqual(['#/filters/brief', '#/import', '#/nowhere']);
     await busy.leave();
+  });
+
+  it('has room for the longest name, and shows what is chosen in colours that are not its own', async () => {
+    const name = `${'a'.repeat(62)}.b`;
+    await client.filter(name).create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    const small = await visit(browser, app.url, `#/filters/${name}`, {
+      viewport: { width: 320, height: 640 },
+      forcedColors: 'active',
+    });
+    const { page } = small;
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('0 items').waitFor();
+    expect(await dialog.evaluate(tooWide)).toBe(0);
+    await page.keyboard.press('Escape');
+    expect(await small.overflow()).toBe(0);
+    await small.goTo('#/new');
+    const colourOf = (option: string): Promise<string> =>
+      page.locator('.segments label', { hasText: option }).evaluate(backgroundOf);
+    await page.getByRole('radio', { name: 'Safe' }).waitFor();
+    expect(await colourOf('Safe')).not.toBe(await colourOf('Strict'));
+    // What was refused is not said of what nobody has asked.
+    await page.getByLabel('Capacity', { exact: true }).fill('1e300');
+    await page.getByText('It cannot be planned:').waitFor();
+    await page.getByLabel('Capacity', { exact: true }).fill('many');
+    await page.getByText('It cannot be planned:').waitFor({ state: 'detached' });
+    await small.leave(400);
   });
 
   it('clears and deletes what was named, and nothing before', async () => {

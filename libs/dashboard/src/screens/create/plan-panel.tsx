@@ -25,7 +25,11 @@ function usePlan(form: Form): Planned {
   const asked = isWhole ? JSON.stringify(planOf(form)) : '';
   const { value: service } = client;
   useEffect(() => {
-    if (asked === '') return;
+    if (asked === '') {
+      // The plan of before is of use, a refusal of before is not.
+      setPlanned((old) => (old.error ? {} : old));
+      return;
+    }
     const leaving = new AbortController();
     const { signal } = leaving;
     const timer = setTimeout(() => {
