@@ -101,6 +101,33 @@ describeInBrowser.each(STORES)(`the list, $name store${why}`, ({ start }) => {
   });
 });
 
+describeInBrowser(`an answer that cannot be shown${why}`, () => {
+  it('takes away its own screen only, until it can be', async () => {
+    const app = await STORES[0]!.start();
+    const tab = await visit(browser, app.url, '#/new');
+    const { page } = tab;
+    try {
+      const list = /\/v1\/visited-sets\?/;
+      await page.route(list, (route) =>
+        route.fulfill({ json: { visitedSets: [{ name: 'odd', generation: '1' }] } }),
+      );
+      await tab.goTo('#/');
+      await page.getByText('This screen cannot be shown').waitFor();
+      await page.getByRole('link', { name: 'Import' }).click();
+      await page.getByRole('heading', { name: 'Import' }).waitFor();
+      await tab.goTo('#/');
+      await page.getByText('This screen cannot be shown').waitFor();
+      await page.unroute(list);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('Nothing here yet').waitFor();
+      await tab.leave();
+    } finally {
+      await tab.close();
+      await app.close();
+    }
+  });
+});
+
 const MANY = 2_000;
 const nameOf = (i: number): string => `f${String(i).padStart(4, '0')}`;
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { away, type Away } from './connection.js';
 import { JobLink } from './jobs/job-link.js';
 import { usePoll } from './poll.js';
@@ -142,7 +142,7 @@ function Main(): preact.JSX.Element {
         <SignInScreen why={now.why} />
       </>
     );
-  return <Screen at={at} />;
+  return <Screen key={at} at={at} />;
 }
 
 /** It is tried again as anything is that is asked for. */
@@ -154,6 +154,9 @@ function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
 /** The screen of the present place. */
 function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   const { path } = place.value;
+  // What a proxy has made of an answer may be impossible to show. The header and other screens stay.
+  const [error, again] = useErrorBoundary() as [Error | undefined, () => void];
+  if (error) return <Failure error={error} what="This screen cannot be shown" retry={again} />;
   const [first, name, ...more] = path;
   if (first === undefined) return <ListScreen />;
   if (first === 'new' && name === undefined) return <CreateScreen />;
