@@ -85,6 +85,21 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
+  it('name layers as the screen of the set does', async () => {
+    const grown = client.filter('grown');
+    await grown.create({ type: 'counting', capacity: 50, errorRate: 1e-6, growth: 'auto' });
+    await grown.add(Array.from({ length: 80 }, (_, i) => `item ${i}`));
+    const tab = await visit(browser, app.url, '#/filters/grown/explain?item=item 79');
+    await tab.page.getByText('In layer 2 all').waitFor();
+    await tab.page.getByText('layer 1 does not').waitFor();
+    const names = await tab.page.getByRole('heading', { name: /^Layer/ }).allInnerTexts();
+    await tab.goTo('#/filters/grown');
+    const layers = tab.page.getByRole('table', { name: 'Layers' }).getByRole('rowheader');
+    await layers.first().waitFor();
+    expect((await layers.allInnerTexts()).map((text) => `Layer ${text}`)).toEqual(names);
+    await tab.leave();
+  });
+
   it('tell of a set that ages how long it claims a URL', async () => {
     await client.visitedSet('ageing').create({ capacity: 100, maxAgeSeconds: 86_400 });
     await client.visitedSet('ageing').visit('https://example.org/');

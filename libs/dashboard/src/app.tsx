@@ -97,9 +97,9 @@ function Mark(): preact.JSX.Element {
 }
 
 const AWAY_WORDS: Readonly<Record<Away, string>> = {
-  service: 'The service does not answer. What is shown may be old; it is asked again and again.',
-  store: 'The service answers, but its store does not. It is asked again and again.',
-  busy: 'The service has more to do than it can at the moment. It is asked again in a while.',
+  service: 'The service does not answer. What is shown may be old.',
+  store: 'The service answers, but its store does not.',
+  busy: 'The service has more to do than it can at the moment.',
   back: 'The service is back.',
 };
 
@@ -114,10 +114,10 @@ function AwayBanner(): preact.JSX.Element {
   );
 }
 
-/** Asks, since not every screen does: without it nobody would hear there that the service is back. */
-function Asking(): null {
+/** Asks, and says so, since not every screen does: without it nobody would hear there that the service is back. */
+function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
-  return null;
+  return <> It is asked again and again.</>;
 }
 
 /** A screen that follows another has the focus, as a page that was loaded would. */

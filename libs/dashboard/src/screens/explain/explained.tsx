@@ -90,7 +90,7 @@ function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind 
             <Badge
               key={layer}
               tone={claims ? 'info' : ''}
-              text={`layer ${layer} ${claims ? 'claims it' : 'does not'}`}
+              text={`layer ${layer + 1} ${claims ? 'claims it' : 'does not'}`}
             />
           ))}
         </p>
@@ -106,7 +106,7 @@ function reasonFor({ answer, layers }: Finding, kind: Kind): string {
   const unit = kind === 'sets' ? 'URL' : 'item';
   if (answer === 'seen') {
     const claiming = layers.find(({ claims }) => claims);
-    const where = layers.length > 1 && claiming ? `In layer ${claiming.layer} all` : 'All';
+    const where = layers.length > 1 && claiming ? `In layer ${claiming.layer + 1} all` : 'All';
     const k = whole(claiming?.counters.length ?? 0);
     return `${where} of its ${k} counters are above zero. It was added, or, by chance, others have raised every one of them.`;
   }

@@ -23,7 +23,7 @@ export function LayerPanel({
   return (
     <section class="panel" aria-labelledby={id}>
       <div class="head">
-        <h2 id={id}>{of > 1 ? `Layer ${layer.layer}` : 'Its counters'}</h2>
+        <h2 id={id}>{of > 1 ? `Layer ${layer.layer + 1}` : 'Its counters'}</h2>
         <Badge
           tone={claims ? 'info' : ''}
           text={
