@@ -6,6 +6,7 @@ RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY libs libs
 COPY src src
+COPY scripts scripts
 COPY test test
 # TypeScript stays behind as an optional peer of @nestjs/swagger, whose compiler plugin alone uses it: 24 MB.
 RUN npm run build && npm prune --omit=dev --ignore-scripts && \

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 const root = import.meta.dirname;
@@ -110,6 +111,13 @@ const FAN_OUT = {
 
 const TESTS = '**/*spec.ts';
 
+const TIMED = {
+  selector:
+    "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])",
+  message:
+    'no test depends on speed: wait for an event (until) or count. To compare stamps, never durations, read the clock into a variable',
+};
+
 const REDIS_CLIENT = {
   group: ['ioredis', 'ioredis/*', 'cluster-key-slot'],
   message: 'only libs/store/src/redis, and what reads a SET of others, know the Redis client',
@@ -179,6 +187,17 @@ export default tseslint.config(
     },
   },
   {
+    // Regular expressions that take more than linear time. The dashboard reads only what its own user types.
+    files: ['src/**/*.ts', 'libs/**/*.ts'],
+    // Cuts a text to 1,024 characters before it looks for userinfo.
+    ignores: [TESTS, '**/testing/**', 'libs/dashboard/**', 'src/errors/show.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
+    },
+  },
+  {
     files: ['libs/store/src/redis/**/*.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns: [NEST] }] },
   },
@@ -194,6 +213,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-imports': 'off',
       'no-restricted-properties': 'off',
+      'no-restricted-syntax': ['error', TIMED],
       // What a test has just made is there, and helpers are taken out of their objects by name.
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/unbound-method': 'off',

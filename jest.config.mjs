@@ -1,13 +1,17 @@
+import { currentLane, specsOf } from './test/support/lanes.mjs';
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/node-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
-  testRegex: '\\.(spec|e2e-spec)\\.ts$',
+  ...specsOf(currentLane()),
   // Many files wait for servers more than they compute.
   maxWorkers: 4,
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Only what hangs takes so long, also on a machine that has a tenth of its time to give.
   testTimeout: 240_000,
+  // A worker has no time to end while other processes keep the machine busy. What one leaves open is named per file.
+  workerGracefulExitTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -24,6 +28,7 @@ export default {
     ],
   },
   moduleNameMapper: {
+    '/service-random\\.js$': '<rootDir>/test/support/fixed-random.ts',
     '^#store/(.*)$': '<rootDir>/libs/store/src/$1/index.ts',
     '^#(bloom|client|url-key|store)$': '<rootDir>/libs/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import config from './jest.config.mjs';
+import { specsOf } from './test/support/lanes.mjs';
 
 const ROOTS = ['libs', 'src'];
 /** Modules that start processes, or have one ready. */
@@ -22,9 +23,10 @@ export default {
   // They compute, and wait for nothing.
   maxWorkers: '100%',
   roots: ROOTS.map((root) => `<rootDir>/${root}`),
-  testPathIgnorePatterns: specs
-    .filter((file) => PROCESSES.test(readFileSync(file, 'utf8')))
-    .map((file) => `<rootDir>/${file}$`),
+  testPathIgnorePatterns: [
+    ...specsOf('core').testPathIgnorePatterns,
+    ...specs.filter((file) => PROCESSES.test(readFileSync(file, 'utf8'))).map((file) => `<rootDir>/${file}$`),
+  ],
   moduleNameMapper: {
     '^node:child_process$': '<rootDir>/test/support/no-processes.mjs',
     ...config.moduleNameMapper,

@@ -44,7 +44,7 @@ export function ensureRedis() {
 }
 
 /** Installs Scrapy if no Python imports it, and says which one there is. Ends the program if that fails. */
-export function ensureScrapy() {
+function ensureScrapy() {
   if (!findScrapy()?.builds) {
     console.log(`${scrapyComplaint()}.`);
     const why = installPackage(SCRAPY);
@@ -57,7 +57,7 @@ export function ensureScrapy() {
 }
 
 /** Installs Chromium if no browser of its kind is found, and says which one there is. Ends the program if that fails. */
-export function ensureChromium() {
+function ensureChromium() {
   if (!findChromium()) {
     console.log(`${NO_CHROMIUM}.`);
     const why = installPackage(CHROMIUM);
@@ -70,7 +70,7 @@ export function ensureChromium() {
 }
 
 /** Installs the packages of examples that lack theirs, and says so. Ends the program if that fails. */
-export function ensureExamples() {
+function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
     if (!installed) {
       console.log(`Installing the packages of examples/${name}: npm ci`);
@@ -90,22 +90,58 @@ export function redisComplaint(found) {
 
 const NO_CHROMIUM = 'No Chromium found, in which the dashboard is tested';
 
-export function chromiumComplaint() {
+function chromiumComplaint() {
   return findChromium() ? '' : NO_CHROMIUM;
 }
 
-export function scrapyComplaint() {
-  return findScrapy()
-    ? 'The Python that imports Scrapy builds no wheels'
-    : 'No Python found that imports Scrapy';
+function scrapyComplaint() {
+  const found = findScrapy();
+  if (found?.builds) return '';
+  return found ? 'The Python that imports Scrapy builds no wheels' : 'No Python found that imports Scrapy';
 }
 
 /** Which examples lack their packages; empty if none does. */
-export function examplesComplaint() {
+function examplesComplaint() {
   const missing = findExamples().filter(({ installed }) => !installed);
   return missing.length === 0
     ? ''
     : `Packages not installed: ${missing.map(({ name }) => `examples/${name}`).join(', ')}`;
+}
+
+/** The tools by name: the function that installs one, and the one that says what is wrong, or nothing. */
+const TOOLS = {
+  redis: { ensure: ensureRedis, complaint: () => (findRedis()?.recent ? '' : redisComplaint(findRedis())) },
+  chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
+  scrapy: { ensure: ensureScrapy, complaint: scrapyComplaint },
+  examples: { ensure: ensureExamples, complaint: examplesComplaint },
+};
+
+/** The tools that the tests of a lane need (test/support/lanes.mjs). */
+const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
+
+/** Installs these tools, or all of them. Ends the program if that fails. */
+export function ensureTools(names) {
+  const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
+  if (unknown.length > 0)
+    fail(`There is no tool ${unknown.join(', ')}. The tools are: ${Object.keys(TOOLS).join(', ')}.`);
+  for (const name of names.length > 0 ? names : Object.keys(TOOLS)) TOOLS[name].ensure();
+}
+
+/**
+ * Says which tools of a lane are missing. Ends the program if the tests cannot run without one: without Redis, and with
+ * CI=true without any of them. The tests that need another tool are skipped.
+ */
+export function checkTools(lane) {
+  let stopped = false;
+  for (const name of TOOLS_OF_LANE[lane]) {
+    const complaint = TOOLS[name].complaint();
+    if (complaint === '') continue;
+    const isNeeded = name === 'redis' || process.env.CI === 'true';
+    stopped ||= isNeeded;
+    const outcome = isNeeded ? 'To install it' : 'The tests that need it are skipped. To run them';
+    console.error(`${complaint}. ${outcome}: npm run tools:ensure -- ${name}`);
+  }
+  if (stopped) process.exit(1);
 }
 
 export function fail(message) {

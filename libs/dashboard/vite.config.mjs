@@ -27,6 +27,9 @@ export default defineConfig({
     // The page is at …/dashboard, without a slash, below whatever prefix a proxy gives it.
     renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
   },
+  // `npm run dashboard:dev` shows changes at once, and uses the API of a running service. An object, because a plain URL
+  // makes Vite change `Host`, and the service refuses requests whose `Origin` is another host.
+  server: { proxy: { '/v1': { target: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' } } },
   plugins: [
     { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
     { name: 'compress', closeBundle: compressAssets },

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { UnseenClient } from '#client';
+import { UnseenClient, type ClientOptions } from '#client';
 import { commandLineEnvironment } from '../config/config.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
@@ -31,6 +31,8 @@ export const VERSION = '0.1.0';
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** A service that is restarted is back by then. */
 const PATIENCE_MS = 120_000;
+/** The progress may stand on it. */
+const CLEAR_LINE = '\r\u001b[K';
 const MOST = Number.MAX_SAFE_INTEGER;
 const YEARS_10 = 315_576_000;
 
@@ -138,9 +140,10 @@ function addSets(program: Command, run: Runner): void {
       .requiredOption('--capacity <items>', 'how many it is to hold', whole(1, MOST))
       .option('--error-rate <rate>', 'promised share of false positives', decimal(0, 1), 1e-4)
       .addOption(
-        new Option('--type <type>', 'a standard one cannot forget')
-          .choices(['counting', 'standard'])
-          .default('counting'),
+        new Option('--type <type>', 'a filter; a standard one cannot forget').choices([
+          'counting',
+          'standard',
+        ]),
       ),
   ).action(run(plan));
 }
@@ -203,7 +206,7 @@ function addChanges(program: Command, run: Runner): void {
     fed(command)
       .option('--checkpoint <file>', 'where to keep how far it has come (a file of its own for each job)')
       .option('--no-checkpoint', 'keep nothing')
-      .option('--restart', 'begin anew, whatever a checkpoint says');
+      .option('--restart', 'start over, ignoring the checkpoint');
   for (const [verb, description] of Object.entries(CHANGES) as [ChangingVerb, string][]) {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
@@ -215,10 +218,12 @@ function addChanges(program: Command, run: Runner): void {
     );
   }
   kept(program.command('sync').description('forget whatever the sources do not list').argument('<name>'))
-    .option('--capacity <items>', 'of the time after it', whole(1, MOST))
-    .option('--error-rate <rate>', 'of the time after it', decimal(0, 1))
+    .option('--capacity <items>', 'new capacity, applied on commit', whole(1, MOST))
+    .option('--error-rate <rate>', 'new error rate, applied on commit', decimal(0, 1))
     .option('--max-forget-share <share>', 'forget no more than this share, 0 to 1', decimal(0, 1))
     .option('--force', 'forget however much it is')
+    .option('--allow-incomplete', 'commit even if a source is empty or lines were refused')
+    .option('--abandon', 'abandon the open sync and exit')
     .option('--dry-run', 'say what would go, and do nothing')
     .action(run(sync));
 }
@@ -240,8 +245,17 @@ function addQuestions(program: Command, run: Runner): void {
     .requiredOption('--exec <command>', 'gets the URL as its last argument, and as $UNSEEN_ITEM')
     .option('--parallel <n>', 'commands at once', whole(1, 1_000), 1)
     .option('--lease <time>', 'how long the URLs of a worker that dies are away', seconds(1, 86_400), 60)
-    .option('--delay <time>', 'how long a URL that failed is away', seconds(0, 86_400), 0)
-    .option('--until-empty', 'end when nothing is left')
+    .option(
+      '--delay <time>',
+      'delay before a URL that failed is retried (1 s, doubled each time)',
+      seconds(0, 86_400),
+    )
+    .option('--until-empty', 'end when nothing is left but URLs that always fail')
+    .option(
+      '--tries <n>',
+      'with --until-empty: attempts of a URL that fails (--max-attempts of the set, or 5)',
+      whole(1, 1_000_000),
+    )
     .action(run(work));
 }
 
@@ -288,8 +302,11 @@ function addKeys(program: Command, run: Runner): void {
 function contextOf({ url, json = false, quiet = false }: GlobalOptions, interruption: Interruption): Context {
   const environment = commandLineEnvironment();
   const service = url ?? environment.url ?? DEFAULT_URL;
+  const onRetry: ClientOptions['onRetry'] = ({ message }) => {
+    if (!quiet) process.stderr.write(`${process.stderr.isTTY ? CLEAR_LINE : ''}unseen: ${message}\n`);
+  };
   return {
-    client: clientOf(service, environment.apiKey),
+    client: clientOf({ url: service, apiKey: environment.apiKey, onRetry, timeoutMs: PATIENCE_MS }),
     url: service,
     output: new Output(process.stdout),
     errors: process.stderr,
@@ -300,10 +317,13 @@ function contextOf({ url, json = false, quiet = false }: GlobalOptions, interrup
   };
 }
 
-function clientOf(url: string, apiKey: string | undefined): UnseenClient {
+function clientOf(options: ClientOptions): UnseenClient {
   try {
-    return new UnseenClient({ url, apiKey, timeoutMs: PATIENCE_MS });
+    return new UnseenClient(options);
   } catch (error) {
-    throw new UsageError(`UNSEEN_URL or --url: ${reasonOf(error)}`);
+    const reason = reasonOf(error);
+    throw new UsageError(
+      `${reason.startsWith('apiKey') ? 'UNSEEN_API_KEY' : 'UNSEEN_URL or --url'}: ${reason}`,
+    );
   }
 }

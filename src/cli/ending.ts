@@ -80,7 +80,8 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // fetch says no more than that it failed; its cause does.
-  if (cause instanceof Error && (message === 'fetch failed' || message === '')) return reasonOf(cause);
+  // fetch says no more than that it failed, or ended early; its cause does.
+  if (cause instanceof Error && ['fetch failed', 'terminated', ''].includes(message)) return reasonOf(cause);
+  if (code?.startsWith('Z_') === true) return `the gzip data is corrupt: ${message}`;
   return message === '' ? (code ?? error.name) : message;
 }

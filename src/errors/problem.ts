@@ -1,4 +1,5 @@
 import { errorEntry, type ErrorCode } from './error-codes.js';
+import { masked } from './masked.js';
 
 /** What is wrong with one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
@@ -54,9 +55,14 @@ export class ProblemError extends Error {
       title,
       status,
       code: this.code,
-      detail: this.message,
+      detail: masked(this.message),
       requestId,
-      ...(this.errors && { errors: this.errors }),
+      ...(this.errors && {
+        errors: this.errors.map(({ pointer, detail }) => ({
+          pointer: masked(pointer),
+          detail: masked(detail),
+        })),
+      }),
       ...(this.line !== undefined && { line: this.line }),
     };
   }

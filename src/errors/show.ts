@@ -1,3 +1,5 @@
+import { masked } from './masked.js';
+
 const LONGEST = 80;
 /**
  * Number of characters that are read: enough to see the end of any userinfo, and few enough for the expressions below.
@@ -5,15 +7,18 @@ const LONGEST = 80;
 const HEAD = 1024;
 
 /**
- * `user:password@`, also after backslashes and missing slashes, which URL parsers accept. It must not reach logs or
- * screens.
+ * `user:password@`, also with spaces and line breaks, and after backslashes and missing slashes: URL parsers accept all of
+ * that. It must not reach logs or screens.
  */
-const USERINFO = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*@/g;
+const USERINFO = /(:[/\\]*|[/\\]{2})[^/?#\\]*@/g;
 /** The same for a text that was cut, whose `@` may be missing. */
-const USERINFO_CUT = /(:[/\\]*|[/\\]{2})[^\s/?#\\]*(?:@|$)/g;
+const USERINFO_CUT = /(:[/\\]*|[/\\]{2})[^/?#\\]*(?:@|$)/g;
+
+/** A user and the begin of a password, of a URL that a line break has cut: no port has other characters than digits. */
+const USER_CUT = /([/\\]{2})[^/?#\\@[]*:(?!\d*$)[^/?#\\@[]*$/;
 
 /**
- * A value as an error message shows it: userinfo masked, escaped, cut at 80 characters. It is safe for any JSON value.
+ * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for any JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);
@@ -24,9 +29,11 @@ export function show(value: unknown): string {
 
 function showString(value: string): string {
   const head = value.slice(0, HEAD);
-  const masked = head.replace(head.length < value.length ? USERINFO_CUT : USERINFO, '$1***@');
-  const shown = JSON.stringify(masked.slice(0, LONGEST)).replace(/[\u007f-\uffff]/g, escapeUnit);
-  return masked.length > LONGEST || head.length < value.length ? `${shown}…` : shown;
+  const safe = masked(head)
+    .replace(head.length < value.length ? USERINFO_CUT : USERINFO, '$1***@')
+    .replace(USER_CUT, '$1***');
+  const shown = JSON.stringify(safe.slice(0, LONGEST)).replace(/[\u007f-\uffff]/g, escapeUnit);
+  return safe.length > LONGEST || head.length < value.length ? `${shown}…` : shown;
 }
 
 function escapeUnit(unit: string): string {

@@ -18,7 +18,7 @@ export class TurnBudget {
   /** Whether to wait for the `next` turn before going on. */
   isSpent(): boolean {
     if (this.spentAt !== undefined) return this.clock() >= this.spentAt;
-    this.open();
+    this.open(() => this.endOfFirst());
     return false;
   }
 
@@ -27,16 +27,25 @@ export class TurnBudget {
     return new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  private open(): void {
+  private open(end: () => void): void {
     this.spentAt = this.clock() + this.ms;
-    setImmediate(() => this.end());
+    setImmediate(end);
+  }
+
+  /**
+   * The first immediate after an I/O callback comes before the loop looks for more I/O. Work that waits is left to the
+   * one after it, or it would take a second budget from the same turn.
+   */
+  private endOfFirst(): void {
+    if (this.waiting.length === 0) this.spentAt = undefined;
+    else setImmediate(() => this.end());
   }
 
   private end(): void {
     this.spentAt = undefined;
     const resume = this.waiting.shift();
     if (resume === undefined) return;
-    this.open();
+    this.open(() => this.end());
     resume();
   }
 }

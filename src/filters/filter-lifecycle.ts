@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { filterBytes, SEED_BYTES } from '#bloom';
+import { filterBytes } from '#bloom';
 import {
   joinAll,
   StaleFilterError,
@@ -16,6 +15,7 @@ import { authoriseCreation } from '../auth/authorise.js';
 import type { Principal } from '../request/principal.js';
 import { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
+import { RandomSource } from '../store/random-source.token.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { Growth, ListQueryDto } from './filter.dto.js';
@@ -41,6 +41,7 @@ export class FilterLifecycle {
   constructor(
     @Inject(Store) private readonly store: Store,
     @Inject(Config) private readonly config: Config,
+    @Inject(RandomSource) private readonly random: RandomSource,
     private readonly filters: OpenFilters,
     private readonly planner: FilterPlanner,
   ) {}
@@ -59,7 +60,7 @@ export class FilterLifecycle {
     this.planner.refuseTooLarge(planned.geometry);
     try {
       const { filter, created } = await this.store.create(
-        { ...spec, ...planned, seed: randomBytes(SEED_BYTES) },
+        { ...spec, ...planned, seed: this.random.seed() },
         operation,
         caller.quota,
       );
@@ -159,7 +160,10 @@ export class FilterLifecycle {
     for await (const part of parts) {
       if (part.type === 'cells' && part.layer >= layers) {
         const limit = humanBytes(this.config.maxFilterBytes);
-        throw new ProblemError('FILTER_TOO_LARGE', `it has grown beyond ${limit}, which a filter may take`);
+        throw new ProblemError(
+          'FILTER_TOO_LARGE',
+          `it has grown beyond the ${limit} that MAX_FILTER_BYTES allows`,
+        );
       }
       yield part;
     }

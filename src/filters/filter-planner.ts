@@ -55,7 +55,7 @@ export class FilterPlanner {
     if (bytes <= maxFilterBytes) return;
     throw new ProblemError(
       'FILTER_TOO_LARGE',
-      `it would take ${humanBytes(bytes)} (${bytes} bytes); a filter may take ${humanBytes(maxFilterBytes)}`,
+      `it would take ${humanBytes(bytes)} (${bytes} bytes); MAX_FILTER_BYTES allows ${humanBytes(maxFilterBytes)}`,
     );
   }
 

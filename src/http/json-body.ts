@@ -23,7 +23,12 @@ const PROMPT_MS = 250;
  */
 export async function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
   const isThere = payload.complete && !payload.destroyed && payload.readableLength <= options.maxBytes;
-  return isThere ? readArrived(payload, options) : readArriving(payload, options);
+  if (isThere) return readArrived(payload, options);
+  const chunks = await readArriving(payload, options);
+  if (chunks.length === 1) return chunks[0] as Buffer;
+  // Joining takes long enough to count.
+  if (turn.isSpent()) await turn.next();
+  return Buffer.concat(chunks);
 }
 
 const NO_BYTES = Buffer.alloc(0);
@@ -36,10 +41,10 @@ function readArrived(payload: IncomingMessage, { permit }: WholeBodyOptions): Bu
   return body;
 }
 
-function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
+function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer[]> {
   const { maxBytes, timeoutMs, permit } = options;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let bytes = 0;
     let parked = false;
     let settled = false;
@@ -49,9 +54,9 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
       if (problem) {
         discard(payload);
         reject(problem);
-      } else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      } else resolve(chunks);
       // The listeners stay as long as the request: they must not hold the body beside it.
-      chunks.length = 0;
+      chunks = [];
     };
     const late = (): void => settle(tooLate(`the body did not arrive within ${timeoutMs} ms`));
     let timer =
@@ -115,12 +120,15 @@ export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown
   }
   const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
   if (large && turn.isSpent()) await turn.next();
+  let value: unknown;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text);
   } catch {
     const at = await errorAt(text);
     throw new ProblemError('VALIDATION_FAILED', `the body is not valid JSON at character ${at}`);
   }
+  if (large && turn.isSpent()) await turn.next();
+  return value;
 }
 
 /** Where the text stops being JSON. */

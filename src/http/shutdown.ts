@@ -17,14 +17,16 @@ export async function shutDown(app: NestFastifyApplication, graceMs: number): Pr
   lifecycle.beginShutdown();
   const server = app.getHttpServer();
   const reaper = setInterval(() => server.closeIdleConnections(), REAP_MS);
-  const grace = setTimeout(() => lifecycle.endGrace(), graceMs);
-  const deadline = setTimeout(() => server.closeAllConnections(), graceMs + LAST_LINES_MS);
+  // The second timer is set by the first: a process that was held up for longer than both still sends the last lines.
+  let timer = setTimeout(() => {
+    lifecycle.endGrace();
+    timer = setTimeout(() => server.closeAllConnections(), LAST_LINES_MS);
+  }, graceMs);
   try {
     await app.close();
   } finally {
     clearInterval(reaper);
-    clearTimeout(grace);
-    clearTimeout(deadline);
+    clearTimeout(timer);
   }
 }
 

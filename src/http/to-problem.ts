@@ -26,13 +26,14 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreError) {
-    const detail = PRIVATE.has(error.code) ? errorEntry(error.code).title : error.message;
+    const isPrivate = PRIVATE.has(error.code) && !error.isPublic;
+    const detail = isPrivate ? errorEntry(error.code).title : error.message;
     return new ProblemError(error.code, detail, { cause: error });
   }
   if (error instanceof StaleFilterError) {
     return new ProblemError(
       'FILTER_BUSY',
-      `filter ${error.filterName} was cleared or made anew again and again`,
+      `"${error.filterName}" was cleared, made anew or synced in each of several tries; try again`,
     );
   }
   return (

@@ -1,18 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import type { Config } from '../config/config.js';
+import { masked } from '../errors/masked.js';
 import { loggedError } from './logged-error.js';
 
-/** Members that may carry credentials, wherever an error or a request is logged. */
+/** Members that may carry credentials, wherever an error or a request is logged. Others are masked in each line. */
 const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
-/** Credentials inside any text: API keys, tokens, and the userinfo of URLs. They catch what SECRETS does not name. */
-const MASKS = [
-  [/(unseen_[0-9a-f]{16}_)[A-Za-z0-9_-]+/g, '$1***'],
-  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '***'],
-  // Masks up to the last "@" before the host ends, because URL parsers count earlier ones as part of the password.
-  [/(\/\/)[^\s/?#"\\]*@/g, '$1***@'],
-] as const;
-
 /** The Nest token of the process's logger. */
 export const RootLogger = Symbol('RootLogger');
 
@@ -27,10 +20,6 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
     hooks: { streamWrite: masked },
   };
   return destination ? pino(options, destination) : pino(options);
-}
-
-function masked(line: string): string {
-  return MASKS.reduce((text, [secret, mask]) => text.replace(secret, mask), line);
 }
 
 /** Contexts in which Nest logs a failed start. Nest also throws it, and main.ts reports it in one line. */

@@ -22,7 +22,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'a8d33e1617176c7a',
+      generation: '0fa32565bf445093',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -31,7 +31,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T23:58:56.216Z',
+      createdAt: '2026-11-25T14:06:53.940Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -92,12 +92,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AAAAAAAAAAAAAAEAAFKCjEsjNw8Q',
+          id: 'AAAAAAAAAAAAAAEAALeL2hhz6K5j',
           url: 'https://example.org/a?b=1',
           attempt: 1,
         },
         {
-          id: 'AAAAAAAAAAAAAAEAAQFCLpQ7rm_o',
+          id: 'AAAAAAAAAAAAAAEAATTDOtK6pEjX',
           url: 'https://example.org/',
           payload: '{"depth":1}',
           attempt: 1,
@@ -107,7 +107,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   extendLeases: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAFKCjEsjNw8Q', 'AAAAAAAAAAAAAAEAAQFCLpQ7rm_o'],
+      ids: ['AAAAAAAAAAAAAAEAALeL2hhz6K5j', 'AAAAAAAAAAAAAAEAATTDOtK6pEjX'],
       leaseSeconds: 120,
     },
     response: {
@@ -116,7 +116,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   ackUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAFKCjEsjNw8Q'],
+      ids: ['AAAAAAAAAAAAAAEAALeL2hhz6K5j'],
     },
     response: {
       results: ['acked'],
@@ -124,7 +124,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   releaseUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAAQFCLpQ7rm_o'],
+      ids: ['AAAAAAAAAAAAAAEAATTDOtK6pEjX'],
       delaySeconds: 0,
       reason: 'HTTP 503',
     },
@@ -136,7 +136,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AQAAAAAAAAAAAAEAAAFCLpQ7rm_o',
+          id: 'AQAAAAAAAAAAAAEAADTDOtK6pEjX',
           attempt: 3,
           reason: 'HTTP 503',
           url: 'https://example.org/',
@@ -147,7 +147,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   putBackDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAEAAAFCLpQ7rm_o'],
+      ids: ['AQAAAAAAAAAAAAEAADTDOtK6pEjX'],
     },
     response: {
       results: ['put back'],
@@ -155,7 +155,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   purgeDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAIAAAFCLpQ7rm_o'],
+      ids: ['AQAAAAAAAAAAAAIAADTDOtK6pEjX'],
     },
     response: {
       results: ['purged'],
@@ -234,56 +234,56 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             {
               layer: 0,
               segment: 0,
-              page: 6306,
+              page: 20757,
               cell: 'u4',
               claims: true,
               counters: [
                 {
-                  index: 3228709,
+                  index: 10627607,
                   value: 1,
                 },
                 {
-                  index: 3228805,
+                  index: 10627623,
                   value: 1,
                 },
                 {
-                  index: 3228831,
+                  index: 10627627,
                   value: 1,
                 },
                 {
-                  index: 3228901,
+                  index: 10627649,
                   value: 1,
                 },
                 {
-                  index: 3228933,
+                  index: 10627693,
                   value: 1,
                 },
                 {
-                  index: 3228947,
+                  index: 10627789,
                   value: 1,
                 },
                 {
-                  index: 3228954,
+                  index: 10627822,
                   value: 1,
                 },
                 {
-                  index: 3228992,
+                  index: 10627833,
                   value: 1,
                 },
                 {
-                  index: 3229022,
+                  index: 10627875,
                   value: 1,
                 },
                 {
-                  index: 3229056,
+                  index: 10627926,
                   value: 1,
                 },
                 {
-                  index: 3229109,
+                  index: 10627973,
                   value: 1,
                 },
                 {
-                  index: 3229161,
+                  index: 10628030,
                   value: 1,
                 },
               ],
@@ -307,11 +307,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   getVisitedSetHistory: {
     response: {
       watched: true,
-      since: '2026-11-24T23:58:56.864Z',
+      since: '2026-11-25T14:06:54.357Z',
       intervalSeconds: 60,
       points: [
         {
-          at: '2026-11-24T23:58:56.864Z',
+          at: '2026-11-25T14:06:54.357Z',
           items: 3,
           fill: 0.0000015337005125967936,
           estimatedErrorRate: 8.621343917423446e-27,
@@ -327,7 +327,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           },
         },
         {
-          at: '2026-11-24T23:58:56.867Z',
+          at: '2026-11-25T14:06:54.359Z',
           items: 3,
           fill: 0.0000015337005125967936,
           estimatedErrorRate: 8.621343917423446e-27,
@@ -353,7 +353,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'a8d33e1617176c7a',
+      generation: '0fa32565bf445093',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -362,7 +362,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 23472640,
       },
       memoryBytes: 11736320,
-      createdAt: '2026-11-24T23:58:56.216Z',
+      createdAt: '2026-11-25T14:06:53.940Z',
       items: 3,
       fill: 0.0000015337005125967936,
       estimatedErrorRate: 8.621343917423446e-27,
@@ -405,7 +405,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.0001,
           growth: 'auto',
-          generation: 'a8d33e1617176c7a',
+          generation: '0fa32565bf445093',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -414,7 +414,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 23472640,
           },
           memoryBytes: 11736320,
-          createdAt: '2026-11-24T23:58:56.216Z',
+          createdAt: '2026-11-25T14:06:53.940Z',
           items: 3,
           fill: 0.0000015337005125967936,
           estimatedErrorRate: 8.621343917423446e-27,
@@ -454,9 +454,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
     },
     response: {
-      id: 'c5aa78f62526ceb6',
+      id: '8422ce88d9c59e0d',
       state: 'open',
-      openedAt: '2026-11-24T23:58:57.008Z',
+      openedAt: '2026-11-25T14:06:54.502Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 0,
@@ -483,9 +483,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getVisitedSetSync: {
     response: {
-      id: 'c5aa78f62526ceb6',
+      id: '8422ce88d9c59e0d',
       state: 'open',
-      openedAt: '2026-11-24T23:58:57.008Z',
+      openedAt: '2026-11-25T14:06:54.502Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -500,9 +500,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       maxForgetShare: 0.5,
     },
     response: {
-      id: 'c5aa78f62526ceb6',
+      id: '8422ce88d9c59e0d',
       state: 'committed',
-      openedAt: '2026-11-24T23:58:57.008Z',
+      openedAt: '2026-11-25T14:06:54.502Z',
       capacity: 2000000,
       errorRate: 0.0001,
       listed: 3,
@@ -521,7 +521,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'd330b39c1f1b4b3e',
+      generation: '3b19a9216311a6c7',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -530,7 +530,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T23:58:59.956Z',
+      createdAt: '2026-11-25T14:06:57.120Z',
       items: 3,
       fill: 7.668502562983968e-7,
       estimatedErrorRate: 2.173651265999945e-27,
@@ -572,7 +572,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 2000000,
       errorRate: 0.0001,
       growth: 'auto',
-      generation: 'c2487ba0ab26e57b',
+      generation: 'f0600c79eb7602b7',
       geometry: {
         segments: 2,
         pageSize: 512,
@@ -581,7 +581,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 46945280,
       },
       memoryBytes: 23472640,
-      createdAt: '2026-11-24T23:59:03.193Z',
+      createdAt: '2026-11-25T14:06:59.104Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -682,7 +682,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '1b187398c109e986',
+      generation: 'fb083a3f7a74514c',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -691,7 +691,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:59:03.507Z',
+      createdAt: '2026-11-25T14:06:59.438Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -757,44 +757,44 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             {
               layer: 0,
               segment: 0,
-              page: 9925,
+              page: 4188,
               cell: 'u4',
               claims: true,
               counters: [
                 {
-                  index: 5081654,
+                  index: 2144302,
                   value: 1,
                 },
                 {
-                  index: 5081730,
+                  index: 2144382,
                   value: 1,
                 },
                 {
-                  index: 5081748,
+                  index: 2144410,
                   value: 1,
                 },
                 {
-                  index: 5081775,
+                  index: 2144442,
                   value: 1,
                 },
                 {
-                  index: 5081820,
+                  index: 2144516,
                   value: 1,
                 },
                 {
-                  index: 5081896,
+                  index: 2144524,
                   value: 1,
                 },
                 {
-                  index: 5082031,
+                  index: 2144600,
                   value: 1,
                 },
                 {
-                  index: 5082056,
+                  index: 2144732,
                   value: 1,
                 },
                 {
-                  index: 5082062,
+                  index: 2144750,
                   value: 1,
                 },
               ],
@@ -818,26 +818,26 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   getFilterHistory: {
     response: {
       watched: true,
-      since: '2026-11-24T23:59:03.703Z',
+      since: '2026-11-25T14:06:59.542Z',
       intervalSeconds: 60,
       points: [
         {
-          at: '2026-11-24T23:59:03.703Z',
+          at: '2026-11-25T14:06:59.542Z',
           items: 1,
           fill: 5.813641023944967e-7,
           estimatedErrorRate: 9.28529434505376e-24,
           added: 2,
-          duplicate: 0,
+          duplicate: 1,
           removed: 1,
           refused: 1,
         },
         {
-          at: '2026-11-24T23:59:03.714Z',
+          at: '2026-11-25T14:06:59.544Z',
           items: 1,
           fill: 5.813641023944967e-7,
           estimatedErrorRate: 9.28529434505376e-24,
           added: 2,
-          duplicate: 0,
+          duplicate: 1,
           removed: 1,
           refused: 1,
         },
@@ -852,7 +852,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '1b187398c109e986',
+      generation: 'fb083a3f7a74514c',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -861,7 +861,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:59:03.507Z',
+      createdAt: '2026-11-25T14:06:59.438Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -877,7 +877,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         },
       ],
       added: 2,
-      duplicate: 0,
+      duplicate: 1,
       removed: 1,
       refused: 1,
     },
@@ -892,7 +892,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           capacity: 1000000,
           errorRate: 0.001,
           growth: 'none',
-          generation: '1b187398c109e986',
+          generation: 'fb083a3f7a74514c',
           geometry: {
             segments: 1,
             pageSize: 512,
@@ -901,7 +901,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             counters: 15480832,
           },
           memoryBytes: 7740416,
-          createdAt: '2026-11-24T23:59:03.507Z',
+          createdAt: '2026-11-25T14:06:59.438Z',
           items: 1,
           fill: 5.813641023944967e-7,
           estimatedErrorRate: 9.28529434505376e-24,
@@ -917,7 +917,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
             },
           ],
           added: 2,
-          duplicate: 0,
+          duplicate: 1,
           removed: 1,
           refused: 1,
         },
@@ -929,9 +929,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       errorRate: 0.0001,
     },
     response: {
-      id: '8914310f33784793',
+      id: '180eebaa94a5ec53',
       state: 'open',
-      openedAt: '2026-11-24T23:59:03.785Z',
+      openedAt: '2026-11-25T14:06:59.581Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 0,
@@ -951,9 +951,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getFilterSync: {
     response: {
-      id: '8914310f33784793',
+      id: '180eebaa94a5ec53',
       state: 'open',
-      openedAt: '2026-11-24T23:59:03.785Z',
+      openedAt: '2026-11-25T14:06:59.581Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -968,9 +968,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       dryRun: true,
     },
     response: {
-      id: '8914310f33784793',
+      id: '180eebaa94a5ec53',
       state: 'open',
-      openedAt: '2026-11-24T23:59:03.785Z',
+      openedAt: '2026-11-25T14:06:59.581Z',
       capacity: 1000000,
       errorRate: 0.0001,
       listed: 2,
@@ -991,7 +991,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '2d8ecbf91c9f6322',
+      generation: '9ab7dcfa65d89717',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -1000,7 +1000,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:59:04.493Z',
+      createdAt: '2026-11-25T14:07:00.504Z',
       items: 1,
       fill: 5.813641023944967e-7,
       estimatedErrorRate: 9.28529434505376e-24,
@@ -1016,7 +1016,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         },
       ],
       added: 2,
-      duplicate: 0,
+      duplicate: 1,
       removed: 1,
       refused: 1,
     },
@@ -1030,7 +1030,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       capacity: 1000000,
       errorRate: 0.001,
       growth: 'none',
-      generation: '2a0248efd5b5c755',
+      generation: '0589aa188b79304e',
       geometry: {
         segments: 1,
         pageSize: 512,
@@ -1039,7 +1039,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         counters: 15480832,
       },
       memoryBytes: 7740416,
-      createdAt: '2026-11-24T23:59:05.351Z',
+      createdAt: '2026-11-25T14:07:01.133Z',
       items: 0,
       fill: 0,
       estimatedErrorRate: 0,
@@ -1077,16 +1077,16 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       scopes: ['admin'],
     },
     response: {
-      id: '659036112d8be2df',
+      id: 'e986a3f9bb988c79',
       name: 'ops',
       scopes: ['admin'],
-      createdAt: '2026-11-24T23:59:05.428Z',
-      key: 'unseen_659036112d8be2df_VB3m37Lv1zAId3Z3ZlSirRucOzeT2t-kKt5RMb3oTbs',
+      createdAt: '2026-11-25T14:07:01.158Z',
+      key: 'unseen_…',
     },
   },
   getMe: {
     response: {
-      id: 'key:659036112d8be2df',
+      id: 'key:e986a3f9bb988c79',
       name: 'ops',
       scopes: ['admin'],
     },
@@ -1096,10 +1096,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       overlapSeconds: 3600,
     },
     response: {
-      id: '65e2f91b86d68e01',
+      id: 'd4f1051a98a857b9',
       name: 'ops',
       scopes: ['admin'],
-      createdAt: '2026-11-24T23:59:05.468Z',
+      createdAt: '2026-11-25T14:07:01.173Z',
       key: 'unseen_…',
     },
   },
@@ -1107,18 +1107,18 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       keys: [
         {
-          id: '659036112d8be2df',
+          id: 'd4f1051a98a857b9',
           name: 'ops',
           scopes: ['admin'],
-          createdAt: '2026-11-24T23:59:05.428Z',
-          expiresAt: '2026-11-25T00:59:05.468Z',
-          lastUsedAt: '2026-11-24T23:59:05.494Z',
+          createdAt: '2026-11-25T14:07:01.173Z',
         },
         {
-          id: '65e2f91b86d68e01',
+          id: 'e986a3f9bb988c79',
           name: 'ops',
           scopes: ['admin'],
-          createdAt: '2026-11-24T23:59:05.468Z',
+          createdAt: '2026-11-25T14:07:01.158Z',
+          expiresAt: '2026-11-25T15:07:01.173Z',
+          lastUsedAt: '2026-11-25T14:07:01.198Z',
         },
       ],
     },

@@ -31,7 +31,7 @@ export function GetSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({
       access: 'read',
-      summary: 'Describe a sync: the last one, also when it is over',
+      summary: 'Describe a sync, in progress or over',
       codes: codesOf(missing),
     }),
     ApiOkResponse({ type: SyncView }),

@@ -52,8 +52,8 @@ export class CrawlQueueService {
   }
 
   release(name: string, dto: ReleaseDto, operation: Operation): Promise<Results> {
-    const { ids, delaySeconds = 0, reason = '' } = dto;
-    const release = { delayMs: delaySeconds * 1_000, reason };
+    const { ids, delaySeconds = 0, reason = '', countAttempt = true } = dto;
+    const release = { delayMs: delaySeconds * 1_000, reason, countAttempt };
     return this.settle(name, RELEASE, (filter) => this.store.queue.release(filter, ids, operation, release));
   }
 

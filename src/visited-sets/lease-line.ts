@@ -3,10 +3,7 @@ import type { LeasedEntry } from '#store';
 /** Tries to lease; it has until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
 
-/**
- * How often a lease is tried though nothing woke the line: its set may have been cleared, and then another generation of the
- * queue gets what comes.
- */
+/** How often a lease is tried though nothing woke the line: a wake-up may be lost, e.g. while a set is created again. */
 const RETRY_MS = 5_000;
 
 interface Waiter {

@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { Allow, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
+import { Allow, IsBoolean, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 import { MAX_CAPACITY, MAX_ERROR_RATE, MIN_ERROR_RATE } from '#bloom';
 import { MAX_LEASE_MS, MAX_LEASED_ENTRIES, MAX_REASON_BYTES } from '#store';
 import { BASES } from '#url-key';
@@ -79,6 +79,7 @@ const MAX = must(`be a whole number from 1 to ${MAX_LEASED_ENTRIES}`);
 const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000;
 const LEASE_SECONDS = must(`be a whole number from 1 to ${MAX_LEASE_SECONDS}`);
 const DELAY_SECONDS = must(`be a whole number from 0 to ${MAX_LEASE_SECONDS}`);
+const COUNT_ATTEMPT = must('be true or false');
 const MAX_WAIT_SECONDS = 30;
 const WAIT_SECONDS = must(`be a whole number from 0 to ${MAX_WAIT_SECONDS}`);
 
@@ -138,6 +139,15 @@ export class ReleaseDto extends LeaseIdsDto {
   @Optional()
   @MaxBytes(MAX_REASON_BYTES)
   readonly reason?: string;
+
+  @ApiPropertyOptional({
+    type: 'boolean',
+    default: true,
+    description: 'False to put URLs off without a failed attempt: `attempt` stays as it was before the lease',
+  })
+  @Optional()
+  @IsBoolean(COUNT_ATTEMPT)
+  readonly countAttempt?: boolean;
 }
 
 export class ExtendDto extends LeaseIdsDto {

@@ -26,6 +26,7 @@ import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
 import { syncGroup } from './sync-rows.js';
 import { ageGroup } from './age-rows.js';
+import { turnGroup } from './turn-rows.js';
 import { waitGroup } from './wait-rows.js';
 
 /** The groups in the order in which they run. --rows selects some of them. */
@@ -51,6 +52,7 @@ const GROUPS: readonly Group[] = [
   redisSingleGroup,
   waitGroup,
   overloadGroup,
+  turnGroup,
 ];
 
 async function main(): Promise<void> {

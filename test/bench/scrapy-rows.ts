@@ -48,7 +48,8 @@ async function rowsOf(python: string, store: string, port: number, { quick }: Be
   const url = `http://127.0.0.1:${port}`;
   const ways: Record<string, Settings> = {
     'own-filter': {},
-    scheduled: { SCHEDULER: 'scrapy_unseen.Scheduler' },
+    queued: { SCHEDULER: 'scrapy_unseen.Scheduler' },
+    scheduled: { SCHEDULER: 'scrapy_unseen.Scheduler', UNSEEN_MARK: 'scheduled' },
     crawled: {
       SCHEDULER: 'scrapy_unseen.Scheduler',
       UNSEEN_MARK: 'crawled',

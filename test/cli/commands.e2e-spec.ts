@@ -61,12 +61,31 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
       /^kind: filter\nname: .*\n(?:.+: .*\n)*semantics: multiset\n/,
     );
     expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(/^[\d.]+ GB, \d+ hashes an item\n$/);
+    // What is planned is what is made, for sets, which grow, and for filters, which do not.
+    for (const shape of [[], ['--growth', 'none'], ['--type', 'standard']]) {
+      const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
+      const [planned, created] = [
+        await unseen(['plan', ...args]),
+        await unseen(['create', freshName(), ...args]),
+      ].map(({ stdout }) => (JSON.parse(stdout) as { memoryBytes: number }).memoryBytes);
+      expect([shape, planned]).toEqual([shape, created]);
+    }
     expect((await unseen(['clear', name, '--dry-run'])).stdout).toContain('would be cleared: 3 items');
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: 3 });
     expect((await unseen(['clear', name])).stdout).toContain('cleared: it had 3 items');
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: 0 });
     expect(await unseen(['drop', name, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
     await expect(client.visitedSet(name).describe()).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('lists how full a set is that has grown', async () => {
+    const name = freshName('set');
+    const set = client.visitedSet(name);
+    await set.create({ capacity: 1_000 });
+    await set.visit(urls(2_000));
+    expect((await unseen(['list'])).stdout).toMatch(
+      new RegExp(`^${name}  visited set  2,000 of 3,[\\d]{3} items \\(grown from 1,000\\)  `, 'm'),
+    );
   });
 
   it('visits, checks as grep does, and forgets, from files and from stdin', async () => {

@@ -3,12 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { UnreachableError, UnseenClient } from '#client';
+import { UnreachableError, UnseenClient, type Retrying } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { freePort } from '../support/redis-server.js';
 import { Random, SEED } from '../support/random.js';
 import { recordedFetch } from '../support/recorded-fetch.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
 
 describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
@@ -52,6 +53,60 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
     const keys = recorded.sent.map(({ key }) => key);
     expect(new Set(keys).size).toBe(10);
     expect(keys.length).toBeGreaterThan(10);
+  });
+
+  it('are told of, once for all calls, when they have failed for a while; and again only after an answer', async () => {
+    const told: Retrying[] = [];
+    const closedPort = `http://127.0.0.1:${await freePort()}`;
+    let isAway = true;
+    const client = new UnseenClient({
+      url: app.url,
+      fetch: (input, init) => fetch(isAway ? closedPort : input, init),
+      onRetry: (retrying) => {
+        told.push(retrying);
+        throw new Error('a listener that throws');
+      },
+    });
+    for (let outage = 1; outage <= 2; outage++) {
+      isAway = true;
+      const calls = [
+        client.me(),
+        client.me(),
+        client.plan({ type: 'counting', capacity: 10, errorRate: 0.1 }),
+      ];
+      await until('it is told', async () => told.length === outage);
+      isAway = false;
+      await Promise.all(calls);
+    }
+    expect(told).toEqual(
+      [1, 2].map(() => ({
+        message: `retrying, connection refused by ${new URL(app.url).host}`,
+        error: expect.any(UnreachableError),
+        sinceMs: expect.any(Number),
+      })),
+    );
+    expect(told.every(({ sinceMs }) => sinceMs > 1_900)).toBe(true);
+  });
+
+  it('are told of again after an outage that a refusal has ended', async () => {
+    const closedPort = `http://127.0.0.1:${await freePort()}`;
+    let isAway = true;
+    let told = 0;
+    const client = new UnseenClient({
+      url: app.url,
+      fetch: (input, init) => fetch(isAway ? closedPort : input, init),
+      onRetry: () => {
+        told++;
+      },
+    });
+    for (let outage = 1; outage <= 2; outage++) {
+      isAway = true;
+      const call = client.visitedSet(freshName()).describe();
+      const refused = expect(call).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
+      await until('it is told', async () => told === outage);
+      isAway = false;
+      await refused;
+    }
   });
 
   it('are not made of what is refused for good', async () => {
@@ -144,10 +199,20 @@ describe('a client whose service', () => {
       else answer(request, response);
     };
   };
-  const PATIENT = { timeoutMs: 60_000, attemptMs: 500 };
+  const PATIENT = { timeoutMs: 60_000 };
+
+  it('does not answer is asked again, under the same key', async () => {
+    const { error, requests, keys } = await asked(
+      atFirst(() => undefined),
+      { ...PATIENT, attemptMs: 500 },
+    );
+    expect(error.message).toBe('was answered new');
+    // On a slow machine an answer may come too late.
+    expect(requests).toBeGreaterThanOrEqual(3);
+    expect(keys.size).toBe(1);
+  });
 
   it.each<[string, RequestListener]>([
-    ['does not answer', () => undefined],
     ['is overloaded', problem(503, 'OVERLOADED')],
     ['is asked too often', problem(429, 'RATE_LIMITED', { 'retry-after': '0' })],
     ['is behind a gateway that cannot reach it', (_, response) => void response.writeHead(502).end('<html>')],

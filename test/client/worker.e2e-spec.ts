@@ -1,5 +1,14 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { UnseenClient, Worker, type Task, type VisitedSet, type WorkerOptions } from '#client';
+import {
+  RetryAfterError,
+  UnseenClient,
+  Worker,
+  type Task,
+  type VisitedSet,
+  type Work,
+  type WorkerOptions,
+} from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
@@ -53,14 +62,14 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       },
       { ...SOON, concurrency: 7 },
     );
-    expect(await worker.run()).toEqual({ done: 300, failed: 0, lost: 0 });
+    expect(await worker.run()).toEqual({ done: 300, failed: 0, released: 0, lost: 0 });
     expect(done.sort()).toEqual(urls(300).sort());
     expect(most).toBe(7);
     expect(await counts(set)).toEqual(EMPTY);
   });
 
   it('gives back what fails, with the reason, whatever is thrown', async () => {
-    const set = await queueOf(urls(8), 1);
+    const set = await queueOf(urls(9), 1);
     const trap = {
       get message(): string {
         throw new Error('no');
@@ -72,6 +81,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const thrown: unknown[] = [
       ...[new Error('HTTP 500'), new TypeError('fetch failed'), null, undefined, trap, '', '€'.repeat(500)],
       `${'x'.repeat(255)}\ud83d\ude00`,
+      new RetryAfterError('HTTP 429', 0),
     ];
     const told: unknown[] = [];
     const worker = new Worker(
@@ -87,11 +97,11 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
         },
       },
     );
-    expect(await worker.run()).toEqual({ done: 0, failed: 8, lost: 0 });
-    expect(told).toHaveLength(8);
+    expect(await worker.run()).toEqual({ done: 0, failed: 9, released: 0, lost: 0 });
+    expect(told).toHaveLength(9);
     const reasons = new Map<string, string>();
     for await (const { url, reason } of set.deadLetters()) reasons.set(url, reason);
-    expect(urls(8).map((url) => reasons.get(url))).toEqual([
+    expect(urls(9).map((url) => reasons.get(url))).toEqual([
       ...[
         'HTTP 500',
         'TypeError: fetch failed',
@@ -100,7 +110,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
         'the handler failed',
         'the handler failed',
       ],
-      ...['€'.repeat(85), 'x'.repeat(255)],
+      ...['€'.repeat(85), 'x'.repeat(255), 'HTTP 429'],
     ]);
   });
 
@@ -113,8 +123,108 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       if (attempt < 3) throw new Error('not yet');
     };
     const worker = new Worker(set, handler, { ...SOON, delaySeconds: () => 1 });
-    expect(await worker.run()).toEqual({ done: 3, failed: 2, lost: 0 });
+    expect(await worker.run()).toEqual({ done: 3, failed: 2, released: 0, lost: 0 });
     expect(attempts).toEqual([1, 2, 3]);
+  });
+
+  it('ends with URLs that always fail: it tries them as often as it should, and leaves them in the queue', async () => {
+    const set = await queueOf(urls(4));
+    const attempts: string[] = [];
+    const handler = async ({ url, attempt }: Task): Promise<void> => {
+      attempts.push(`${url} ${attempt}`);
+      if (url === urlAt(3) && attempt === 2) return;
+      if (url !== urlAt(0)) throw new Error('never');
+    };
+    const work = await new Worker(set, handler, { ...SOON, tries: 2 }).run();
+    expect(work).toEqual({ done: 2, failed: 5, released: 0, lost: 0 });
+    expect(attempts.sort()).toEqual(
+      [`${urlAt(0)} 1`, ...[1, 2, 3].flatMap((n) => [`${urlAt(n)} 1`, `${urlAt(n)} 2`])].sort(),
+    );
+    expect(await counts(set)).toEqual({ ...EMPTY, delayed: 2 });
+    expect(() => new Worker(set, handler, { tries: 0 })).toThrow('tries must be a whole number from 1');
+  });
+
+  it('ends beside others when URLs always fail: each worker waits for its own retries only', async () => {
+    const set = await queueOf(urls(100));
+    let begun = 0;
+    let open: () => void = () => undefined;
+    const both = new Promise<void>((resolve) => (open = resolve));
+    const attempts: string[] = [];
+    const work = async (): Promise<Work> => {
+      let isFirst = true;
+      const handler = async ({ url, attempt }: Task): Promise<void> => {
+        if (isFirst && ++begun === 2) open();
+        isFirst = false;
+        await both;
+        attempts.push(`${url} ${attempt}`);
+        throw new Error('never');
+      };
+      return new Worker(set, handler, { ...SOON, tries: 2 }).run();
+    };
+    const works = await Promise.all([work(), work()]);
+    expect(works[0].failed + works[1].failed).toBe(200);
+    expect(Math.min(works[0].failed, works[1].failed)).toBeGreaterThan(0);
+    expect(attempts.sort()).toEqual(
+      urls(100)
+        .flatMap((url) => [`${url} 1`, `${url} 2`])
+        .sort(),
+    );
+    expect(await counts(set)).toEqual({ ...EMPTY, delayed: 100 });
+  });
+
+  it('waits for URLs that were delayed before it began', async () => {
+    const set = await queueOf(urls(1));
+    const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
+    await set.release(other!.id, { delaySeconds: 2 });
+    expect(await new Worker(set, async () => undefined, SOON).run()).toMatchObject({ done: 1 });
+    expect(await counts(set)).toEqual(EMPTY);
+  });
+
+  it.each([
+    ['5 times if the set has no limit', undefined, 5, { delayed: 1 }],
+    ['as often as the set allows', 7, 7, { dead: 1 }],
+  ])('tries what fails %s', async (_, maxAttempts, tries, left) => {
+    const set = await queueOf(urls(1), maxAttempts);
+    const handler = async (): Promise<void> => {
+      throw new Error('never');
+    };
+    expect(await new Worker(set, handler, SOON).run()).toMatchObject({ done: 0, failed: tries });
+    expect(await counts(set)).toEqual({ ...EMPTY, ...left });
+  });
+
+  it('brings a URL back when its handler says so, and counts no attempt if it was put off', async () => {
+    const set = await queueOf(urls(3), 2);
+    const told: unknown[] = [];
+    const attempts: number[] = [];
+    const handler = async ({ url, attempt }: Task): Promise<void> => {
+      if (url === urlAt(0)) throw new RetryAfterError('HTTP 503', 3_600);
+      if (url === urlAt(1)) throw new RetryAfterError('its host is busy', 1e9, { countAttempt: false });
+      attempts.push(attempt);
+      if (attempts.length < 4) throw new RetryAfterError('not now', 0, { countAttempt: false });
+    };
+    const worker = new Worker(set, handler, { leaseSeconds: LONG, onError: (error) => told.push(error) });
+    const working = worker.run();
+    await until('the last is done', async () => attempts.length === 4);
+    await until('the others wait', async () => {
+      const { delayed, leased } = (await counts(set)) as { delayed: number; leased: number };
+      return delayed === 2 && leased === 0;
+    });
+    await worker.stop();
+    expect(await working).toEqual({ done: 1, failed: 1, released: 4, lost: 0 });
+    expect(attempts).toEqual([1, 1, 1, 1]);
+    expect(told).toEqual([expect.objectContaining({ name: 'RetryAfterError', message: 'HTTP 503' })]);
+    expect(() => new RetryAfterError('x', NaN)).toThrow('delaySeconds must be 0 or more, not NaN');
+  });
+
+  it('counts what its handler has released itself as released, and not as lost', async () => {
+    const set = await queueOf(urls(3));
+    const handler = async ({ id, url, attempt }: Task): Promise<void> => {
+      if (url === urlAt(0) && attempt === 1) await set.release(id);
+      if (url === urlAt(1)) await set.ack(id);
+      if (url === urlAt(2)) await set.forget(url);
+    };
+    expect(await new Worker(set, handler, SOON).run()).toEqual({ done: 1, failed: 0, released: 2, lost: 1 });
+    expect(await counts(set)).toMatchObject({ waiting: 0, leased: 0, delayed: 0 });
   });
 
   it('waits for what others have leased, and does what comes back of it', async () => {
@@ -127,7 +237,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       await Promise.race([working, new Promise((resolve) => setTimeout(resolve, 1_000, 'goes on'))]),
     ).toBe('goes on');
     await set.release(other!.id);
-    expect(await working).toEqual({ done: 2, failed: 0, lost: 0 });
+    expect(await working).toEqual({ done: 2, failed: 0, released: 0, lost: 0 });
     expect(new Set(done)).toEqual(new Set(urls(2)));
   });
 
@@ -148,8 +258,23 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     expect(await set.lease({ max: 1, leaseSeconds: 1 })).toEqual([]);
     end();
-    expect(await working).toEqual({ done: 1, failed: 0, lost: 1 });
+    expect(await working).toEqual({ done: 1, failed: 0, released: 0, lost: 1 });
     expect(tasks[1]!.signal.aborted).toBe(false);
+  });
+
+  it('does not wait for the delay of a URL that it has lost', async () => {
+    const set = await queueOf(urls(2));
+    const handler = async ({ url, signal }: Task): Promise<void> => {
+      // Another URL is delayed: with an empty queue there is nothing to wait for.
+      const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
+      await set.release(other!.id, { delaySeconds: LONG });
+      await set.forget(url);
+      if (!signal.aborted) await once(signal, 'abort');
+      throw new RetryAfterError('the site is busy', LONG);
+    };
+    const worker = new Worker(set, handler, { untilEmpty: true, concurrency: 1, leaseSeconds: 3 });
+    expect(await worker.run()).toEqual({ done: 0, failed: 0, released: 0, lost: 1 });
+    expect(await counts(set)).toMatchObject({ waiting: 0, leased: 0, delayed: 1 });
   });
 
   it('that is stopped ends what it has begun and takes nothing more', async () => {
@@ -163,13 +288,13 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const stopping = worker.stop();
     end();
     await stopping;
-    expect(await working).toEqual({ done: 5, failed: 0, lost: 0 });
+    expect(await working).toEqual({ done: 5, failed: 0, released: 0, lost: 0 });
     expect(await counts(set)).toEqual({ ...EMPTY, waiting: 95 });
-    expect(await worker.run()).toEqual({ done: 5, failed: 0, lost: 0 });
+    expect(await worker.run()).toEqual({ done: 5, failed: 0, released: 0, lost: 0 });
   });
 
-  it('that is stopped while it waits for URLs leaves none leased', async () => {
-    const set = await queueOf([]);
+  it('that is stopped while it waits for URLs leaves none leased, and none of its attempts is used up', async () => {
+    const set = await queueOf([], 1);
     let all = 0;
     for (let n = 0; n < 20; n++) {
       const worker = new Worker(set, async () => undefined, { waitSeconds: 30, leaseSeconds: LONG });

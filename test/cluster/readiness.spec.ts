@@ -100,8 +100,6 @@ describe('a store that is closed', () => {
     // By now it is between two attempts to connect.
     await sleep(150);
     await store.close();
-    const closed = performance.now();
     await until('its timers are gone', async () => timers() <= before);
-    expect(performance.now() - closed).toBeLessThan(10_000);
   });
 });

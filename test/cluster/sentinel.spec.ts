@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { Connection } from '../../libs/store/src/redis/connection.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { limitedUser } from '../support/redis-acl.js';
 import { killMaster } from '../support/redis-failover.js';
@@ -110,4 +112,29 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     const { body } = await patiently(() => call(app, 'POST', `/v1/filters/${name}/items/count`, { items }));
     return (body as { results: unknown }).results;
   }
+});
+
+describe('a failover of which a Sentinel tells while the client asks for the master', () => {
+  it('does not end the connection for good', async () => {
+    const watched = await startSentinel({ sentinels: 1 });
+    const sentinel = { nodes: watched.nodes, master: watched.name };
+    const connection = new Connection({ sentinel, timeoutMs: 10_000 });
+    try {
+      await connection.firstTry();
+      expect(connection.connected).toBe(true);
+      const client = connection.client as Redis;
+      let told = false;
+      client.once('connecting', () => {
+        told = true;
+        // As FailoverDetector does.
+        (Reflect.get(client, 'connector') as { disconnect(): void }).disconnect();
+      });
+      client.disconnect(true);
+      await until('it is connected again', async () => told && connection.connected);
+    } finally {
+      await connection.close();
+      await watched.stop();
+      await sleep(SENTINEL_TIMERS_MS);
+    }
+  });
 });

@@ -12,6 +12,7 @@ import { until } from '../support/until.js';
 /** For calls that are to be refused. On a busy machine the master must still get to them. */
 const TIMEOUT_MS = 1_500;
 const PATIENCE_MS = 60_000;
+const ENDLESS_MS = 600_000;
 const VISITED = { kind: 'visited-set' } as const;
 
 /** Every call that changes something, on a visited set with 100 items of which 10 are leased. */
@@ -167,15 +168,14 @@ describe('a change is answered when a replica has it', () => {
   });
 
   it('no call outlives its deadline, and those behind it go on', async () => {
-    const patient = await open(1, PATIENCE_MS);
+    // Without the deadline of its own, the call would outlast this test.
+    const patient = await open(1, ENDLESS_MS);
     const filter = await makeFilter(patient);
     process.kill(replica.pid, 'SIGSTOP');
-    const from = performance.now();
     await expectRefusal(
       add(patient, filter, ['a'], { ...keyed(), deadline: Date.now() + 300 }),
       'STORE_UNAVAILABLE',
     );
-    expect(performance.now() - from).toBeLessThan(10_000);
     const next = add(patient, filter, ['b']);
     process.kill(replica.pid, 'SIGCONT');
     expect(await next).toEqual([1]);

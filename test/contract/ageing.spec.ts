@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Kept, type Filter, type Store } from '#store';
-import { CLOCKED_STORES, type Clocked } from '../support/clocked-stores.js';
+import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { Random, SEED } from '../support/random.js';
+import { embedded, redis } from '../support/stores.js';
 import {
   add,
   check,
@@ -19,10 +20,11 @@ import {
   seedOf,
   tally,
 } from './calls.js';
+import { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 const MAX_AGE_SECONDS = 13_000_000;
-/** A thirteenth of the age: so long that hardly any test meets the end of one. */
+/** A thirteenth of the age: so long that no test meets the end of one. */
 const EPOCH_MS = 1_000_000_000;
 const AGE = 13;
 
@@ -32,54 +34,50 @@ const SHAPES: readonly FilterOptions[] = [
   { growsTo: Infinity, capacity: 200, segmentation: SEGMENTED },
 ];
 
-describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
-  let clocked: Clocked | undefined;
-  const opened = async (options = {}) => (clocked = await open(options));
-  afterEach(async () => {
-    await clocked?.close();
-    clocked = undefined;
+describe.each([embedded, redis])('$name: filters that age', (fixture) => {
+  const subject = new Subject(fixture);
+  beforeEach(async () => {
+    clock.toStartOf(EPOCH_MS);
+    await subject.setUp();
   });
+  afterEach(() => subject.tearDown());
 
-  /** A filter, at the beginning of an epoch of its. */
-  const make = async (options: FilterOptions = {}): Promise<{ clock: Clocked; filter: Filter }> => {
-    const clock = clocked ?? (await opened());
-    const filter = await makeFilter(clock.store, {
+  const make = (options: FilterOptions = {}): Promise<Filter> =>
+    makeFilter(subject.store, {
       ...{ kind: 'visited-set', maxAgeSeconds: MAX_AGE_SECONDS, errorRate: 1e-6 },
       ...options,
     });
-    return { clock, filter };
-  };
-  const pass = (clock: Clocked, epochs: number) => clock.jump(epochs * EPOCH_MS);
-  const again = ({ store }: Clocked, { name, kind }: Filter) => store.open(name, kind, { fresh: true });
+  const pass = (epochs: number) => clock.advance(epochs * EPOCH_MS);
+  const again = ({ name, kind }: Filter) => subject.store.open(name, kind, { fresh: true });
 
   it.each(SHAPES)('what was not added for its age is absent, and not before: %j', async (options) => {
-    const { clock, filter } = await make(options);
-    const { store } = clock;
+    const filter = await make(options);
+    const { store } = subject;
     expect(await add(store, filter, items(300))).toEqual(items(300).map(() => 1));
-    await pass(clock, AGE - 1);
+    pass(AGE - 1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(300);
     expect(tally(await add(store, filter, items(100)), 0)).toBe(100);
-    await pass(clock, 1);
+    pass(1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(300);
     // It is live for up to an epoch more.
-    await pass(clock, 1);
+    pass(1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(100);
     // Estimated from the cells that are live.
     expect(Math.abs((await store.describe(filter)).items - 100)).toBeLessThan(5);
     expect(tally(await add(store, filter, items(300)), 1)).toBe(200);
-    await pass(clock, AGE + 1);
+    pass(AGE + 1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(0);
     expect(await store.describe(filter)).toMatchObject({ items: 0, nonZeroCells: 0, added: 500 });
   });
 
   it('an item lives as long as it was added for, and never shorter than it had left', async () => {
-    const { clock, filter } = await make();
-    const { store } = clock;
+    const filter = await make();
+    const { store } = subject;
     await add(store, filter, ['short', 'long'], undefined, 2 * EPOCH_MS);
     await add(store, filter, ['long'], undefined, 6 * EPOCH_MS);
     await add(store, filter, ['long'], undefined, EPOCH_MS);
     for (let epoch = 1; epoch <= 8; epoch++) {
-      await pass(clock, 1);
+      pass(1);
       const lives = [2, 6].map((ttl) => (epoch <= ttl ? 1 : 0));
       expect([epoch, await check(store, filter, ['short', 'long'])]).toEqual([epoch, lives]);
     }
@@ -87,28 +85,28 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
 
   it('what lives for a short time shortens the life of nothing that shares its cells', async () => {
     const seed = seedOf(new Random(SEED));
-    const { clock, filter } = await make({ capacity: 400, errorRate: 0.1, seed });
-    const { store } = clock;
+    const filter = await make({ capacity: 400, errorRate: 0.1, seed });
+    const { store } = subject;
     const added = await add(store, filter, items(400));
     const long = items(400).filter((_, n) => added[n] === 1);
     const brief = await add(store, filter, items(200, 'brief'), undefined, EPOCH_MS);
     expect(tally(brief, 1)).toBeGreaterThan(50);
-    await pass(clock, 1);
+    pass(1);
     await add(store, filter, items(60, 'later'), undefined, EPOCH_MS);
     for (const epochs of [2, AGE - 3]) {
-      await pass(clock, epochs);
+      pass(epochs);
       expect(tally(await check(store, filter, long), 0)).toBe(0);
     }
   });
 
   it('no page comes back to life, however long nobody touches it', async () => {
-    const { clock, filter } = await make();
-    const { store } = clock;
+    const filter = await make();
+    const { store } = subject;
     await add(store, filter, items(200));
-    await pass(clock, AGE + 1);
+    pass(AGE + 1);
     for (let epoch = AGE + 1; epoch <= 40; epoch++) {
       expect([epoch, tally(await check(store, filter, items(200)), 1)]).toEqual([epoch, 0]);
-      await pass(clock, 1);
+      pass(1);
     }
     expect(tally(await add(store, filter, items(200)), 1)).toBe(200);
     expect(tally(await check(store, filter, items(200)), 1)).toBe(200);
@@ -116,41 +114,41 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
   });
 
   it('a service that was down for longer than the age has nothing; for less, what is left', async () => {
-    const { clock, filter } = await make({ segmentation: SEGMENTED });
-    await add(clock.store, filter, items(100));
-    await pass(clock, 10);
-    await clock.reopen();
-    expect(tally(await check(clock.store, await again(clock, filter), items(100)), 1)).toBe(100);
-    await clock.reopen();
-    await pass(clock, 30);
-    expect(tally(await check(clock.store, await again(clock, filter), items(100)), 1)).toBe(0);
-    expect(tally(await add(clock.store, await again(clock, filter), items(100)), 1)).toBe(100);
+    const filter = await make({ segmentation: SEGMENTED });
+    await add(subject.store, filter, items(100));
+    pass(10);
+    await subject.reopen();
+    expect(tally(await check(subject.store, await again(filter), items(100)), 1)).toBe(100);
+    await subject.reopen();
+    pass(30);
+    expect(tally(await check(subject.store, await again(filter), items(100)), 1)).toBe(0);
+    expect(tally(await add(subject.store, await again(filter), items(100)), 1)).toBe(100);
   });
 
   it('with a clock that is set back time stands still: nothing is forgotten early', async () => {
-    const { clock, filter } = await make();
-    const { store } = clock;
+    const filter = await make();
+    const { store } = subject;
     await add(store, filter, items(100));
-    await pass(clock, 5);
+    pass(5);
     await add(store, filter, items(100, 'later'));
-    await pass(clock, -5);
+    pass(-5);
     await add(store, filter, items(100, 'back'));
-    await clock.reopen();
-    const current = await again(clock, filter);
+    await subject.reopen();
+    const current = await again(filter);
     const all = [...items(100), ...items(100, 'later'), ...items(100, 'back')];
-    expect(tally(await check(clock.store, current, all), 1)).toBe(300);
+    expect(tally(await check(subject.store, current, all), 1)).toBe(300);
     // Five epochs until it goes on, and eight that the first have left.
-    await pass(clock, AGE);
-    expect(tally(await check(clock.store, current, all), 1)).toBe(300);
-    await pass(clock, 1);
-    expect(tally(await check(clock.store, current, all), 1)).toBe(200);
-    await pass(clock, 5);
-    expect(tally(await check(clock.store, current, all), 1)).toBe(0);
+    pass(AGE);
+    expect(tally(await check(subject.store, current, all), 1)).toBe(300);
+    pass(1);
+    expect(tally(await check(subject.store, current, all), 1)).toBe(200);
+    pass(5);
+    expect(tally(await check(subject.store, current, all), 1)).toBe(0);
   });
 
   it('a repeat under its key answers the same, and is no new visit', async () => {
-    const { clock, filter } = await make();
-    const { store } = clock;
+    const filter = await make();
+    const { store } = subject;
     const operation = keyed();
     await add(store, filter, items(10), operation);
     expect(await add(store, filter, items(10), operation)).toEqual(items(10).map(() => 1));
@@ -160,8 +158,8 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
   it(`40 epochs of churn: nothing is forgotten early, errors stay within 1.1 times the rate; SEED=${SEED}`, async () => {
     const random = new Random(SEED);
     const [capacity, errorRate] = [4_000, 0.01];
-    const { clock, filter } = await make({ capacity, errorRate, seed: seedOf(random) });
-    const { store } = clock;
+    const filter = await make({ capacity, errorRate, seed: seedOf(random) });
+    const { store } = subject;
     /** By item, the epoch in which it was last added. One that tested positive when it came first lives by others' counts (G8). */
     const live = new Map<string, number>();
     const counted = new Set<string>();
@@ -187,17 +185,17 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
         wrong += tally(await inBatches(check, store, filter, probes), 1);
         asked += probes.length;
       }
-      await pass(clock, 1);
+      pass(1);
     }
     console.log(`${wrong} of ${asked} absent items test positive, at ${errorRate}`);
     expect(wrong / asked).toBeLessThan(1.1 * errorRate);
     expect(wrong).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it(`a tenth is permanent, 30 ages, hot items forgotten again and again: none is still seen; SEED=${SEED}`, async () => {
     const random = new Random(SEED);
-    const { clock, filter } = await make({ capacity: 600, errorRate: 0.01, seed: seedOf(random) });
-    const { store } = clock;
+    const filter = await make({ capacity: 600, errorRate: 0.01, seed: seedOf(random) });
+    const { store } = subject;
     const permanent = items(60, 'permanent');
     const hot = items(20, 'hot');
     /** What tested positive when it came has no counts of its own to take, or to keep (G8). */
@@ -218,25 +216,25 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
       }
       const kept = permanent.filter((item) => counted.has(item));
       expect([epoch, tally(await check(store, filter, kept), 0)]).toEqual([epoch, 0]);
-      await pass(clock, 3);
+      pass(3);
     }
     // It would be no test if the cells alone were enough.
     expect(hidden).toBeGreaterThan(2);
     expect(forgotten).toBeGreaterThan(30 * hot.length);
-  }, 120_000);
+  });
 
   it('what is forgotten though others keep its cells is kept exactly, over a restart, and is bounded', async () => {
     const most = 12;
-    const store = await opened({ maxHidden: most });
+    await subject.reopen({ maxHidden: most });
     // So full that others have all cells of many items. Those that tested positive at first were not counted.
-    const { clock, filter } = await make({ capacity: 400, errorRate: 0.1 });
-    const added = await add(store.store, filter, items(700));
+    const filter = await make({ capacity: 400, errorRate: 0.1 });
+    const added = await add(subject.store, filter, items(700));
     const many = items(700).filter((_, n) => added[n] === 1);
     let forgotten = 0;
     let refused: unknown;
     for (const item of many) {
       try {
-        await remove(clock.store, filter, [item]);
+        await remove(subject.store, filter, [item]);
         forgotten++;
       } catch (error) {
         refused = error;
@@ -244,112 +242,232 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
       }
     }
     expect(refused).toMatchObject({ code: 'STORE_FULL' });
-    expect((await clock.store.describe(filter)).age).toMatchObject({ hidden: most });
-    await clock.reopen();
-    const current = await again(clock, filter);
-    expect(tally(await check(clock.store, current, many.slice(0, forgotten)), 1)).toBe(0);
-    expect(tally(await check(clock.store, current, many.slice(forgotten)), 0)).toBe(0);
-    await expectRefusal(remove(clock.store, current, many.slice(forgotten, forgotten + 1)), 'STORE_FULL');
+    expect((await subject.store.describe(filter)).age).toMatchObject({ hidden: most });
+    await subject.reopen({ maxHidden: most });
+    const current = await again(filter);
+    expect(tally(await check(subject.store, current, many.slice(0, forgotten)), 1)).toBe(0);
+    expect(tally(await check(subject.store, current, many.slice(forgotten)), 0)).toBe(0);
+    await expectRefusal(remove(subject.store, current, many.slice(forgotten, forgotten + 1)), 'STORE_FULL');
     // Added again they are there, and may be forgotten again.
     const once = many.slice(0, forgotten);
-    expect(tally(await add(clock.store, current, once), 1)).toBeGreaterThanOrEqual(most);
-    expect(tally(await check(clock.store, current, once), 0)).toBe(0);
-    expect((await clock.store.describe(current)).age).toMatchObject({ hidden: 0 });
+    expect(tally(await add(subject.store, current, once), 1)).toBeGreaterThanOrEqual(most);
+    expect(tally(await check(subject.store, current, once), 0)).toBe(0);
+    expect((await subject.store.describe(current)).age).toMatchObject({ hidden: 0 });
     const [one] = many as [string];
-    expect(await remove(clock.store, current, [one, one])).toEqual([1, 0]);
-    await pass(clock, AGE + 1);
-    expect((await clock.store.describe(current)).age).toMatchObject({ hidden: 0 });
-    expect(tally(await add(clock.store, current, many.slice(0, 5)), 1)).toBeGreaterThan(0);
+    expect(await remove(subject.store, current, [one, one])).toEqual([1, 0]);
+    pass(AGE + 1);
+    expect((await subject.store.describe(current)).age).toMatchObject({ hidden: 0 });
+    expect(tally(await add(subject.store, current, many.slice(0, 5)), 1)).toBeGreaterThan(0);
   });
 
   it('a sync keeps the age of what is known; what is new has all of it; what was visited meanwhile, too', async () => {
-    const { clock, filter } = await make({ segmentation: SEGMENTED });
-    const calls = new SyncCalls(clock);
-    await add(clock.store, filter, ['known', 'visited', 'left', 'gone']);
-    await pass(clock, 5);
+    const filter = await make({ segmentation: SEGMENTED });
+    const calls = new SyncCalls(subject);
+    await add(subject.store, filter, ['known', 'visited', 'left', 'gone']);
+    pass(5);
     const sync = await calls.open(filter);
     expect(await calls.keep(filter, sync, ['known', 'visited', 'new', 'known'])).toEqual([
       ...[Kept.Present, Kept.Present, Kept.New, Kept.Present],
     ]);
     expect(await calls.add(filter, ['visited', 'new', 'added'])).toEqual([0, 0, 1]);
-    await pass(clock, 1);
+    pass(1);
     expect(await calls.add(filter, ['new'])).toEqual([0]);
     await calls.commit(filter, sync);
     const names = ['known', 'visited', 'new', 'added', 'left', 'gone'];
     expect(await calls.check(filter, names)).toEqual([1, 1, 1, 1, 0, 0]);
-    await pass(clock, AGE - 6);
+    pass(AGE - 6);
     expect(await calls.check(filter, names)).toEqual([1, 1, 1, 1, 0, 0]);
-    await pass(clock, 1);
+    pass(1);
     expect(await calls.check(filter, names)).toEqual([0, 1, 1, 1, 0, 0]);
-    await pass(clock, 5);
+    pass(5);
     expect(await calls.check(filter, names)).toEqual([0, 0, 1, 0, 0, 0]);
-    await pass(clock, 1);
+    pass(1);
     expect(await calls.check(filter, names)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  it.each(SHAPES)('a short visit while a sync is open cuts the life of nothing: %j', async (options) => {
+    const filter = await make(options);
+    const calls = new SyncCalls(subject);
+    const visit = async (names: readonly string[], epochs: number) =>
+      add(subject.store, await again(filter), names, undefined, epochs * EPOCH_MS);
+    const names = ['visited', 'visited, then listed', 'listed, then visited', 'listed', 'queued', 'brief'];
+    const [visited, before, after, listed, queued, brief] = names as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    await add(subject.store, filter, [visited, before, after, listed]);
+    await discover(subject.store, filter, [queued]);
+    pass(2);
+    const sync = await calls.open(filter);
+    expect(await visit([visited, before, queued, brief], 3)).toEqual([0, 0, 0, 1]);
+    await calls.keep(filter, sync, [before, after, listed]);
+    expect(await visit([after, visited], 1)).toEqual([0, 0]);
+    await calls.commit(filter, sync);
+    pass(3);
+    expect(await calls.check(filter, names)).toEqual([1, 1, 1, 1, 1, 1]);
+    pass(AGE - 5);
+    expect(await calls.check(filter, names)).toEqual([1, 1, 1, 1, 1, 0]);
+    pass(1);
+    expect(await calls.check(filter, names)).toEqual(names.map(() => 0));
+  });
+
+  it('a longer visit while a sync is open counts, whatever was listed before or is listed after', async () => {
+    const filter = await make();
+    const calls = new SyncCalls(subject);
+    const visit = async (names: readonly string[], epochs: number) =>
+      add(subject.store, await again(filter), names, undefined, epochs * EPOCH_MS);
+    await visit(['before', 'after', 'listed'], 3);
+    pass(1);
+    const sync = await calls.open(filter);
+    await visit(['before'], 6);
+    await calls.keep(filter, sync, ['before', 'after', 'listed']);
+    await visit(['after'], 6);
+    await calls.commit(filter, sync);
+    pass(2);
+    expect(await calls.check(filter, ['before', 'after', 'listed'])).toEqual([1, 1, 1]);
+    pass(1);
+    expect(await calls.check(filter, ['before', 'after', 'listed'])).toEqual([1, 1, 0]);
+    pass(3);
+    expect(await calls.check(filter, ['before', 'after', 'listed'])).toEqual([1, 1, 0]);
+    pass(1);
+    expect(await calls.check(filter, ['before', 'after', 'listed'])).toEqual([0, 0, 0]);
+  });
+
+  it.each(SHAPES)(
+    'what is new to the set has one age, however often a sync lists it: %j',
+    async (options) => {
+      const filter = await make(options);
+      const calls = new SyncCalls(subject);
+      const sync = await calls.open(filter);
+      expect(await calls.keep(filter, sync, ['once', 'twice'])).toEqual([Kept.New, Kept.New]);
+      pass(8);
+      expect(await calls.keep(filter, sync, ['twice', 'late'])).toEqual([Kept.Present, Kept.New]);
+      await subject.reopen();
+      expect(await calls.keep(filter, sync, ['twice', 'late'])).toEqual([Kept.Present, Kept.Present]);
+      await calls.commit(filter, sync);
+      pass(AGE - 8);
+      expect(await calls.check(filter, ['once', 'twice', 'late'])).toEqual([1, 1, 1]);
+      pass(1);
+      expect(await calls.check(filter, ['once', 'twice', 'late'])).toEqual([0, 0, 1]);
+      pass(7);
+      expect(await calls.check(filter, ['once', 'twice', 'late'])).toEqual([0, 0, 1]);
+      pass(1);
+      expect(await calls.check(filter, ['once', 'twice', 'late'])).toEqual([0, 0, 0]);
+    },
+  );
+
+  it('what the list claims by mistake when it comes lives for a whole age since the opening at least', async () => {
+    const filter = await make({ capacity: 20_000, seed: seedOf(new Random(SEED)) });
+    const calls = new SyncCalls(subject);
+    const visit = async (names: readonly string[], epochs: number) =>
+      add(subject.store, await again(filter), names, undefined, epochs * EPOCH_MS);
+    const sync = await calls.open(filter, { capacity: 2_000, errorRate: 0.1 });
+    await visit(items(2_000, 'brief'), 2);
+    pass(1);
+    const listed = items(1_500, 'listed');
+    const answers = await calls.keep(filter, sync, listed);
+    expect(tally(answers, Kept.Present)).toBeGreaterThan(10);
+    await calls.commit(filter, sync);
+    pass(AGE - 1);
+    expect(tally(await calls.check(filter, listed), 0)).toBe(0);
+  });
+
   it('a sync that is opened after the clock was set back shortens the life of nothing', async () => {
-    const { clock, filter } = await make();
-    const calls = new SyncCalls(clock);
-    await add(clock.store, filter, ['early']);
-    await pass(clock, 5);
-    await add(clock.store, filter, ['late']);
-    await pass(clock, -5);
+    const filter = await make();
+    const calls = new SyncCalls(subject);
+    await add(subject.store, filter, ['early']);
+    pass(5);
+    await add(subject.store, filter, ['late']);
+    pass(-5);
     const sync = await calls.open(filter);
     await calls.keep(filter, sync, ['early', 'late', 'new']);
     await calls.commit(filter, sync);
     // Eight epochs are left to the first from where time stands, which is five ahead of the clock.
-    await pass(clock, AGE);
+    pass(AGE);
     expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([1, 1, 1]);
-    await pass(clock, 1);
+    pass(1);
     expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([0, 1, 1]);
-    await pass(clock, 5);
+    pass(5);
     expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([0, 0, 0]);
   });
 
   it('a sync that is given up has shortened the life of nothing', async () => {
-    const { clock, filter } = await make();
-    const calls = new SyncCalls(clock);
-    await add(clock.store, filter, ['one', 'other']);
-    await pass(clock, 5);
+    const filter = await make();
+    const calls = new SyncCalls(subject);
+    await add(subject.store, filter, ['one', 'other']);
+    pass(5);
     const sync = await calls.open(filter);
     await calls.keep(filter, sync, ['one']);
     expect(await calls.add(filter, ['one'])).toEqual([0]);
     await calls.abandon(filter, sync);
-    await pass(clock, AGE - 4);
+    pass(AGE - 4);
     expect(await calls.check(filter, ['one', 'other'])).toEqual([1, 0]);
   });
 
   it('what waits in the queue when a sync is opened is kept if it is live; what has expired stays queued', async () => {
-    const { clock, filter } = await make({ segmentation: SEGMENTED });
-    const calls = new SyncCalls(clock);
-    await discover(clock.store, filter, ['old']);
-    await pass(clock, AGE);
-    await discover(clock.store, filter, ['young']);
-    await pass(clock, 1);
+    const filter = await make({ segmentation: SEGMENTED });
+    const calls = new SyncCalls(subject);
+    await discover(subject.store, filter, ['old']);
+    pass(AGE);
+    await discover(subject.store, filter, ['young']);
+    pass(1);
     const sync = await calls.open(filter);
     await calls.commit(filter, sync);
     expect(await calls.check(filter, ['old', 'young'])).toEqual([0, 1]);
-    const leased = await clock.store.queue.lease(await again(clock, filter), 10, 60_000, made());
+    const leased = await subject.store.queue.lease(await again(filter), 10, 60_000, made());
     expect(leased.map(({ payload }) => payload).sort()).toEqual(['old', 'young']);
   });
 
+  it.each<FilterOptions>([{}, { segmentation: SEGMENTED }])(
+    'expired URLs in the queue need no room in the list of a sync, live ones do: %j',
+    async (options) => {
+      const filter = await make(options);
+      const calls = new SyncCalls(subject);
+      await discover(subject.store, filter, items(300, 'old'));
+      pass(AGE + 1);
+      await discover(subject.store, filter, items(10, 'young'));
+      // Its list takes 40 items.
+      const sync = await calls.open(filter, { capacity: 20 });
+      expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', kept: 10 });
+      expect(tally(await calls.check(filter, items(10, 'young')), 1)).toBe(10);
+      const grown = await calls.open(filter, { capacity: 400 });
+      await calls.commit(filter, grown);
+      await discover(subject.store, await again(filter), items(80, 'more'));
+      const small = await calls.open(filter, { capacity: 20 });
+      await expectRefusal(calls.commit(filter, small), 'SYNC_ENDED');
+      expect(await calls.get(filter, small)).toMatchObject({ state: 'abandoned' });
+    },
+  );
+
+  it('the guard of a sync counts live items, though nothing was written since others expired', async () => {
+    const filter = await make({ segmentation: SEGMENTED });
+    const calls = new SyncCalls(subject);
+    await add(subject.store, filter, items(300));
+    pass(AGE + 1);
+    const sync = await calls.open(filter);
+    expect(await calls.get(filter, sync)).toMatchObject({ items: 0 });
+    expect(await calls.commit(filter, sync, 0.1)).toMatchObject({ state: 'committed', items: 0 });
+  });
+
   it('an export has absolute epochs: time in the file passes', async () => {
-    const { clock, filter } = await make({ growsTo: Infinity, capacity: 100, segmentation: SEGMENTED });
-    await add(clock.store, filter, items(300, 'short'), undefined, 3 * EPOCH_MS);
-    await add(clock.store, filter, items(100, 'long'));
-    const file = await exportFile(clock.store, filter);
-    await pass(clock, 4);
-    // Where the clock cannot be moved, what is stored has been: then the file is of the time after the jump.
-    const late = clock.movesStored ? await exportFile(clock.store, filter) : file;
-    const copy = await importFile(clock.store, late, made(), `copy-${filter.name}`);
-    expect(tally(await check(clock.store, copy, items(300, 'short')), 1)).toBe(0);
-    expect(tally(await check(clock.store, copy, items(100, 'long')), 1)).toBe(100);
-    expect(Math.abs((await clock.store.describe(copy)).items - 100)).toBeLessThan(10);
+    const filter = await make({ growsTo: Infinity, capacity: 100, segmentation: SEGMENTED });
+    await add(subject.store, filter, items(300, 'short'), undefined, 3 * EPOCH_MS);
+    await add(subject.store, filter, items(100, 'long'));
+    const file = await exportFile(subject.store, filter);
+    pass(4);
+    const copy = await importFile(subject.store, file, made(), `copy-${filter.name}`);
+    expect(tally(await check(subject.store, copy, items(300, 'short')), 1)).toBe(0);
+    expect(tally(await check(subject.store, copy, items(100, 'long')), 1)).toBe(100);
+    expect(Math.abs((await subject.store.describe(copy)).items - 100)).toBeLessThan(10);
   });
 
   it('says how many items are live until which epoch', async () => {
-    const { clock, filter } = await make({ capacity: 5_000 });
-    const { store } = clock;
+    const filter = await make({ capacity: 5_000 });
+    const { store } = subject;
     for (const ttl of [1, 5, AGE])
       await add(store, filter, items(1_000, `for ${ttl}`), undefined, ttl * EPOCH_MS);
     const { age, items: all } = await store.describe(filter);
@@ -361,9 +479,9 @@ describe.each(CLOCKED_STORES)('$name: filters that age', ({ open }) => {
   });
 
   it('refuses, as what no caller may do, times that it cannot keep', async () => {
-    const { clock, filter } = await make();
-    const plain = await makeFilter(clock.store);
-    const wrong = (of: Filter, ttl: number, store: Store = clock.store) =>
+    const filter = await make();
+    const plain = await makeFilter(subject.store);
+    const wrong = (of: Filter, ttl: number, store: Store = subject.store) =>
       add(store, of, ['a'], undefined, ttl);
     await expect(wrong(plain, 1_000)).rejects.toThrow(TypeError);
     await expect(wrong(filter, MAX_AGE_SECONDS * 1_000 + 1)).rejects.toThrow(TypeError);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import { encodeExportFile, Kept, type Filter, type FilterStats, type Part } from '#store';
+import { epochMs } from '../../libs/store/src/age.js';
+import { clock } from '../support/clock.js';
 import { collect, exportFile, importFile, readFile } from '../support/export-files.js';
 import { Random, SEED } from '../support/random.js';
 import { until } from '../support/until.js';
@@ -23,7 +25,7 @@ import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 /** Nothing expires while a test runs. */
-const AGEING: FilterOptions = { kind: 'visited-set', maxAgeSeconds: 86_400, errorRate: 1e-7 };
+const AGEING = { kind: 'visited-set', maxAgeSeconds: 86_400, errorRate: 1e-7 } as const;
 const SHAPES: readonly FilterOptions[] = [
   AGEING,
   { ...AGEING, segmentation: SEGMENTED },
@@ -50,6 +52,8 @@ export function ageingContract(subject: Subject): void {
   };
 
   describe('filters that age', () => {
+    beforeEach(() => clock.toStartOf(epochMs(AGEING.maxAgeSeconds)));
+
     it.each(SHAPES)('have what was added, are rid of what was removed, and grow: %j', async (options) => {
       const { store } = subject;
       const filter = await makeFilter(store, options);
@@ -91,7 +95,7 @@ export function ageingContract(subject: Subject): void {
         } else if (chance < 97) {
           expect([step, await check(store, current, keys)]).toEqual([step, expected]);
         } else {
-          subject.store = await subject.harness.reopen();
+          await subject.reopen();
         }
       }
     }, 60_000);
@@ -203,7 +207,7 @@ export function ageingContract(subject: Subject): void {
         await calls.keep(filter, another, ['x']);
         await calls.abandon(filter, another);
         expect(await calls.check(filter, ['x'])).toEqual([0]);
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
         expect(await calls.add(filter, ['x'])).toEqual([1]);
       },
     );

@@ -1,7 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec, Finding, Operation, Store, StoreErrorCode } from '#store';
+import { clock } from '../support/clock.js';
+import { TEST_SEED } from '../support/fixed-random.js';
 import { Random } from '../support/random.js';
 
 /** Splits even small filters into several segments. */
@@ -35,7 +37,7 @@ export function filterSpec(options: FilterOptions = {}): FilterSpec {
     ...(layers
       ? { geometry: layers[0].geometry, layers }
       : { geometry: planGeometry({ ...sizing, cellBits }, segmentation) }),
-    seed: randomBytes(SEED_BYTES),
+    seed: TEST_SEED,
     ...given,
   };
 }
@@ -51,14 +53,13 @@ export function seedOf(random: Random): Uint8Array {
 
 /** An operation whose id the service makes. Nobody repeats it. */
 export function made(): Operation {
-  const madeAt = Date.now();
   return {
     id: randomUUID(),
     origin: 'made',
     fingerprint: 'request',
     repeat: false,
-    madeAt,
-    deadline: madeAt + PATIENCE_MS,
+    madeAt: clock.now(),
+    deadline: Date.now() + PATIENCE_MS,
   };
 }
 

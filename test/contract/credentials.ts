@@ -17,7 +17,7 @@ export function credentialsContract(subject: Subject): void {
       await subject.store.credentials.put(kept);
       expect(await found(subject.store, kept)).toEqual(kept);
       expect(await found(await subject.harness.open(), kept)).toEqual(kept);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       expect(await found(subject.store, kept)).toEqual(kept);
     });
 
@@ -45,7 +45,7 @@ export function credentialsContract(subject: Subject): void {
       await credentials.put(first);
       const second = { ...first, value: 'another' };
       expect(await credentials.replace(second)).toBe(true);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       expect(await found(subject.store, first)).toEqual(second);
       await subject.store.credentials.delete(first.id);
       expect(await subject.store.credentials.replace(second)).toBe(false);
@@ -60,7 +60,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await subject.store.credentials.delete(gone.id)).toBe(false);
       expect(await found(subject.store, gone)).toBeUndefined();
       expect(await found(await subject.harness.open(), gone)).toBeUndefined();
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       expect(await found(subject.store, gone)).toBeUndefined();
       expect(await found(subject.store, stays)).toEqual(stays);
     });

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StaleFilterError, StoreError, type Filter, type FilterStats, type Store } from '#store';
 import { CounterModel } from '../support/counter-model.js';
 import type { Damage } from '../support/stores.js';
+import { until } from '../support/until.js';
 import {
   add,
   check,
@@ -70,23 +71,24 @@ export function dataLossContract(subject: Subject): void {
       const options = { semantics: 'multiset', capacity: 20_000, segmentation: SEGMENTED } as const;
       const { name } = await makeFilter(subject.store, options);
       const acknowledged = new Map<string, string[]>();
-      const latest = Date.now() + 30_000;
       let running = true;
       const writers = Array.from({ length: 6 }, async (_, writer) => {
         const store = stores[writer % 2]!;
-        for (let round = 0; running && Date.now() < latest; round++) {
+        for (let round = 0; running; round++) {
           await write(store, name, items(10, `writer ${writer} round ${round}`), acknowledged);
         }
       });
-      for (let turn = 0; turn < 5; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        await stores[turn % 2]!.drop(name, 'filter', made());
-        await makeFilter(stores[(turn + 1) % 2]!, { ...options, name });
+      try {
+        for (let turn = 0; turn < 5; turn++) {
+          await until('writers to have written', async () => acknowledged.size > turn);
+          await stores[turn % 2]!.drop(name, 'filter', made());
+          await makeFilter(stores[(turn + 1) % 2]!, { ...options, name });
+        }
+      } finally {
+        running = false;
+        await Promise.all(writers);
       }
-      running = false;
-      await Promise.all(writers);
 
-      expect(acknowledged.size).toBeGreaterThan(2);
       const filter = await subject.store.open(name, 'filter', { fresh: true });
       const model = new CounterModel(filter);
       model.add(acknowledged.get(filter.generation) ?? []);
@@ -99,9 +101,10 @@ export function dataLossContract(subject: Subject): void {
     it('clear while writers run: a check of an acknowledged item is never wrong', async () => {
       const { name } = await makeFilter(subject.store, { segmentation: SEGMENTED, errorRate: 1e-6 });
       const other = await subject.harness.open();
-      const end = Date.now() + 800;
+      let running = true;
+      let rounds = 0;
       const writer = async (id: number) => {
-        for (let round = 0; Date.now() < end; round++) {
+        for (let round = 0; running; round++, rounds++) {
           const keys = items(10, `writer ${id} round ${round}`);
           const filter = await subject.store.open(name, 'filter', { fresh: true });
           const outcome = await tolerant(async () => {
@@ -113,11 +116,15 @@ export function dataLossContract(subject: Subject): void {
         }
       };
       const writers = [writer(0), writer(1), writer(2)];
-      for (let turn = 0; turn < 5; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        await other.clear(name, 'filter', made());
+      try {
+        for (let turn = 1; turn <= 5; turn++) {
+          await until('writers to have written', async () => rounds >= 3 * turn);
+          await other.clear(name, 'filter', made());
+        }
+      } finally {
+        running = false;
+        await Promise.all(writers);
       }
-      await Promise.all(writers);
       const filter = await subject.store.open(name, 'filter', { fresh: true });
       const empty: Partial<FilterStats> = { items: 0, nonZeroCells: 0 };
       expect(await subject.store.describe(filter)).toMatchObject(empty);

@@ -131,7 +131,7 @@ export function growthContract(subject: Subject): void {
       const keys = items(2_500);
       const answers = await inBatches(discover, subject.store, filter, keys);
       const { layers } = await describeIt(filter);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const reopened = await subject.store.open(filter.name, filter.kind);
       expect(planOf(reopened)).toEqual(planOf(filter));
       expect((await describeIt(reopened)).layers).toEqual(layers);
@@ -260,7 +260,7 @@ export function growthContract(subject: Subject): void {
       });
       await add(subject.store, cleared, items(1_000));
       await subject.store.drop(cleared.name, 'filter', made());
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       await until('nothing is left', async () =>
         (await subject.harness.kept()).every((name) => kept.includes(name)),
       );

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Settled } from '#store';
 import { decodeEntryId, encodeEntryId } from '../../libs/store/src/entry-id.js';
+import { clock } from '../support/clock.js';
 import { discover, items, made, makeFilter } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -14,7 +14,7 @@ export function leasesContract(subject: Subject): void {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(10));
       expect(await queue.lease(filter, 3, 1, made())).toHaveLength(3);
-      await sleep(10);
+      clock.advance(2);
       expect(await queue.lease(filter, 5, LONG_MS, made())).toHaveLength(5);
       expect(await queue.lease(filter, 10, LONG_MS, made())).toHaveLength(5);
     });

@@ -69,7 +69,7 @@ export function noFalseNegativesContract(subject: Subject): void {
       const fifth = words.filter((_, i) => i % 5 === 0);
       expect(await inBatches(remove, subject.store, filter, fifth)).toEqual(model.remove(fifth));
 
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const reopened = await subject.store.open(filter.name, 'filter');
       const answers = await inBatches(check, subject.store, reopened, words);
       expect(

@@ -3,8 +3,8 @@ import { discover, made, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
 export const LONG_MS = 60_000;
-/** Until a lease or a delay of a millisecond is over, by the clock of the store. */
-export const OVER_MS = 6;
+/** By then a lease or a delay of a millisecond is over. */
+export const OVER_MS = 2;
 
 export function payloads(entries: readonly { payload: string }[]): string[] {
   return entries.map(({ payload }) => payload);

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { LEASE_ENDED, RELEASED, Settled, type LeasedEntry } from '#store';
+import { clock } from '../support/clock.js';
+import { exportFile, importFile } from '../support/export-files.js';
 import { discover, items, keyed, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -17,7 +18,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(leased).toHaveLength(40);
       const some = leased.filter((_, i) => i % 3 === 1);
       expect(await calls.extend(filter, some, 1)).toEqual(some.map(() => Settled.Done));
-      await sleep(OVER_MS);
+      clock.advance(OVER_MS);
       expect(await calls.extend(filter, some, LONG_MS)).toEqual(some.map(() => Settled.Expired));
       const again = await calls.lease(filter, 100);
       expect(payloads(again).sort()).toEqual(payloads(some).sort());
@@ -34,9 +35,9 @@ export function queueLeasesContract(subject: Subject): void {
     it('keeps a lease from ending that was about to', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, items(3));
-      const leased = await calls.lease(filter, 3, 2_000);
-      expect(await calls.extend(filter, leased, LONG_MS)).toEqual([1, 1, 1]);
-      await sleep(2_100);
+      const leased = await calls.lease(filter, 3, LONG_MS);
+      expect(await calls.extend(filter, leased, 2 * LONG_MS)).toEqual([1, 1, 1]);
+      clock.advance(1.5 * LONG_MS);
       expect(await calls.lease(filter, 3)).toEqual([]);
       expect(await calls.ack(filter, leased)).toEqual([1, 1, 1]);
     });
@@ -49,7 +50,7 @@ export function queueLeasesContract(subject: Subject): void {
       const [first, second, third] = await calls.lease(filter, 3);
       await calls.release(filter, [first!], { delayMs: LONG_MS });
       await calls.release(filter, [second!, third!], { delayMs: 1 });
-      await sleep(OVER_MS);
+      clock.advance(OVER_MS);
       await discover(subject.store, filter, ['later']);
       const expected = ['item 3', 'item 4', 'item 1', 'item 2', 'later'];
       const leased = await calls.lease(filter, 10);
@@ -61,10 +62,64 @@ export function queueLeasesContract(subject: Subject): void {
     });
   });
 
-  describe('an entry that was leased as often as its set allows', () => {
-    const limited = (maxAttempts: number) =>
-      makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED, maxAttempts });
+  const limited = (maxAttempts: number) =>
+    makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED, maxAttempts });
 
+  describe('a release that counts no attempt', () => {
+    it.each([
+      ['at once', 0],
+      ['after a delay', 1],
+    ])(
+      'brings entries back %s as if they had not been leased, on their last attempt too',
+      async (_, delayMs) => {
+        const filter = await limited(2);
+        await discover(subject.store, filter, items(40));
+        await calls.release(filter, await calls.lease(filter, 40));
+        for (let turn = 0; turn < 3; turn++) {
+          const leased = await calls.lease(filter, 40);
+          expect(leased.map(({ attempt }) => attempt)).toEqual(items(40).map(() => 2));
+          const release = { countAttempt: false, reason: 'put off', delayMs };
+          expect(await calls.release(filter, leased, release)).toEqual(items(40).map(() => Settled.Done));
+          clock.advance(OVER_MS);
+        }
+        expect(await calls.letters(filter)).toEqual([]);
+        const { queue } = await subject.store.describe(filter);
+        expect(queue).toMatchObject({ leased: 0, dead: 0 });
+        await calls.release(filter, await calls.lease(filter, 40), { reason: 'failed' });
+        const letters = await calls.letters(filter);
+        expect(letters).toHaveLength(40);
+        expect(letters.every(({ attempt, reason }) => attempt === 2 && reason === 'failed')).toBe(true);
+      },
+    );
+
+    it('leaves other entries of the lease as they are', async () => {
+      const filter = await limited(1);
+      await discover(subject.store, filter, items(10));
+      const leased = await calls.lease(filter, 10);
+      const some = leased.filter((_, i) => i % 2 === 0);
+      await calls.release(filter, some, { countAttempt: false });
+      await calls.release(
+        filter,
+        leased.filter((_, i) => i % 2 === 1),
+      );
+      expect(await calls.letters(filter)).toHaveLength(5);
+      const again = await calls.lease(filter, 10);
+      expect(payloads(again).sort()).toEqual(payloads(some).sort());
+      expect(again.every(({ attempt }) => attempt === 1)).toBe(true);
+    });
+
+    it('is exported with the attempts that count', async () => {
+      const filter = await limited(3);
+      await discover(subject.store, filter, items(4));
+      await calls.release(filter, await calls.lease(filter, 4));
+      await calls.release(filter, await calls.lease(filter, 4), { countAttempt: false });
+      const file = await exportFile(subject.store, filter);
+      const copy = await importFile(subject.store, file, made(), `${filter.name}.copy`);
+      expect((await calls.lease(copy, 10)).map(({ attempt }) => attempt)).toEqual([2, 2, 2, 2]);
+    });
+  });
+
+  describe('an entry that was leased as often as its set allows', () => {
     it('becomes a dead letter when it comes back, at once, with the reason why', async () => {
       const filter = await limited(2);
       await discover(subject.store, filter, items(4));
@@ -74,7 +129,7 @@ export function queueLeasesContract(subject: Subject): void {
       await calls.release(filter, [a!], { reason: 'HTTP 503, “später” \0', delayMs: LONG_MS });
       await calls.release(filter, [b!]);
       await calls.extend(filter, [c!], 1);
-      await sleep(OVER_MS);
+      clock.advance(OVER_MS);
       expect(await calls.lease(filter, 4)).toEqual([]);
       const letters = await calls.letters(filter);
       expect(letters.sort((x, y) => (x.item < y.item ? -1 : 1))).toEqual([
@@ -109,7 +164,7 @@ export function queueLeasesContract(subject: Subject): void {
       const all = await listed(7);
       expect(payloads(all).sort()).toEqual(items(30).sort());
       expect(await listed(1_000)).toEqual(all);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       filter = await subject.store.open(name, kind);
       expect(await listed(1_000)).toEqual(all);
       const [back, gone] = [all.slice(0, 10), all.slice(10, 15)];
@@ -192,10 +247,10 @@ export function queueLeasesContract(subject: Subject): void {
       await calls.ack(filter, first.slice(0, 4));
       await calls.release(filter, first.slice(4, 8));
       await calls.extend(filter, first.slice(8, 12), 1);
-      await sleep(OVER_MS);
+      clock.advance(OVER_MS);
       await remove(subject.store, filter, payloads(first.slice(12, 16)));
       expect(await repeat()).toEqual(first.slice(16));
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       filter = await subject.store.open(name, kind);
       expect(await repeat()).toEqual(first.slice(16));
       await calls.ack(filter, first.slice(16));

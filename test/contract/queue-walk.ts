@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { LEASE_ENDED, RELEASED, Settled, type Filter } from '#store';
+import { clock } from '../support/clock.js';
 import { QueueModel } from '../support/queue-model.js';
 import type { Random } from '../support/random.js';
 import { LONG_MS, OVER_MS, payloads, type QueueCalls } from './queue-calls.js';
@@ -26,6 +26,7 @@ export class Walk {
       () => this.settle('ack'),
       () => this.settle('release'),
       () => this.settle('delay'),
+      () => this.settle('put off'),
       () => this.forget(),
       () => this.putBack(),
     ];
@@ -54,25 +55,26 @@ export class Walk {
   /** A lease that ends before the next call. */
   private async endLease(): Promise<void> {
     const leased = await this.lease(1);
-    await sleep(OVER_MS);
+    clock.advance(OVER_MS);
     // In truth it is the next change that queues or leases that brings them into line, before what it brings itself.
     this.model.bringBack(this.model.settle(leased), LEASE_ENDED);
   }
 
-  private async settle(how: 'ack' | 'release' | 'delay'): Promise<void> {
+  private async settle(how: 'ack' | 'release' | 'delay' | 'put off'): Promise<void> {
     const { model, random } = this;
     const some = model.held.filter(() => random.below(3) === 0).map(({ item }) => item);
     const ids = some.map((item) => ({ id: this.ids.get(item)! }));
     const reason = random.pick(['', 'a reason', 'another']);
-    const release = { reason, delayMs: how === 'delay' ? 1 : 0 };
+    const countAttempt = how !== 'put off';
+    const release = { reason, delayMs: how === 'delay' ? 1 : 0, countAttempt };
     const answers =
       how === 'ack'
         ? await this.calls.ack(this.filter, ids)
         : await this.calls.release(this.filter, ids, release);
     expect(answers).toEqual(some.map(() => Settled.Done));
-    if (how === 'delay') await sleep(OVER_MS);
+    if (how === 'delay') clock.advance(OVER_MS);
     const settled = model.settle(some);
-    if (how !== 'ack') model.bringBack(settled, reason || RELEASED);
+    if (how !== 'ack') model.bringBack(countAttempt ? settled : model.uncounted(settled), reason || RELEASED);
   }
 
   private async forget(): Promise<void> {

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { MAX_LEASED_BYTES, Settled, type Filter } from '#store';
+import { clock } from '../support/clock.js';
 import { add, check, discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** Long enough to last through a test, short enough to wait for. */
+/** Longer than any test takes. */
 const LONG_MS = 60_000;
-const SHORT_MS = 50;
 
 const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
 
@@ -54,7 +53,7 @@ export function queueContract(subject: Subject): void {
       const filter = await whole();
       for (let from = 0; from < 60; from += 20) {
         await discover(subject.store, filter, items(60).slice(from, from + 20));
-        await sleep(2);
+        clock.advance(2);
       }
       const payloads: string[] = [];
       for (let turn = 0; turn < 6; turn++) {
@@ -87,9 +86,9 @@ export function queueContract(subject: Subject): void {
     it('hides an entry until it ends; then it is handed out again, and its attempts are counted', async () => {
       const filter = await whole();
       await discover(subject.store, filter, ['a']);
-      const [first] = await lease(filter, 1, SHORT_MS);
+      const [first] = await lease(filter, 1);
       expect(first).toMatchObject({ payload: 'a', attempt: 1 });
-      await sleep(2 * SHORT_MS);
+      clock.advance(2 * LONG_MS);
       // Where it is counted until somebody looks is the store's own.
       const { waiting, leased } = await queued(filter);
       expect(waiting + leased).toBe(1);
@@ -105,8 +104,8 @@ export function queueContract(subject: Subject): void {
     it('that has ended cannot be acknowledged, though nobody took the entry since', async () => {
       const filter = await whole();
       await discover(subject.store, filter, ['a']);
-      const ids = idsOf(await lease(filter, 1, SHORT_MS));
-      await sleep(2 * SHORT_MS);
+      const ids = idsOf(await lease(filter, 1));
+      clock.advance(2 * LONG_MS);
       expect(await ack(filter, ids)).toEqual([Settled.Expired]);
       expect(await lease(filter, 1)).toMatchObject([{ payload: 'a', attempt: 2 }]);
     });
@@ -120,7 +119,7 @@ export function queueContract(subject: Subject): void {
         const payloads = [5, 1, 1, 1, 1, 1, 5, 1].map((quarters, n) => long(n, quarters * 2 ** 17));
         for (const payload of payloads) {
           await discover(subject.store, filter, [payload]);
-          await sleep(2);
+          clock.advance(2);
         }
         const operation = made();
         const first = await subject.store.queue.lease(filter, max, LONG_MS, operation);
@@ -157,7 +156,7 @@ export function queueContract(subject: Subject): void {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(10));
       const ids = idsOf(await lease(filter, 4));
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const reopened = await subject.store.open(filter.name, filter.kind);
       expect(await queued(reopened)).toEqual({ waiting: 6, leased: 4 });
       expect(await lease(reopened, 10)).toHaveLength(6);

@@ -34,13 +34,13 @@ export function recordWindowContract(subject: Subject): void {
         expect(await windowOf(filter)).toEqual(FULL);
         const cleared = await subject.store.clear(filter.name, filter.kind, made());
         expect(await windowOf(cleared)).toEqual(FULL);
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
         expect(await windowOf(cleared)).toEqual(FULL);
       },
     );
 
     it('shrinks for one kind of key once its records have outgrown their memory, and for no other', async () => {
-      subject.store = await subject.harness.reopen({ maxRecordBytes: FEW_BYTES });
+      await subject.reopen({ maxRecordBytes: FEW_BYTES });
       try {
         const filter = await makeFilter(subject.store);
         const first = keyed();
@@ -56,12 +56,12 @@ export function recordWindowContract(subject: Subject): void {
         // The record was forgotten, so the call was executed again.
         expect(await add(subject.store, filter, ['first'], first)).toEqual([0]);
       } finally {
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
       }
     });
 
     it('a made id that was forgotten for want of memory is IDEMPOTENCY_KEY_EXPIRED: of items, and of whole filters', async () => {
-      subject.store = await subject.harness.reopen({ maxRecordBytes: FEW_BYTES });
+      await subject.reopen({ maxRecordBytes: FEW_BYTES });
       try {
         const { store } = subject;
         const filter = await makeFilter(store, { kind: 'visited-set' });
@@ -85,7 +85,7 @@ export function recordWindowContract(subject: Subject): void {
         );
         expect((await store.open(other.name, other.kind, { fresh: true })).name).toBe(other.name);
       } finally {
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
       }
     });
   });

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Operation } from '#store';
-import { CLOCKED_STORES, type Clocked } from '../support/clocked-stores.js';
+import type { Operation, Store } from '#store';
+import { clock } from '../support/clock.js';
+import { embedded, redis, type StoreLimits } from '../support/stores.js';
 import { add, expectRefusal, filterSpec, items, keyed, makeFilter, SEGMENTED } from './calls.js';
+import { Subject } from './subject.js';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -12,10 +14,13 @@ const HOUR_MS = 3_600_000;
 const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
-describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kept', ({ open }) => {
-  let clocked: Clocked | undefined;
-  const opened = async (options = {}) => (clocked = await open(options));
-  afterEach(() => clocked?.close());
+describe.each([embedded, redis])('$name: G5 the time that operation records are kept', (fixture) => {
+  const subject = new Subject(fixture);
+  afterEach(() => subject.tearDown());
+  const opened = async (limits?: StoreLimits): Promise<Store> => {
+    await subject.setUp(limits);
+    return subject.store;
+  };
 
   /** A repeated operation with a made id, which was made `agoMs` ago by the store's clock. */
   const repeatOf = (id: string, agoMs: number, now: number): Operation => ({
@@ -24,28 +29,28 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
   });
 
   it('a caller’s key: a day and what is left of the next, and no longer', async () => {
-    const { store, jump } = await opened();
+    const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
     expect(await add(store, filter, ['a'], operation)).toEqual([1]);
     for (const hours of [23, 2, 22]) {
-      await jump(hours * HOUR_MS);
+      clock.advance(hours * HOUR_MS);
       expect(await add(store, filter, ['a'], operation)).toEqual([1]);
       await add(store, filter, ['other'], keyed());
     }
-    await jump(25 * HOUR_MS);
+    clock.advance(25 * HOUR_MS);
     await add(store, filter, ['other'], keyed());
     expect(await add(store, filter, ['a'], operation)).toEqual([0]);
   });
 
   it('a caller’s key: whatever becomes of the records of made ids', async () => {
-    const { store, jump, now } = await opened();
+    const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
     expect(await add(store, filter, ['a'], operation)).toEqual([1]);
     for (let minutes = 0; minutes < 10; minutes += 2) {
-      await jump(121 * SECOND_MS);
-      await add(store, filter, ['other'], { ...repeatOf(randomUUID(), 0, now()), repeat: false });
+      clock.advance(121 * SECOND_MS);
+      await add(store, filter, ['other'], { ...repeatOf(randomUUID(), 0, clock.now()), repeat: false });
       // The embedded store deletes old records in the background.
       await sleep(20);
       expect(await add(store, filter, ['a'], operation)).toEqual([1]);
@@ -53,35 +58,35 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
   });
 
   it('a made id: a minute, then it is refused; one that was never executed is not refused before', async () => {
-    const { store, jump, now } = await opened();
+    const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const id = randomUUID();
-    await jump(SECOND_MS);
-    expect(await add(store, filter, ['a'], { ...repeatOf(id, 0, now()), repeat: false })).toEqual([1]);
-    await jump(59 * SECOND_MS);
-    expect(await add(store, filter, ['a'], repeatOf(id, 59 * SECOND_MS, now()))).toEqual([1]);
-    await jump(2 * SECOND_MS);
+    clock.advance(SECOND_MS);
+    expect(await add(store, filter, ['a'], { ...repeatOf(id, 0, clock.now()), repeat: false })).toEqual([1]);
+    clock.advance(59 * SECOND_MS);
+    expect(await add(store, filter, ['a'], repeatOf(id, 59 * SECOND_MS, clock.now()))).toEqual([1]);
+    clock.advance(2 * SECOND_MS);
     // This begins a window.
-    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, now()));
-    expect(await add(store, filter, ['a'], repeatOf(id, 61 * SECOND_MS, now()))).toEqual([1]);
-    expect(await add(store, filter, ['b'], repeatOf(randomUUID(), 50 * SECOND_MS, now()))).toEqual([1]);
-    await jump(61 * SECOND_MS);
-    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, now()));
+    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, clock.now()));
+    expect(await add(store, filter, ['a'], repeatOf(id, 61 * SECOND_MS, clock.now()))).toEqual([1]);
+    expect(await add(store, filter, ['b'], repeatOf(randomUUID(), 50 * SECOND_MS, clock.now()))).toEqual([1]);
+    clock.advance(61 * SECOND_MS);
+    await add(store, filter, ['other'], repeatOf(randomUUID(), 0, clock.now()));
     await expectRefusal(
-      add(store, filter, ['a'], repeatOf(id, 122 * SECOND_MS, now())),
+      add(store, filter, ['a'], repeatOf(id, 122 * SECOND_MS, clock.now())),
       'IDEMPOTENCY_KEY_EXPIRED',
     );
   });
 
   it('records keep to their bound on bytes, the latest of them; a description says for how long', async () => {
-    const { store, jump } = await opened({ maxRecordBytes: RECORDS_IN_BOUND * FINGERPRINT.length });
+    const store = await opened({ maxRecordBytes: RECORDS_IN_BOUND * FINGERPRINT.length });
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operations = items(60).map((id) => ({ ...keyed(id), fingerprint: FINGERPRINT }));
     /** Answers 1 from its record, or 0 if it was executed again. */
     const again = async (n: number) => (await add(store, filter, [`item ${n}`], operations[n]))[0];
     for (const n of operations.keys()) {
       expect([n, await again(n)]).toEqual([n, 1]);
-      await jump(SECOND_MS);
+      clock.advance(SECOND_MS);
       if (n < RECORDS_IN_BOUND) continue;
       expect([n, await again(n - 3)]).toEqual([n, 1]);
       expect([n, await again(n - RECORDS_IN_BOUND)]).toEqual([n, 0]);
@@ -93,15 +98,15 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
   });
 
   it('the shortest time that any part of a filter keeps them is told', async () => {
-    const { store, jump } = await opened({ maxRecordBytes: 2 * FINGERPRINT.length });
+    const store = await opened({ maxRecordBytes: 2 * FINGERPRINT.length });
     const filter = await makeFilter(store, { segmentation: SEGMENTED });
-    await jump(HOUR_MS);
+    clock.advance(HOUR_MS);
     for (const id of items(10)) await add(store, filter, ['a'], { ...keyed(id), fingerprint: FINGERPRINT });
     expect((await store.describe(filter)).recordWindowSeconds.caller).toBeLessThan(HOUR_MS / 1_000);
   });
 
   it('a creation: as long, whatever is made in between', async () => {
-    const { store, jump } = await opened();
+    const store = await opened();
     const [spec, operation] = [filterSpec(), keyed()];
     const { filter } = await store.create(spec, operation);
     const generationOf = async () => {
@@ -109,22 +114,22 @@ describe.each(CLOCKED_STORES)('$name: G5 the time that operation records are kep
       return [again.created, again.filter.generation];
     };
     for (const hours of [0, 0, 25]) {
-      await jump(hours * HOUR_MS);
+      clock.advance(hours * HOUR_MS);
       for (let n = 0; n < 3; n++) await store.create(filterSpec(), keyed());
       expect(await generationOf()).toEqual([true, filter.generation]);
     }
     for (const hours of [25, 25]) {
-      await jump(hours * HOUR_MS);
+      clock.advance(hours * HOUR_MS);
       await store.create(filterSpec(), keyed());
     }
     expect(await generationOf()).toEqual([false, filter.generation]);
   });
 
   it('a made id that is older than the records of creations is refused, and makes nothing', async () => {
-    const { store, jump, now } = await opened();
-    await jump(HOUR_MS);
+    const store = await opened();
+    clock.advance(HOUR_MS);
     const spec = filterSpec();
-    const late: Operation = repeatOf(randomUUID(), HOUR_MS, now());
+    const late: Operation = repeatOf(randomUUID(), HOUR_MS, clock.now());
     await expectRefusal(store.create(spec, late), 'IDEMPOTENCY_KEY_EXPIRED');
     await expectRefusal(store.open(spec.name, spec.kind, { fresh: true }), 'FILTER_NOT_FOUND');
   });

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { positionsOf, segmentBytes } from '#bloom';
 import { StoreError, type Filter, type Operation } from '#store';
+import { clock } from '../support/clock.js';
 import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
 import { writeEntry } from '../../libs/store/src/redis/queue-entry.js';
@@ -25,6 +26,8 @@ import {
 import { expectCells } from './cells.js';
 import { redisCalls } from './redis-calls.js';
 import { redisDamage } from './redis-damage.js';
+import { redisSyncQueue } from './redis-sync-queue.js';
+import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
 
 const TRIES = 5;
@@ -33,6 +36,7 @@ const TRIES = 5;
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
+  redisSyncQueue(subject);
 
   it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
     const filter = await makeFilter(subject.store, {
@@ -203,12 +207,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await discover(store, filter, ['before']);
     const end = store.queue.watch(filter, () => undefined);
     try {
-      const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
-      const awaited = async () =>
-        (await meta!.client.hgetBuffer(meta!.key, QUEUE_FIELD))!.readUIntBE(
-          QUEUE_NUMBERS.indexOf('awaited') * 6,
-          6,
-        );
+      const awaited = () => awaitedOf(subject, filter);
       await until('Redis knows', async () => (await awaited()) > 0);
       expect(heard).toBe(0);
       await discover(store, filter, ['after']);
@@ -217,6 +216,20 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     } finally {
       end();
       listener.disconnect();
+    }
+  });
+
+  it.each(RENEWALS)('is told that somebody waits for a queue, also after %s', async (_, renew) => {
+    const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+    const end = subject.store.queue.watch(filter, () => undefined);
+    try {
+      await until('Redis knows', async () => (await awaitedOf(subject, filter)) > 0);
+      const renewed = await renew(subject, filter);
+      // A look of before the renewal can no longer change this.
+      const before = await awaitedOf(subject, renewed);
+      await until('Redis knows it again', async () => (await awaitedOf(subject, renewed)) > before);
+    } finally {
+      end();
     }
   });
 
@@ -238,7 +251,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
 
   it('records of operations on whole filters have the bound of all records', async () => {
     const maxRecordBytes = 20_000;
-    subject.store = await subject.harness.reopen({ maxRecordBytes });
+    await subject.reopen({ maxRecordBytes });
     try {
       const spec = filterSpec({ kind: 'visited-set', segmentation: SEGMENTED });
       await subject.store.create(spec, made());
@@ -256,7 +269,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
         expect(bytes).toBeGreaterThan(maxRecordBytes / 10);
       }
     } finally {
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
     }
   });
 
@@ -286,8 +299,12 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   it('drop frees what a creation or an import that died had taken, but nothing of one that goes on', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
-    await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, state: 'creating', since: Date.now() }));
-    const hasty = { ...keyed(), deadline: Date.now() + 300 };
+    await rewriteEntry(subject, filter.name, (entry) => ({
+      ...entry,
+      state: 'creating',
+      since: clock.now(),
+    }));
+    const hasty = { ...keyed(), deadline: Date.now() + 4_000 };
     await expectRefusal(store.drop(filter.name, filter.kind, hasty), 'FILTER_BUSY');
     expect(await keysOf(subject, filter)).not.toEqual([]);
     await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, since: 0 }));
@@ -300,7 +317,11 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   it('a filter that is being made is refused as busy, also if the last look at it would have come too late', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
-    await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, state: 'creating', since: Date.now() }));
+    await rewriteEntry(subject, filter.name, (entry) => ({
+      ...entry,
+      state: 'creating',
+      since: clock.now(),
+    }));
     // Whatever is asked of the servers shortly before the time is up is answered after it.
     const pause = async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 0.95 * TIMEOUT_MS));
@@ -316,6 +337,13 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await subject.store.drop(filter.name, filter.kind, keyed());
     expect(await keysOf(subject, filter)).toEqual([]);
   });
+}
+
+/** Until when somebody waits for the queue of a set of one segment, in ms since the epoch, as Redis has it. */
+async function awaitedOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<number> {
+  const [meta] = await harness.find(`unseen:{${generation}.0.*}:meta`);
+  const numbers = await meta!.client.hgetBuffer(meta!.key, QUEUE_FIELD);
+  return numbers?.readUIntBE(QUEUE_NUMBERS.indexOf('awaited') * 6, 6) ?? 0;
 }
 
 /** Names of all keys of a generation. */

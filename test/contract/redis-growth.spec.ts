@@ -6,7 +6,7 @@ import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { LayeredModel } from '../support/layered-model.js';
 import { Random, SEED } from '../support/random.js';
-import { redis, redisCluster, type RedisHarness } from '../support/stores.js';
+import { REDIS_STORES, type RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import {
   add,
@@ -26,12 +26,13 @@ import {
   tally,
 } from './calls.js';
 import { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
 
 const GROWS = { growsTo: Infinity };
 /** Also has layers of several pieces in a segment. */
 const SPLIT: FilterOptions = { ...GROWS, segmentation: { ...SEGMENTED, maxSegmentBytes: 2048 } };
 
-describe.each([redis, redisCluster])('growth: $name store', (fixture) => {
+describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
   const subject = new Subject<RedisHarness>(fixture);
   beforeAll(() => subject.setUp());
   afterAll(() => subject.tearDown());
@@ -376,6 +377,24 @@ describe.each([redis, redisCluster])('growth: $name store', (fixture) => {
     expect(await layersOf(filter)).toHaveLength(2);
     await store.drop(filter.name, filter.kind, made());
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
+  });
+
+  it('an add gives up a sync for whose next layer there is not enough memory', async () => {
+    const { store, harness } = subject;
+    const calls = new SyncCalls(subject);
+    const filter = await makeFilter(store, { ...GROWS, capacity: 200_000 });
+    const sync = await calls.open(filter);
+    const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
+    await meta!.client.hset(meta!.key, 's:items', 200_000);
+    const used = Number(/used_memory:(\d+)/.exec(await meta!.client.info('memory'))?.[1]);
+    await meta!.client.config('SET', 'maxmemory', String(used + 2 ** 20));
+    try {
+      expect(tally(await calls.add(filter, items(200)), 1)).toBeGreaterThan(190);
+      expect(await calls.get(filter, sync)).toMatchObject({ state: 'abandoned' });
+    } finally {
+      await meta!.client.config('SET', 'maxmemory', '0');
+    }
+    expect(await check(store, filter, items(200))).toEqual(items(200).map(() => 1));
   });
 
   it('a layer that a failover lost before anything was in it is made again', async () => {

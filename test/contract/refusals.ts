@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
-import type { Filter, Operation, Store, StoreErrorCode } from '#store';
+import type { Filter, FilterKind, Operation, Store, StoreErrorCode } from '#store';
+import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { add, check, count, filterSpec, items, keyed, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 
@@ -19,7 +21,7 @@ interface Refusal {
   readonly text: (name: string, id: string) => string;
 }
 
-const old = (): Operation => ({ ...made(), id: 'old', repeat: true, madeAt: Date.now() - DAY_MS });
+const old = (): Operation => ({ ...made(), id: 'old', repeat: true, madeAt: clock.now() - DAY_MS });
 
 const REFUSALS: readonly Refusal[] = [
   ...(['open', 'drop', 'clear'] as const).map((verb): Refusal => ({
@@ -131,6 +133,42 @@ export function refusalsContract(subject: Subject): void {
           message: `filter ${filter.name} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
         });
       }
+    });
+
+    it.each([
+      ['filter', 'filter'],
+      ['visited-set', 'visited set'],
+    ] as [FilterKind, string][])('a %s is called a %s in every message', async (kind, word) => {
+      const { store } = subject;
+      const calls = new SyncCalls(subject);
+      const filter = await makeFilter(store, {
+        kind,
+        capacity: 10,
+        errorRate: 1e-6,
+        segmentation: SEGMENTED,
+      });
+      const called = `${word} ${filter.name}`;
+      const messageOf = (call: Promise<unknown>): Promise<string> =>
+        call.then(
+          () => 'no error',
+          (error: unknown) => (error as Error).message,
+        );
+      await add(store, filter, items(20));
+      expect(await messageOf(add(store, filter, ['a', 'b']))).toContain(`${called} holds 20 items`);
+      expect(await messageOf(store.open(`${filter.name}.not`, kind))).toBe(
+        `there is no ${word} ${filter.name}.not`,
+      );
+      expect(await messageOf(calls.get(filter, { id: 'none' }))).toBe(`${called} has no sync none`);
+      const { id } = await calls.open(filter);
+      expect(await messageOf(calls.open(filter))).toContain(`sync ${id} of ${called} is open`);
+      expect(await messageOf(calls.commit(filter, { id }, 0.5))).toContain(`of the 20 items of ${called}`);
+      await calls.abandon(filter, { id });
+      expect(await messageOf(calls.keep(filter, { id }, ['a']))).toContain(
+        `sync ${id} of ${called} is abandoned`,
+      );
+      subject.store = await subject.harness.damage(filter, 1, 'missing');
+      const damaged = await subject.store.open(filter.name, kind);
+      expect(await messageOf(check(subject.store, damaged, items(20)))).toContain(`${called} has lost data`);
     });
   });
 }

@@ -20,7 +20,7 @@ export function restartsContract(subject: Subject): void {
         const filter = await subject.store.open(name, 'filter');
         const expected = act === add ? model.add(keys) : model.remove(keys);
         expect(await act(subject.store, filter, keys)).toEqual(expected);
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
         const reopened = await subject.store.open(name, 'filter');
         await expectCells(subject, reopened, model);
         expect(await subject.store.describe(reopened)).toMatchObject(model.stats());
@@ -37,7 +37,7 @@ export function restartsContract(subject: Subject): void {
         for (const filter of [dropped, cleared]) await add(subject.store, filter, items(50));
         await subject.store.drop(dropped.name, kind, made());
         const { generation } = await subject.store.clear(cleared.name, kind, made());
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
         await expectRefusal(subject.store.open(dropped.name, kind), 'FILTER_NOT_FOUND');
         const { filters } = await subject.store.list(kind, 10, undefined, dropped.name);
         expect(filters).toEqual([]);

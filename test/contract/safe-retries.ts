@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Settled, type Filter, type Operation, type Store } from '#store';
+import { clock } from '../support/clock.js';
 import {
   add,
   check,
@@ -55,6 +56,13 @@ const MUTATIONS: readonly Mutation[] = [
     run: async (store, filter, operation, ids) => [...(await store.queue.release(filter, ids, operation))],
   },
   {
+    name: 'release that counts no attempt',
+    prepare: leaseSome,
+    run: async (store, filter, operation, ids) => [
+      ...(await store.queue.release(filter, ids, operation, { countAttempt: false })),
+    ],
+  },
+  {
     name: 'clear',
     run: async (store, filter, operation) =>
       (await store.clear(filter.name, 'visited-set', operation)).generation,
@@ -83,7 +91,7 @@ export function safeRetriesContract(subject: Subject): void {
           expect(await run(subject.store, filter, repeat, ids)).toEqual(answer);
           expect(await snapshot(subject, filter.name)).toEqual(before);
 
-          subject.store = await subject.harness.reopen();
+          await subject.reopen();
           const reopened = await subject.store.open(filter.name, filter.kind);
           expect(await run(subject.store, reopened, repeat, ids)).toEqual(answer);
           expect(await snapshot(subject, filter.name)).toEqual(before);
@@ -227,7 +235,7 @@ export function safeRetriesContract(subject: Subject): void {
 
     it('a made id older than its record is IDEMPOTENCY_KEY_EXPIRED, and changes nothing', async () => {
       const filter = await makeFilter(subject.store);
-      const old = { ...made(), id: randomUUID(), repeat: true, madeAt: Date.now() - 3_600_000 };
+      const old = { ...made(), id: randomUUID(), repeat: true, madeAt: clock.now() - 3_600_000 };
       await expectRefusal(add(subject.store, filter, ['a'], old), 'IDEMPOTENCY_KEY_EXPIRED');
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
     });
@@ -237,7 +245,7 @@ export function safeRetriesContract(subject: Subject): void {
       const filter = await makeFilter(store);
       const operation = made();
       await add(store, filter, ['a'], operation);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      clock.advance(10);
       const cleared = await store.clear(filter.name, 'filter', made());
       const repeat = { ...operation, repeat: true };
       await expectRefusal(add(store, cleared, ['a'], repeat), 'IDEMPOTENCY_KEY_EXPIRED');

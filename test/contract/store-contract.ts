@@ -30,6 +30,7 @@ import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
 import { Subject } from './subject.js';
 import { syncsContract } from './syncs.js';
+import { syncGrowthContract } from './syncs-growth.js';
 import { syncLifeCycleContract } from './syncs-life-cycle.js';
 import { syncQueueContract } from './syncs-queue.js';
 
@@ -55,28 +56,30 @@ export function storeContract<H extends StoreHarness>(
     growthContract(subject);
     atomicAddContract(subject);
     honestRemovalContract(subject);
-    safeRetriesContract(subject);
     dataLossContract(subject);
     saturationContract(subject);
     restartsContract(subject);
     limitsContract(subject);
     roomContract(subject);
-    queueContract(subject);
-    queueLogContract(subject);
-    queueLeasesContract(subject);
     recordWindowContract(subject);
     refusalsContract(subject);
-    leasesContract(subject);
     queuedRemovalsContract(subject);
     transferContract(subject);
     importsContract(subject);
     syncsContract(subject);
     syncLifeCycleContract(subject);
+    syncGrowthContract(subject);
     syncQueueContract(subject);
-    ageingContract(subject);
     inspectionContract(subject);
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));
+    // Last, because they move the time: Redis runs the scripts as they are until then.
+    safeRetriesContract(subject);
+    queueContract(subject);
+    queueLogContract(subject);
+    queueLeasesContract(subject);
+    leasesContract(subject);
+    ageingContract(subject);
   });
 }

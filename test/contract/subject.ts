@@ -1,5 +1,5 @@
 import type { Store } from '#store';
-import type { StoreFixture, StoreHarness } from '../support/stores.js';
+import type { StoreFixture, StoreHarness, StoreLimits } from '../support/stores.js';
 
 /** The store under test. The tests of a file share it, and use different names for their filters. */
 export class Subject<H extends StoreHarness = StoreHarness> {
@@ -20,14 +20,19 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.set.store;
   }
 
-  /** To be set after `reopen` and `damage` of the harness. */
+  /** To be set after `damage` of the harness. */
   set store(store: Store) {
     this.set.store = store;
   }
 
-  async setUp(): Promise<void> {
+  async setUp(limits?: StoreLimits): Promise<void> {
     const harness = await this.fixture.setUp();
-    this.current = { harness, store: await harness.open() };
+    this.current = { harness, store: await harness.open(limits) };
+  }
+
+  /** Closes the stores and opens a new one on the same data. */
+  async reopen(limits?: StoreLimits): Promise<void> {
+    this.store = await this.harness.reopen(limits);
   }
 
   async tearDown(): Promise<void> {

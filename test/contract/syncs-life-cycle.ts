@@ -51,7 +51,9 @@ export function syncLifeCycleContract(subject: Subject): void {
       await expectRefusal(calls.keep(filter, first, ['late']), 'SYNC_ENDED');
       await expectRefusal(calls.abandon(filter, first), 'SYNC_ENDED');
       const second = await calls.open(filter);
-      await expectRefusal(calls.get(filter, first), 'SYNC_NOT_FOUND');
+      expect(await calls.get(filter, first)).toEqual(ended);
+      expect(await calls.commit(filter, first)).toEqual(ended);
+      await expectRefusal(calls.keep(filter, first, ['late']), 'SYNC_ENDED');
       const given = await calls.abandon(filter, second);
       expect(await calls.abandon(filter, second)).toEqual(given);
       await expectRefusal(calls.keep(filter, second, ['late']), 'SYNC_ENDED');
@@ -99,6 +101,38 @@ export function syncLifeCycleContract(subject: Subject): void {
       );
     });
 
+    it('a repeat that arrives when the next sync is open, or over, is answered as the first', async () => {
+      const filter = await make({ segmentation: SEGMENTED });
+      await calls.add(filter, items(10));
+      const [opening, lines, others] = [keyed(), keyed(), keyed()];
+      const first = await calls.open(filter, {}, opening);
+      await calls.keep(filter, first, items(12), lines);
+      const ended = await calls.commit(filter, first);
+      const given = await calls.open(filter, {}, others);
+      const repeats = async () => {
+        expect(await calls.open(filter, {}, opening)).toEqual(ended);
+        expect(await calls.get(filter, first)).toEqual(ended);
+        expect(await calls.commit(filter, first)).toEqual(ended);
+        await expectRefusal(calls.abandon(filter, first), 'SYNC_ENDED');
+        expect(await calls.keep(filter, first, items(12), lines)).toEqual([...all(items(10), 0), 1, 1]);
+        await expectRefusal(
+          calls.open(filter, {}, { ...opening, fingerprint: 'other' }),
+          'IDEMPOTENCY_KEY_REUSED',
+        );
+      };
+      await repeats();
+      expect(await calls.get(filter, given)).toMatchObject({ state: 'open', listed: 0 });
+      const abandoned = await calls.abandon(filter, given);
+      await repeats();
+      await subject.reopen();
+      const third = await calls.open(filter);
+      expect(await calls.abandon(filter, given)).toEqual(abandoned);
+      expect(await calls.open(filter, {}, others)).toEqual(abandoned);
+      await repeats();
+      expect(await calls.get(filter, third)).toMatchObject({ state: 'open', listed: 0 });
+      expect(await calls.check(filter, items(12))).toEqual(all(items(12), 1));
+    });
+
     it('an add of before a commit is answered from its record after it', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       const [adding, removing] = [keyed(), keyed()];
@@ -143,7 +177,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       const sync = await calls.open(filter, { capacity: 60 });
       await calls.keep(filter, sync, items(80));
       await calls.remove(filter, ['item 0', 'absent']);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const before = await calls.get(filter, sync);
       expect(before).toMatchObject({ state: 'open', listed: 80, items: 99, kept: 79, capacity: 60 });
       expect(await calls.keep(filter, sync, ['item 0', 'absent', 'item 80'])).toEqual([
@@ -157,12 +191,12 @@ export function syncLifeCycleContract(subject: Subject): void {
         expect(await calls.get(filter, sync)).toEqual(ended);
         expect(await calls.check(filter, kept)).toEqual(all(kept, 1));
         expect(await calls.check(filter, items(100).slice(81))).toEqual(all(items(19), 0));
-        subject.store = await subject.harness.reopen();
+        await subject.reopen();
       }
       const other = await calls.open(filter);
       await calls.keep(filter, other, kept);
       await calls.abandon(filter, other);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       expect(await calls.get(filter, other)).toMatchObject({ state: 'abandoned' });
       expect(await calls.remove(filter, kept)).toEqual(all(kept, 1));
     });
@@ -227,10 +261,26 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(growing, items(300))).toEqual(all(items(300), 1));
     });
 
+    it.each<FilterOptions>([{}, { kind: 'visited-set', maxAgeSeconds: 86_400 }])(
+      'is given up when more of what the filter has is added again than its list takes; %j',
+      async (options) => {
+        const filter = await make({ capacity: 100, ...options });
+        const operation = keyed();
+        const added = await add(subject.store, filter, items(60), operation);
+        const sync = await calls.open(filter, { capacity: 10 });
+        expect(await add(subject.store, await calls.current(filter), items(60), operation)).toEqual(added);
+        expect(await calls.add(filter, items(10))).toEqual(all(items(10), 0));
+        expect(await calls.get(filter, sync)).toMatchObject({ state: 'open', kept: 10 });
+        expect(await calls.add(filter, items(60))).toEqual(all(items(60), 0));
+        expect(await calls.get(filter, sync)).toMatchObject({ state: 'abandoned' });
+        expect(await calls.check(filter, items(60))).toEqual(all(items(60), 1));
+      },
+    );
+
     it('is given up when nobody calls it, or when more is removed than can be noted', async () => {
       const filter = await make();
       await calls.add(filter, items(30));
-      subject.store = await subject.harness.reopen({ maxSyncForgets: 10, syncIdleMs: 1 });
+      await subject.reopen({ maxSyncForgets: 10, syncIdleMs: 1 });
       const noted = await calls.open(filter);
       // A store may keep more than it was told, per segment.
       const many = items(3_000, 'absent');
@@ -245,7 +295,7 @@ export function syncLifeCycleContract(subject: Subject): void {
         state: 'abandoned',
         reason: expect.any(String) as unknown,
       });
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const tended = await calls.open(filter);
       await subject.store.syncs.tend();
       expect(await calls.get(filter, tended)).toMatchObject({ state: 'open' });

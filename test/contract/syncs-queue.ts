@@ -1,17 +1,48 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Filter } from '#store';
-import { items, makeFilter, SEGMENTED, type FilterOptions } from './calls.js';
+import { StaleFilterError, type Filter, type Sync } from '#store';
+import { until } from '../support/until.js';
+import {
+  expectRefusal,
+  items,
+  keyed,
+  made,
+  makeFilter,
+  SEGMENTED,
+  tally,
+  type FilterOptions,
+} from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
-import { SyncCalls } from './sync-calls.js';
+import { type PlanOptions, SyncCalls } from './sync-calls.js';
 import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
+
+/** Entries in each place of a queue, so many that their copy takes a while. */
+const QUEUED = 900;
 
 export function syncQueueContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
   const queue = new QueueCalls(subject);
   const make = (options: FilterOptions = {}): Promise<Filter> =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-7, ...options });
+
+  /** Opens a sync, and closes the store while the queue is being copied. */
+  const broken = async (filter: Filter, plan: PlanOptions = {}): Promise<Pick<Sync, 'id'>> => {
+    const opening = calls.open(filter, plan);
+    const settled = opening.then(
+      () => undefined,
+      () => undefined,
+    );
+    const found: Sync[] = [];
+    await until('the copy has begun', async () => {
+      const { sync } = await subject.store.describe(await calls.current(filter));
+      if (sync && sync.kept > 0) found.push(sync);
+      return found.length > 0;
+    });
+    await subject.reopen();
+    await settled;
+    return found[0] as Sync;
+  };
 
   describe('a sync of a visited set', () => {
     it.each<FilterOptions>([{}, { segmentation: SEGMENTED }])(
@@ -65,6 +96,91 @@ export function syncQueueContract(subject: Subject): void {
       expect(await queue.discover(now, items(10))).toEqual(all(items(10), 1));
     });
 
+    it.each<FilterOptions>([
+      {},
+      { segmentation: SEGMENTED },
+      { segmentation: SEGMENTED, growsTo: Infinity, capacity: 200, maxAgeSeconds: 86_400 },
+    ])('keeps what leaves the queue before its copy comes by: %j', async (options) => {
+      const filter = await make({ maxAttempts: 1, capacity: 4_000, ...options });
+      const [dead, held, rest] = ['dead', 'held', 'rest'].map((name) => items(QUEUED, name)) as [
+        string[],
+        string[],
+        string[],
+      ];
+      await queue.discover(filter, dead);
+      await queue.release(filter, await queue.lease(filter, QUEUED));
+      await queue.discover(filter, held);
+      const leased = await queue.lease(filter, QUEUED);
+      await queue.discover(filter, rest);
+      await queue.forget(filter, held.slice(0, 5));
+      const sync = await broken(filter);
+      const now = await calls.current(filter);
+      expect(tally(await queue.ack(now, leased), 1)).toBe(QUEUED - 5);
+      await queue.forget(now, held.slice(5, 10));
+      const { entries } = await subject.store.queue.deadLetters(now, QUEUED);
+      const purged = await subject.store.queue.purge(
+        now,
+        entries.map(({ id }) => id),
+        made(),
+      );
+      expect(tally([...purged], 1)).toBe(QUEUED);
+      await calls.commit(filter, sync);
+      const kept = [...dead, ...held.slice(10), ...rest];
+      expect(tally(await calls.check(filter, kept), 0)).toBe(0);
+      expect(tally(await calls.check(filter, held.slice(0, 10)), 1)).toBe(0);
+      // The rest of the queue is as it was.
+      expect(payloads(await queue.lease(await calls.current(filter), 3 * QUEUED)).sort()).toEqual(
+        rest.sort(),
+      );
+    });
+
+    it('ends a commit while workers lease and release all the while, and keeps what they hold', async () => {
+      const filter = await make({ segmentation: SEGMENTED, capacity: 4_000 });
+      await queue.discover(filter, items(3_000));
+      const ended = { commit: false };
+      const opening = calls.open(filter);
+      const worker = async () => {
+        for (let turns = 0; !ended.commit && turns < 100_000; turns++) {
+          const now = await calls.current(filter);
+          await orStale(async () => queue.release(now, await queue.lease(now, 200)));
+        }
+      };
+      const workers = Promise.all(Array.from({ length: 4 }, worker));
+      const sync = await opening;
+      const committed = await calls.commit(filter, sync).finally(() => (ended.commit = true));
+      await workers;
+      expect(committed).toMatchObject({ state: 'committed', items: 3_000, kept: 3_000 });
+      expect(tally(await calls.check(filter, items(3_000)), 0)).toBe(0);
+    });
+
+    it('an acknowledgement that is repeated after the opening is answered as before', async () => {
+      const filter = await make();
+      await queue.discover(filter, items(100));
+      const leased = await queue.lease(filter, 50);
+      const sync = await broken(filter);
+      const operation = keyed();
+      const ids = leased.map(({ id }) => id);
+      const ack = async () =>
+        tally([...(await subject.store.queue.ack(await calls.current(filter), ids, operation))], 1);
+      expect([await ack(), await ack()]).toEqual([50, 50]);
+      expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', items: 100, kept: 100 });
+      expect(await ack()).toBe(50);
+      expect(tally(await calls.check(filter, items(100)), 0)).toBe(0);
+    });
+
+    it('is given up if the queue has no room in its list, and no acknowledgement fails for it', async () => {
+      const filter = await make({ capacity: 2_000, segmentation: SEGMENTED });
+      await queue.discover(filter, items(900));
+      const leased = await queue.lease(filter, 900);
+      const sync = await calls.open(filter, { capacity: 100 });
+      expect(tally(await queue.ack(await calls.current(filter), leased), 1)).toBe(900);
+      await expectRefusal(calls.commit(filter, sync), 'SYNC_ENDED');
+      expect(await calls.get(filter, sync)).toMatchObject({
+        ...{ state: 'abandoned', reason: 'it had no room left for what was added meanwhile' },
+      });
+      expect(tally(await calls.check(filter, items(900)), 0)).toBe(0);
+    });
+
     it('what only the list has is seen, and not queued', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
@@ -73,4 +189,13 @@ export function syncQueueContract(subject: Subject): void {
       expect(payloads(await queue.lease(await calls.current(filter), 10))).toEqual(['new']);
     });
   });
+}
+
+/** A commit outdates the handle of a call that is under way. */
+async function orStale(call: () => Promise<unknown>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    if (!(error instanceof StaleFilterError)) throw error;
+  }
 }

@@ -84,7 +84,7 @@ export function transferContract(subject: Subject): void {
       const copied = await copy(filter);
       expect(copied.generation).not.toBe(filter.generation);
       expect(await contents(subject.store, bytesOf, copied)).toEqual(before);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const reopened = await subject.store.open(copied.name, copied.kind);
       expect(await contents(subject.store, bytesOf, reopened)).toEqual(before);
       // The imported filter works like any other.
@@ -295,7 +295,7 @@ export function transferContract(subject: Subject): void {
       const again = await store.transfer.import(spec, unread, operation);
       expect(again.generation).toBe(copied.generation);
       expect(await check(store, again, ['since'])).toEqual([1]);
-      subject.store = await subject.harness.reopen();
+      await subject.reopen();
       const other = { ...operation, fingerprint: 'another request' };
       await expectRefusal(subject.store.transfer.import(spec, unread, other), 'IDEMPOTENCY_KEY_REUSED');
       expect((await subject.store.transfer.import(spec, unread, operation)).generation).toBe(

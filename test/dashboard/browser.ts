@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
 import { rememberSixHours } from './six-hours.js';
 
+const { chromium } = (await importNatively('playwright-core')) as typeof import('playwright-core');
 const found = findChromium();
 
 /** Said in the names of tests that are skipped. */

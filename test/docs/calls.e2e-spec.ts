@@ -40,7 +40,7 @@ describe.each(PAGES)('$file: the calls', ({ calls }) => {
   it.each(calls)('work as pasted: $command', async ({ command, answer = '' }) => {
     const here = command.replaceAll('http://127.0.0.1:3000', app.url);
     const env = { ...process.env, ID: id };
-    const { stdout } = await run('bash', ['-c', here], { timeout: 20_000, env });
+    const { stdout } = await run('bash', ['-c', here], { timeout: 240_000, env });
     expect(stdout.trimEnd()).toMatch(promised(answer));
     id = /"id":"([^"]+)"/.exec(stdout)?.[1] ?? id;
   });

@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { laneOf, specsOf, type Lane } from '../support/lanes.mjs';
+import { rowsOf } from '../support/markdown.js';
 
 const PAGE = readFileSync('docs/reliability.md', 'utf8');
 const FILES = ['libs', 'src', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
 );
-const SPECS = FILES.filter((file) => file.endsWith('spec.ts'));
+const SPECS = FILES.filter((file) => /\.(?:e2e-)?spec\.ts$/.test(file));
 
 /** The parts in backticks that begin with a path of tests: the paths, and the pattern of `-t`. */
 const COMMANDS = [...PAGE.matchAll(/`(?:npm test -- )?((?:libs|test)\/[^`]*)`/g)].map(([, command = '']) => {
@@ -39,6 +41,73 @@ describe('docs/reliability.md', () => {
     const sources = SPECS.filter((spec) => paths.some((path) => spec.includes(path)));
     const titles = sources.flatMap(titlesOf);
     expect(titles.filter((title) => new RegExp(pattern).test(title))).not.toEqual([]);
+  });
+});
+
+/** The specs that the commands of a table's cell run; none if the cell says why there are none. */
+function specsIn(cell = ''): string[] {
+  if (cell === '' || cell.startsWith('none: ')) return [];
+  return cell.split(' ').flatMap((path) => {
+    const found = SPECS.filter((spec) => spec.includes(path));
+    expect([path, found.length]).not.toEqual([path, 0]);
+    return found;
+  });
+}
+
+/** Whether a lane runs a file, by the patterns that Jest has. */
+function runs(lane: Lane, file: string): boolean {
+  const { testRegex, testPathIgnorePatterns } = specsOf(lane);
+  return (
+    new RegExp(testRegex).test(file) &&
+    !testPathIgnorePatterns.some((pattern) => new RegExp(pattern).test(file))
+  );
+}
+
+describe('docs/reliability.md: the lanes', () => {
+  const ROWS = rowsOf('docs/reliability.md', 'promise').map(([promise = '', core = '', all = '']) => ({
+    promise,
+    core,
+    all,
+  }));
+  const GUARANTEES = [...readFileSync('docs/guarantees.md', 'utf8').matchAll(/^\*\*(G\d+): /gm)].map(
+    ([, name]) => name,
+  );
+
+  it('have a row for each guarantee', () => {
+    expect(GUARANTEES.length).toBeGreaterThanOrEqual(8);
+    expect(ROWS.map(({ promise }) => promise).filter((promise) => /^G\d+$/.test(promise))).toEqual(
+      GUARANTEES,
+    );
+  });
+
+  it.each(ROWS.filter(({ promise }) => /^G\d+$/.test(promise)))(
+    'run $promise in `npm test`, on both stores and a cluster',
+    ({ promise, core }) => {
+      for (const store of ['embedded', 'redis', 'redis-cluster-moving'])
+        expect(specsIn(core)).toContain(`test/contract/${store}.spec.ts`);
+      const titles = specsIn(core).flatMap(titlesOf);
+      expect(titles.filter((title) => title.startsWith(`${promise} `))).not.toEqual([]);
+    },
+  );
+
+  it.each(ROWS)('have tests of $promise in `npm test`, or a reason', ({ core }) => {
+    if (!core.startsWith('none: ')) expect(specsIn(core)).not.toEqual([]);
+    expect(specsIn(core).filter((spec) => laneOf(spec) !== 'core')).toEqual([]);
+  });
+
+  it('name all specs that run in `npm run test:all` only, and no others', () => {
+    const named = new Set(ROWS.flatMap(({ all }) => specsIn(all)));
+    expect([...named].sort()).toEqual(SPECS.filter((spec) => laneOf(spec) === 'all').sort());
+  });
+
+  it('run every file of tests whose name ends as that of a spec', () => {
+    const others = FILES.filter((file) => file.endsWith('spec.ts') && !SPECS.includes(file));
+    expect(others.filter((file) => readFileSync(file, 'utf8').includes('@jest/globals'))).toEqual([]);
+  });
+
+  it('run each spec: all in `npm run test:all`, and in `npm test` all others than those', () => {
+    expect(SPECS.filter((spec) => !runs('all', spec))).toEqual([]);
+    expect(SPECS.filter((spec) => runs('core', spec) !== (laneOf(spec) === 'core'))).toEqual([]);
   });
 });
 

@@ -42,7 +42,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
   };
   const refusal = (detail: string) => ({
     status: 403,
-    body: { code: 'QUOTA_EXCEEDED', title: 'The filter would pass the quota of its prefix', detail },
+    body: { code: 'QUOTA_EXCEEDED', title: 'The quota of the prefix would be exceeded', detail },
   });
 
   it('bound filters and visited sets together, whoever made them, and are shown with what there is', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { InFlight } from '../support/in-process.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
 import { STORES } from './stores.js';

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createApp } from '../../src/app.setup.js';
-import { readConfig } from '../../src/config/config.js';
 import { makeId, readMadeId } from '../../src/idempotency/made-id.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { createApp, readConfig } from '../support/in-process.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { STORES } from './stores.js';
 

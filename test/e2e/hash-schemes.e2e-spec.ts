@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { planGeometry, SEED_BYTES } from '#bloom';
-import { Store } from '../../src/store/store.token.js';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
 import { collidingKeys } from '../support/murmur3-collisions.js';
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';

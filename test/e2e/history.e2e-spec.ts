@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { HistorySampler } from '../../src/history/history-sampler.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
+import { HistorySampler } from '../support/in-process.js';
 import { makeKey } from '../support/credentials.js';
 import { STORES } from './stores.js';
 
@@ -57,7 +57,8 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     const { body } = await send('GET', `/v1/filters/${name}`);
     const { fill, estimatedErrorRate } = body as History['points'][0];
     const { at, ...last } = points.at(-1)!;
-    expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
+    const now = Date.now();
+    expect(Date.parse(at)).toBeLessThanOrEqual(now);
     expect(last).toEqual({
       ...{ items: 1, fill, estimatedErrorRate, added: 2, duplicate: 1, removed: 1, refused: 1 },
     });

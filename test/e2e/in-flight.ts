@@ -1,5 +1,5 @@
-import { InFlight } from '../../src/admission/in-flight.js';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { InFlight } from '../support/in-process.js';
 import { until } from '../support/until.js';
 
 /**

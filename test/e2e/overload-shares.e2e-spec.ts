@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { InFlight } from '../../src/admission/in-flight.js';
-import { RequestPermit } from '../../src/admission/request-permit.js';
 import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { InFlight, RequestPermit } from '../support/in-process.js';
 import { makeKey } from '../support/credentials.js';
 import { postHead, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';

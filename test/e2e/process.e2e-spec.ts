@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { startProcess, type ProcessOptions, type ServiceProcess } from '../support/service-process.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
+
+/** Limits that no step of a test reaches, on a slow machine either. */
+const PATIENT = { SHUTDOWN_GRACE_MS: '600000', STREAM_IDLE_MS: '3600000', STREAM_MIN_RATE: '1' };
 
 const running: ServiceProcess[] = [];
 const start = async (
@@ -126,14 +127,13 @@ describe('ending', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'exits with 0 on %s, idle connections or not, and keeps what it acknowledged',
     async (signal) => {
-      const service = await start({ SHUTDOWN_GRACE_MS: '60000' });
+      // Longer than this test may take: an exit shows that nothing waited for it.
+      const service = await start({ SHUTDOWN_GRACE_MS: '600000' });
       const url = await service.url();
       await post(`${url}/v1/filters`, { name: 'kept', type: 'counting', capacity: 100, errorRate: 0.01 });
       await post(`${url}/v1/filters/kept/items/add`, { items: ['a'] });
-      const began = Date.now();
       service.child.kill(signal);
       expect(await service.exit()).toBe(0);
-      expect(Date.now() - began).toBeLessThan(30_000);
       expect(service.stderr()).toBe('');
       const again = await start({ DATA_DIR: service.dataDir });
       const answer = await post(`${await again.url()}/v1/filters/kept/items/check`, { items: ['a', 'b'] });
@@ -142,18 +142,13 @@ describe('ending', () => {
   );
 
   it('finishes what is in flight and takes nothing new', async () => {
-    const service = await start();
+    const service = await start(PATIENT);
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
     // Two connections with a request in flight, which others will follow.
     const streams = [await openStream(url), await openStream(url)] as const;
     service.child.kill('SIGTERM');
-    await until('no new connection is taken', () =>
-      fetch(`${url}/readyz`).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await untilEnding(url);
     for (const [i, path] of ['/v1/filters', '/readyz'].entries()) {
       const stream = streams[i] as OpenStream;
       const answer = await stream.finish(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -167,25 +162,8 @@ describe('ending', () => {
     expect(await service.exit()).toBe(0);
   });
 
-  it('waits for them no longer than it was told', async () => {
-    const service = await start({ SHUTDOWN_GRACE_MS: '300' });
-    const url = await service.url();
-    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 100, errorRate: 0.01 });
-    const stuck = request(`${url}/v1/filters/f/items/add`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain' },
-    });
-    stuck.on('error', () => undefined);
-    stuck.write('a\n');
-    await sleep(100);
-    const began = Date.now();
-    service.child.kill('SIGTERM');
-    expect(await service.exit()).toBe(0);
-    expect(Date.now() - began).toBeLessThan(20_000);
-  });
-
-  it('ends a stream that is longer than that with a last line that says why', async () => {
-    const service = await start({ SHUTDOWN_GRACE_MS: '300' });
+  it('waits for them no longer than it was told, and ends streams with a last line that says why', async () => {
+    const service = await start({ ...PATIENT, SHUTDOWN_GRACE_MS: '300' });
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
     const stream = await openStream(url);
@@ -197,23 +175,27 @@ describe('ending', () => {
   });
 
   it('exits at once on a second signal', async () => {
-    const service = await start({ SHUTDOWN_GRACE_MS: '60000' });
+    const service = await start(PATIENT);
     const url = await service.url();
-    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 100, errorRate: 0.01 });
-    const stuck = request(`${url}/v1/filters/f/items/add`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain' },
-    });
-    stuck.on('error', () => undefined);
-    stuck.write('a\n');
-    await sleep(100);
+    await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
+    await openStream(url);
     service.child.kill('SIGTERM');
-    await sleep(200);
+    await untilEnding(url);
     expect(service.child.exitCode).toBeNull();
     service.child.kill('SIGTERM');
     expect(await service.exit()).toBe(1);
   });
 });
+
+/** The service has begun to shut down. */
+function untilEnding(url: string): Promise<void> {
+  return until('no new connection is taken', () =>
+    fetch(`${url}/readyz`).then(
+      () => false,
+      () => true,
+    ),
+  );
+}
 
 interface OpenStream {
   /** Ends the stream, sends `next` on the same connection, and gives everything received until it was closed. */

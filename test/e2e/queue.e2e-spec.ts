@@ -153,10 +153,10 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('extend keeps a lease, release with a delay hides what was released', async () => {
+  it('extend sets the end of a lease, release with a delay hides what was released', async () => {
     const set = await VisitedSet.create(app);
     await set.discover(url('a'), url('b'));
-    const [a, b] = await set.lease(2, { leaseSeconds: 1 });
+    const [a, b] = await set.lease(2, { leaseSeconds: 600 });
     expect(await set.settle('extend', [a!.id, 'nonsense'], { leaseSeconds: 3_600 })).toEqual([
       'extended',
       'unknown',
@@ -165,10 +165,13 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       'released',
     ]);
     expect(await set.queue()).toMatchObject({ waiting: 0, leased: 1, delayed: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(await set.lease()).toEqual([]);
-    expect(await set.settle('ack', [a!.id])).toEqual(['acked']);
-    expect(await set.settle('extend', [a!.id], { leaseSeconds: 1 })).toEqual(['expired']);
+    expect(await set.settle('extend', [a!.id], { leaseSeconds: 1 })).toEqual(['extended']);
+    let again: Leased[] = [];
+    await until('the lease is over', async () => (again = await set.lease()).length > 0);
+    expect(again).toMatchObject([{ url: url('a'), attempt: 2 }]);
+    expect(await set.settle('ack', idsOf(again))).toEqual(['acked']);
+    expect(await set.settle('extend', idsOf(again), { leaseSeconds: 1 })).toEqual(['expired']);
   });
 
   it('what was leased maxAttempts times is a dead letter, to be listed, put back and purged', async () => {
@@ -199,6 +202,26 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     expect(await set.discover(url(1))).toEqual(['seen']);
   });
 
+  it('a release with countAttempt false counts no attempt, and a repeat of it answers the same', async () => {
+    const set = await VisitedSet.create(app, { maxAttempts: 1 });
+    await set.discover(url(0));
+    for (let turn = 0; turn < 2; turn++) {
+      const leased = await set.lease();
+      expect(leased).toMatchObject([{ url: url(0), attempt: 1 }]);
+      expect(await set.settle('release', idsOf(leased), { countAttempt: false })).toEqual(['released']);
+      expect(await set.settle('release', idsOf(leased), { countAttempt: false })).toEqual(['expired']);
+    }
+    const ids = idsOf(await set.lease());
+    const key = freshName('key');
+    const send = (countAttempt: boolean) =>
+      call(app, 'POST', `${set.path}/queue/release`, { ids, countAttempt }, { 'idempotency-key': key });
+    for (let turn = 0; turn < 2; turn++) expect((await send(false)).body).toEqual({ results: ['released'] });
+    expect(await send(true)).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect(await set.queue()).toMatchObject({ waiting: 1, leased: 0, dead: 0 });
+    await set.settle('release', idsOf(await set.lease()), { countAttempt: true });
+    expect(await set.queue()).toMatchObject({ waiting: 0, dead: 1 });
+  });
+
   it.each([
     [
       'lease',
@@ -207,6 +230,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ],
     ['release', { ids: [], delaySeconds: 86_401 }, 'delaySeconds must be a whole number from 0 to 86400'],
     ['release', { ids: [], reason: 'é'.repeat(129) }, 'at most 256 bytes in UTF-8'],
+    ['release', { ids: [], countAttempt: 'no' }, 'countAttempt must be true or false'],
     ['extend', { ids: [] }, 'leaseSeconds must be a whole number from 1 to 86400, but is missing'],
     ['extend', { leaseSeconds: 1 }, 'ids must be an array of strings, but is missing'],
     ['dead-letters/purge', { ids: 'x' }, 'ids must be an array of strings'],
@@ -341,13 +365,12 @@ describe('leases that wait', () => {
   });
 
   it('are answered when the service ends', async () => {
-    const app = await startApp();
+    // If the end did not answer the lease, the connection would be cut before its wait is over.
+    const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });
     await leasesWaiting(app, 1);
-    const from = performance.now();
     await app.close();
     expect(await waiting).toEqual([]);
-    expect(performance.now() - from).toBeLessThan(20_000);
   });
 });

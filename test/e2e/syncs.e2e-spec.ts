@@ -115,6 +115,32 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(next.id)).toMatchObject({ listed: 0 });
   });
 
+  it('answer each call that is repeated under its key as before, after the next sync was opened', async () => {
+    const set = await Synced.visitedSet(app);
+    await set.batch('visit', urls(0, 5));
+    const { id } = (await set.send('POST', '/syncs', {}, 'open')).body as SyncBody;
+    const json = await set.list(id, urls(0, 9), 'json');
+    const headers = { 'idempotency-key': 'stream' };
+    const streamed = await set.stream(id, urls(3, 12), { headers });
+    const committed = await set.send('POST', `/syncs/${id}/commit`, { force: true }, 'commit');
+    expect(committed).toMatchObject({ status: 200, body: { state: 'committed' } });
+    const abandoned = await set.open();
+    const deleted = await set.send('DELETE', `/syncs/${abandoned.id}`, undefined, 'delete');
+    const next = await set.open();
+    expect(await set.send('POST', '/syncs', {}, 'open')).toMatchObject({ status: 201, body: { id } });
+    expect(await set.list(id, urls(0, 9), 'json')).toMatchObject({ status: 200, body: json.body });
+    const again = await set.stream(id, urls(3, 12), { headers });
+    expect([again.status, again.lines]).toEqual([200, streamed.lines]);
+    expect(await set.send('POST', `/syncs/${id}/commit`, { force: true }, 'commit')).toMatchObject({
+      ...{ status: 200, body: committed.body },
+    });
+    const deletedAgain = await set.send('DELETE', `/syncs/${abandoned.id}`, undefined, 'delete');
+    expect([deletedAgain.status, deleted.status]).toEqual([204, 204]);
+    expect(await set.sync(id)).toEqual(committed.body);
+    expect(await set.list(id, urls(0, 9))).toMatchObject(refusal(409, 'SYNC_ENDED'));
+    expect((await set.describe()).sync).toMatchObject({ id: next.id, listed: 0 });
+  });
+
   it('answer lines that are repeated after the commit as before it', async () => {
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
@@ -268,7 +294,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     const late = await set.stream(id, urls(0, 10));
     expect(late).toMatchObject({ status: 409, lines: [{ code: 'SYNC_ENDED' }] });
     await set.open();
-    expect(await set.send('GET', `/syncs/${id}`)).toMatchObject(refusal(404, 'SYNC_NOT_FOUND'));
+    expect(await set.sync(id)).toMatchObject({ state: 'committed' });
   });
 
   it('end a stream that goes on when they end by an error at its line', async () => {

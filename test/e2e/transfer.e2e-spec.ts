@@ -14,7 +14,7 @@ import { collect, readFile } from '../support/export-files.js';
 import { SEED } from '../support/random.js';
 import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { STORES } from './stores.js';
+import { BOTH_STORES, STORES } from './stores.js';
 
 const TYPE = 'application/vnd.unseen.filter';
 const WAIT_MS = 60_000;
@@ -423,7 +423,7 @@ describe('docs/operations.md: backup', () => {
   it('works as pasted, from the embedded store to Redis', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'unseen-backup-'));
     const from = await startApp();
-    const to = await STORES[1]!.start();
+    const to = await BOTH_STORES[1]!.start();
     try {
       await call(from, 'POST', '/v1/visited-sets', { name: 'crawl', capacity: 1_000_000 });
       const urls = ['https://example.org/1', 'https://example.org/2'];

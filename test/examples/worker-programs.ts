@@ -33,7 +33,7 @@ export interface Visit {
 const PYTHON = [process.env.PYTHON, 'python3', '/usr/bin/python3'].find(
   (python) =>
     python !== undefined &&
-    spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'], { timeout: 60_000 })
+    spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'], { timeout: 240_000 })
       .status === 0,
 );
 
@@ -51,10 +51,15 @@ export const PYTHON_PROGRAM: Program = {
 };
 
 /** Starts a program as a user would. */
-export function startProgram(program: Program, folder: string, args: readonly string[]): Running {
+export function startProgram(
+  program: Program,
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Running {
   const [file, ...before] = program.command(folder);
   const child = spawn(file, [...before, ...args], {
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];

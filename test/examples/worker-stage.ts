@@ -22,8 +22,8 @@ export class Stage {
     return site;
   }
 
-  start(program: Program, args: readonly string[]): Running {
-    const one = startProgram(program, this.example().folder, args);
+  start(program: Program, args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+    const one = startProgram(program, this.example().folder, args, env);
     this.running.push(one);
     return one;
   }

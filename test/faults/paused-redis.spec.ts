@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis } from '../support/redis-server.js';
@@ -7,11 +6,10 @@ import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { Load } from './load.js';
 
-const PAUSE_MS = 15_000;
 const TIMEOUT_MS = 1_000;
 const WRITERS = 16;
-/** Time for one or two calls per request. It is below the pause, however slow the machine. */
-const LONGEST_MS = 0.8 * PAUSE_MS;
+/** Of each writer, during the pause. Each failure shows that a call has ended while Redis was away. */
+const FAILURES = 8;
 const MIB = 2 ** 20;
 /** A request that piles up holds kilobytes, and thousands are sent during the pause. */
 const GROWTH_BYTES = 100 * MIB;
@@ -21,8 +19,8 @@ function resident(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
 }
 
-describe('Redis, paused for fifteen seconds under load', () => {
-  it('costs every call its time limit and no more, piles nothing up, and changes nothing late', async () => {
+describe('Redis, paused under load', () => {
+  it('fails each call while it lasts, piles nothing up, and changes nothing late', async () => {
     const redis = await startRedis();
     const service = await startProcess({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: String(TIMEOUT_MS) });
     const own = new Redis(redis.port, '127.0.0.1');
@@ -30,22 +28,19 @@ describe('Redis, paused for fifteen seconds under load', () => {
       const url = await service.url();
       const pid = service.child.pid!;
       await Load.makeFilter(url, 'load');
-      const before = await under(url, 'before', 1_500);
+      const before = await under(url, 'before', served);
       const memoryBefore = resident(pid);
 
       process.kill(redis.pid, 'SIGSTOP');
       let peak = 0;
       const sampling = setInterval(() => (peak = Math.max(peak, resident(pid))), 250);
-      const paused = await under(url, 'paused', PAUSE_MS);
+      const paused = await under(url, 'paused', ({ failed }) => failed >= FAILURES * WRITERS);
       clearInterval(sampling);
       process.kill(redis.pid, 'SIGCONT');
 
       await until('the service has found Redis', async () => (await fetch(`${url}/readyz`)).ok);
-      const after = await under(url, 'after', 3_000);
+      const after = await under(url, 'after', served);
       for (const load of [before, paused, after]) await load.verify();
-      expect(paused.failed).toBeGreaterThan(WRITERS);
-      expect(Math.max(...paused.latencies)).toBeLessThan(LONGEST_MS);
-      expect(after.acknowledged).toBeGreaterThan(0);
       expect(Math.max(peak, resident(pid)) - memoryBefore).toBeLessThan(GROWTH_BYTES);
       // Abandoned connections are closed once Redis can notice.
       let clients = 0;
@@ -59,7 +54,7 @@ describe('Redis, paused for fifteen seconds under load', () => {
       console.log(
         `${paused.failed} of ${paused.batches.length} calls failed while paused, slowest ` +
           `${Math.round(Math.max(...paused.latencies))} ms; memory before, at most, after: ${memory} MiB; ` +
-          `${clients} connections left; ${after.acknowledged} batches in 3 s afterwards, ${before.acknowledged} before`,
+          `${clients} connections left; ${after.acknowledged} batches afterwards, ${before.acknowledged} before`,
       );
     } finally {
       process.kill(redis.pid, 'SIGCONT');
@@ -70,10 +65,12 @@ describe('Redis, paused for fifteen seconds under load', () => {
   });
 });
 
-/** Runs a load for `ms` under keys that begin with `prefix`. */
-async function under(url: string, prefix: string, ms: number): Promise<Load> {
+const served = ({ acknowledged }: Load): boolean => acknowledged >= 10 * WRITERS;
+
+/** Runs a load under keys that begin with `prefix`, until `isDone` and all of its calls have ended. */
+async function under(url: string, prefix: string, isDone: (load: Load) => boolean): Promise<Load> {
   const load = Load.start(() => url, 'load', WRITERS, prefix);
-  await sleep(ms);
+  await until(`the load "${prefix}" is done`, async () => isDone(load));
   await load.stop();
   return load;
 }

@@ -163,6 +163,20 @@ describe('a failover that loses, in one segment,', () => {
   });
 });
 
+/** Announces a sync as an instance does that is killed before it goes on. `since`: when it was last heard of. */
+async function announce(changes: SyncChanges, filter: Filter, id: string, since: number) {
+  const read = await changes.read(filter.name, deadline());
+  const { entry } = read;
+  if (!entry) throw new Error('the filter has no entry');
+  const plan = syncPlan(await current(one, filter));
+  const operation = { id: 'opening', fingerprint: '' };
+  const base = plan.layers?.length ?? 1;
+  const sync = { ...{ id, stage: 'opening' as const, plan, base }, openedAt: since, since, operation };
+  const found = await changes.announce({ ...read, entry }, sync, base, deadline(), undefined);
+  if (!found) throw new Error('the sync was not announced');
+  return found;
+}
+
 describe('an instance that goes on with opening a sync after it was given up', () => {
   it('takes no segment from the set', async () => {
     const filter = await make();
@@ -203,17 +217,8 @@ describe('an instance that goes on with opening a sync after it was given up', (
       const allocation = new StandingStill(connection);
       const stragglers = new Stragglers(connection, catalogue, allocation);
       const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
-      const read = await changes.read(filter.name, deadline());
-      const { entry } = read;
-      if (!entry) throw new Error('the filter has no entry');
-      const now = Date.now();
-      const plan = syncPlan(await current(one, filter));
-      const operation = { id: 'opening', fingerprint: '' };
-      const base = plan.layers?.length ?? 1;
-      const sync = { ...{ id, stage: 'opening' as const, plan, base }, openedAt: now, since: now, operation };
-      const found = await changes.announce({ ...read, entry }, sync, base, deadline(), undefined);
-      if (!found) throw new Error('the sync was not announced');
-      expect(await changes.open(found, deadline())).toBe(false);
+      const found = await announce(changes, filter, id, Date.now());
+      expect(await changes.open(found, made())).toBe(false);
     } finally {
       await connection.close();
     }
@@ -221,5 +226,33 @@ describe('an instance that goes on with opening a sync after it was given up', (
     // Before any call that would find them.
     expect(await keysOf(filter)).toEqual(before);
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+
+  it('says so, if an instance was killed and the next sync takes its place', async () => {
+    const filter = await make();
+    const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
+    await connection.firstTry();
+    const id = 'fedcba9876543210';
+    try {
+      const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
+      const allocation = new Allocation(connection);
+      const changes = new SyncChanges(
+        connection,
+        catalogue,
+        allocation,
+        new Stragglers(connection, catalogue, allocation),
+      );
+      await announce(changes, filter, id, Date.now() - 60_000);
+    } finally {
+      await connection.close();
+    }
+    const { id: next } = await open(filter);
+    expect(next).not.toBe(id);
+    expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({
+      state: 'abandoned',
+      reason: 'the service that opened it ended before it was open',
+    });
+    await commit(filter, next);
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 0));
   });
 });

@@ -5,13 +5,16 @@ import { positionsOf } from '#bloom';
 import { Kept, StoreError, type Filter, type Operation, type Store, type Sync } from '#store';
 import { RedisStore } from '#store/redis';
 import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { CATALOGUE, owedKey, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import {
   add,
   check,
   deadline,
+  discover,
   expectRefusal,
   expectStale,
+  type FilterOptions,
   filterSpec,
   items,
   keyed,
@@ -52,7 +55,7 @@ afterAll(async () => {
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
 /** A visited set in four segments that holds HELD. */
-async function make(): Promise<Filter> {
+async function make(options: FilterOptions = {}): Promise<Filter> {
   const spec = filterSpec({
     ...{
       name: `s-${randomUUID()}`,
@@ -60,6 +63,7 @@ async function make(): Promise<Filter> {
       errorRate: 1e-7,
       capacity: 1_000,
       growsTo: Infinity,
+      ...options,
     },
     segmentation: SEGMENTED,
   });
@@ -87,6 +91,21 @@ const keysOf = async ({ generation }: Filter): Promise<string[]> => redis.keys(`
 
 const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
   JSON.parse((await redis.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+/** Has the queue of a filter still to be copied for its open sync. What it answers counts the entries that are owed to that copy. */
+async function uncopied(filter: Filter): Promise<() => Promise<number>> {
+  const { tags, sync } = await entryOf(filter);
+  const keys = tags.map((tag) => segmentKeys(tag));
+  for (const { meta } of keys) {
+    const numbers = (await redis.hgetBuffer(meta, QUEUE_FIELD)) as Buffer;
+    await redis.hset(meta, OWING_FIELD, String(numbers.readUIntBE(0, 6)));
+    await redis.hdel(meta, 's:copied');
+  }
+  return async () =>
+    sum(await Promise.all(keys.map((one) => redis.zcount(owedKey(one, sync!.base), 1, '+inf'))));
+}
 
 const change = async (filter: Filter, entry: CatalogueEntry) =>
   redis.hset(CATALOGUE.filters, filter.name, JSON.stringify(entry));
@@ -255,20 +274,70 @@ describe('a sync that Redis has lost a part of', () => {
 });
 
 describe('Redis at maxmemory', () => {
-  it('refuses to open a sync, leaves nothing of it, and the set goes on', async () => {
-    const filter = await make();
-    const kept = (await keysOf(filter)).sort();
+  const atLimit = async <T>(run: () => Promise<T>): Promise<T> => {
     const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
     await redis.config('SET', 'maxmemory', String(used - 1_000_000));
     try {
-      await expectRefusal(open(one, filter), 'STORE_FULL');
+      return await run();
     } finally {
       await redis.config('SET', 'maxmemory', '0');
     }
+  };
+
+  it('refuses to open a sync, leaves nothing of it, and the set goes on', async () => {
+    const filter = await make();
+    const kept = (await keysOf(filter)).sort();
+    await atLimit(() => expectRefusal(open(one, filter), 'STORE_FULL'));
     expect((await entryOf(filter)).sync).toBeUndefined();
     expect((await keysOf(filter)).sort()).toEqual(kept);
     expect(await check(one, await current(one, filter), HELD)).toEqual(all(HELD, 1));
     const { id } = await open(one, filter);
     expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
   });
+
+  it('settles what a sync has still to copy, and the sync is given up', async () => {
+    const filter = await make();
+    const kept = (await keysOf(filter)).sort();
+    await discover(one, filter, items(200, 'queued'));
+    const { id } = await open(one, filter);
+    const owed = await uncopied(filter);
+    const now = await current(one, filter);
+    const leased = (await one.queue.lease(now, 200, 60_000, made())).map((entry) => entry.id);
+    expect(leased).toHaveLength(200);
+    await atLimit(async () => {
+      expect(await owed()).toBe(0);
+      await one.queue.release(now, leased.slice(0, 100), made());
+      await one.queue.ack(now, leased.slice(100), made());
+      expect(await owed()).toBe(200);
+      await expectRefusal(commit(one, filter, id), 'SYNC_ENDED');
+      expect((await keysOf(filter)).sort()).toEqual(kept);
+    });
+    expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({ state: 'abandoned' });
+    expect(await check(one, await current(one, filter), items(200, 'queued'))).toEqual(all(items(200), 1));
+  });
+
+  it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400, capacity: 150 }])(
+    'notes no more removals than a sync can use, however many follow; %j',
+    async (options) => {
+      const bounded = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, maxSyncForgets: 10 });
+      try {
+        const filter = await make(options);
+        await open(one, filter);
+        const now = await current(bounded, filter);
+        const noted = async () => {
+          const keys = (await keysOf(filter)).filter((key) => key.includes(':removed:'));
+          return sum(await Promise.all(keys.map((key) => redis.hlen(key)))) - keys.length;
+        };
+        await atLimit(async () => {
+          await remove(bounded, now, items(10_000, 'absent'));
+          const most = await noted();
+          expect(most).toBeLessThan(10_000);
+          await remove(bounded, now, items(10_000, 'more'));
+          expect(await noted()).toBe(most);
+        });
+      } finally {
+        await bounded.close();
+      }
+    },
+  );
 });

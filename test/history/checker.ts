@@ -5,6 +5,7 @@ import type { Rewind } from './rewind.js';
 import { narrow } from './narrow.js';
 import { judgeQueue, wrongAnswers } from './queue-judge.js';
 import type { Step } from './queue-trail.js';
+import { judgeSynced, type SyncedReport } from './syncs/synced-judge.js';
 
 /** What a failover may lose: nothing by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
@@ -31,6 +32,8 @@ export interface Report {
   readonly entriesChecked: number;
   /** Items whose histories were too long to search. They prove nothing. */
   readonly undecided: number;
+  /** Absent if no sets were synced. */
+  readonly synced?: SyncedReport;
   readonly violations: readonly Violation[];
 }
 
@@ -62,7 +65,10 @@ export function checkHistory(history: History, losses?: Losses): Report {
   violations.push(...wrongDescriptions(history));
   const queue = history.queue && judgeQueue(history.queue, history.faults, losses);
   violations.push(...(queue?.violations ?? []));
-  return { itemsChecked, entriesChecked: queue?.entriesChecked ?? 0, undecided, violations };
+  const synced = history.synced && judgeSynced(history.synced, history.faults, losses);
+  violations.push(...(synced?.violations ?? []));
+  const entriesChecked = queue?.entriesChecked ?? 0;
+  return { itemsChecked, entriesChecked, undecided, ...(synced && { synced }), violations };
 }
 
 function rewindsOf(faults: readonly Fault[], losses: Losses | undefined): Rewind[] {

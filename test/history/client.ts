@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../support/random.js';
 import type { Answers } from './answers.js';
 import type { AttemptOf } from './history.js';
-import type { Http } from './http.js';
+import type { Http, Method } from './http.js';
 import { judge } from './judge.js';
 import type { Planned } from './plan.js';
 
@@ -39,12 +39,14 @@ export interface Records<Op, Answers> {
 
 /** How operations of one kind are sent and their answers read. */
 export interface Protocol<Op, Answers> {
-  /** The path of the route, and the body. */
-  request(operation: Op): { readonly path: string; readonly body: unknown };
+  /** The route (by default POST) and the body: text is sent as lines, all else as JSON. */
+  request(operation: Op): { readonly path: string; readonly body?: unknown; readonly method?: Method };
   /** Whether it can change anything. What cannot needs no record and no retry. */
   mutates(operation: Op): boolean;
-  /** What the body of a 200 says; undefined if it makes no sense. */
-  read(operation: Op, body: Readonly<Record<string, unknown>>): Answers | undefined;
+  /** Whether a status other than 200 is an answer, too, with this code if it is an error. */
+  answers?(operation: Op, status: number, code: unknown): boolean;
+  /** What the body of an answer says; undefined if it makes no sense. */
+  read(operation: Op, body: Readonly<Record<string, unknown>>, status: number): Answers | undefined;
 }
 
 export function noRecords<Op, Answers>(): Records<Op, Answers> {
@@ -126,9 +128,9 @@ export class Client<Op extends { readonly id: number }, Answers> {
     const { instances, http } = this.shared;
     const instance = this.random.below(instances.length);
     const { url } = instances[instance] as Instance;
-    const { path, body } = protocol.request(operation);
+    const { path, body, method = 'POST' } = protocol.request(operation);
     const start = performance.now();
-    const reply = await http.post(url + path, body, key);
+    const reply = await http.send(method, url + path, body, key);
     const end = performance.now();
     const judgement = judge(protocol, operation, key, reply);
     if (judgement.outcome === 'ok' && protocol.mutates(operation)) this.shared.answers.came();

@@ -28,7 +28,7 @@ export async function clusterSystem(waitReplicas: number): Promise<System> {
   const heal = async () => {
     for (const shard of shards) await shard.inStep();
   };
-  return servicesOn({ count: 2, env, faults: clusterFaults(shards), heal, release: cluster.stop });
+  return servicesOn({ envs: [env, env], faults: clusterFaults(shards), heal, release: cluster.stop });
 }
 
 /** A master and its replica, which may swap roles. */

@@ -1,4 +1,5 @@
 import type { QueueHistory } from './queue-history.js';
+import type { SyncedHistory } from './syncs/synced-history.js';
 
 /** The filter that an operation is on. It is also the filter's name in the service. */
 export type Subject = 'set' | 'multiset';
@@ -70,6 +71,8 @@ export interface History {
   readonly failures: readonly string[];
   /** Absent if nobody worked on the queue. */
   readonly queue?: QueueHistory;
+  /** Absent if no sets were synced. */
+  readonly synced?: SyncedHistory;
 }
 
 /** One attempt, reduced to one of its items. */
@@ -84,6 +87,20 @@ export interface Call {
   readonly end: number;
   /** One answer for each time, joined by commas; undefined if the outcome is unknown. */
   readonly answer?: string;
+}
+
+/** The attempts of each operation, without those that surely did nothing. */
+export function groupsOf<Attempt extends AttemptOf<{ readonly id: number }, unknown>>(
+  attempts: readonly Attempt[],
+): Attempt[][] {
+  const groups = new Map<number, Attempt[]>();
+  for (const attempt of attempts) {
+    if (attempt.outcome === 'fail') continue;
+    const group = groups.get(attempt.operation.id);
+    if (group) group.push(attempt);
+    else groups.set(attempt.operation.id, [attempt]);
+  }
+  return [...groups.values()];
 }
 
 /** Whether a verb can change anything. The others need no record and no retry. */

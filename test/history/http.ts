@@ -6,6 +6,8 @@ export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
   | { readonly kind: 'refused' | 'broken'; readonly note: string };
 
+export type Method = 'GET' | 'POST' | 'DELETE';
+
 /** Header names in lower case. */
 export type Headers = IncomingMessage['headers'];
 
@@ -17,7 +19,7 @@ export class Http {
   private readonly agent = new Agent({ keepAlive: true });
 
   post(url: string, body: unknown, key?: string): Promise<Reply> {
-    return this.send('POST', url, JSON.stringify(body), key);
+    return this.send('POST', url, body, key);
   }
 
   get(url: string): Promise<Reply> {
@@ -35,9 +37,13 @@ export class Http {
     this.agent.destroy();
   }
 
-  private send(method: string, url: string, body?: string, key?: string): Promise<Reply> {
+  /** Text is sent as lines, all else as JSON. */
+  send(method: Method, url: string, body?: unknown, key?: string): Promise<Reply> {
+    const lines = typeof body === 'string';
+    const text = lines || body === undefined ? body : JSON.stringify(body);
+    const type = lines ? 'text/plain' : 'application/json';
     return new Promise((resolve) => {
-      const outgoing = request(url, { method, agent: this.agent, headers: headersOf(body, key) });
+      const outgoing = request(url, { method, agent: this.agent, headers: headersOf(type, text, key) });
       const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), TIMEOUT_MS);
       const settle = (reply: Reply): void => {
         clearTimeout(timer);
@@ -49,22 +55,27 @@ export class Http {
       };
       outgoing.on('error', fail);
       outgoing.on('response', (incoming) => {
-        let text = '';
-        incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        let answer = '';
+        incoming.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
         incoming.on('error', fail);
         incoming.on('end', () => {
-          settle({ kind: 'answered', status: incoming.statusCode ?? 0, headers: incoming.headers, text });
+          const { statusCode: status = 0, headers } = incoming;
+          settle({ kind: 'answered', status, headers, text: answer });
         });
       });
-      outgoing.end(body);
+      outgoing.end(text);
     });
   }
 }
 
-function headersOf(body: string | undefined, key: string | undefined): Record<string, string | number> {
+function headersOf(
+  type: string,
+  body: string | undefined,
+  key: string | undefined,
+): Record<string, string | number> {
   return {
     ...(body !== undefined && {
-      'content-type': 'application/json',
+      'content-type': type,
       'content-length': Buffer.byteLength(body),
     }),
     ...(key !== undefined && { 'idempotency-key': key }),

@@ -20,9 +20,10 @@ export function judge<Op, Answers>(
   if (reply.kind !== 'answered') {
     return { outcome: reply.kind === 'refused' ? 'fail' : 'info', note: reply.note };
   }
-  const { status, headers, text } = reply;
-  const body = parsed(text);
-  const note = status === 200 ? undefined : `${status} ${String(body['code'])}`;
+  const { headers, text } = reply;
+  const { status, body } = contents(reply);
+  if (body === undefined) return { outcome: 'info', note: 'a stream without its last line' };
+  const note = status < 300 ? undefined : `${status} ${String(body['code'])}`;
   const unknown = { outcome: 'info' as const, note: note ?? String(status) };
   const id = headers['idempotency-key'];
   if (protocol.mutates(operation) && (id === undefined || (key !== undefined && id !== key))) {
@@ -30,12 +31,33 @@ export function judge<Op, Answers>(
   }
   if (status === 503 && PASSING.has(body['code'])) {
     const retryAfter = headers['retry-after'];
-    return retryAfter === undefined ? { ...unknown, wrong: 'without Retry-After' } : unknown;
+    // The headers of a stream are sent before its error is known.
+    const isLate = reply.status !== status;
+    return retryAfter === undefined && !isLate ? { ...unknown, wrong: 'without Retry-After' } : unknown;
   }
-  if (status !== 200) return { ...unknown, wrong: `no fault excuses ${text.slice(0, 300)}` };
-  const answers = protocol.read(operation, body);
+  const isAnswer = status === 200 || protocol.answers?.(operation, status, body['code']) === true;
+  if (!isAnswer) return { ...unknown, wrong: `no fault excuses ${text.slice(0, 300)}` };
+  const answers = protocol.read(operation, body, status);
   if (answers === undefined) return { ...unknown, wrong: `results make no sense: ${text.slice(0, 300)}` };
   return { outcome: 'ok', answers };
+}
+
+interface Contents {
+  readonly status: number;
+  /** Undefined: the stream broke off. */
+  readonly body: Record<string, unknown> | undefined;
+}
+
+/** What a reply says. A stream is taken as if its lines were one JSON body; its last line may be an error. */
+function contents({ status, headers, text }: Extract<Reply, { kind: 'answered' }>): Contents {
+  if (headers['content-type']?.includes('ndjson') !== true) return { status, body: parsed(text) };
+  const lines = text.split('\n').filter((line) => line !== '');
+  const bodies = lines.map(parsed);
+  const last = bodies.at(-1);
+  const error = last?.['error'] as Record<string, unknown> | undefined;
+  if (error) return { status: Number(error['status']), body: error };
+  if (last?.['done'] !== true) return { status, body: undefined };
+  return { status, body: { results: bodies.flatMap(({ results }) => (results ?? []) as unknown[]) } };
 }
 
 function parsed(text: string): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { checkHistory, LAST_WRITES, UNANSWERED_WRITES } from './checker.js';
 import { clusterSystem } from './cluster-system.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { run } from './run.js';
-import { summary } from './summary.js';
+import { exercisedText, summary } from './summary.js';
 import type { System } from './system.js';
 import { embeddedSystem, redisSystem } from './systems.js';
 import { violationText } from './text.js';
@@ -22,10 +22,10 @@ async function main(): Promise<void> {
     console.log(USAGE);
     return;
   }
-  const { store, wait, seed, clients, workers, seconds } = options;
+  const { store, wait, seed, clients, workers, crawlers, seconds } = options;
   const name = wait > 0 ? `${store}, waiting for ${wait} replica` : store;
   console.log(
-    `store ${name}; seed ${seed}; ${clients} clients, ${workers} workers on the queue; ${seconds} s`,
+    `store ${name}; seed ${seed}; ${clients} clients, ${workers} workers on the queue, ${crawlers} clients of synced sets; ${seconds} s`,
   );
   const system = await start(options);
   const stop = () => system.stop();
@@ -44,6 +44,7 @@ async function main(): Promise<void> {
       process.exitCode = 1;
     }
     console.log(summary(history, report));
+    if (report.synced) console.log(exercisedText(report.synced));
   } finally {
     await stop();
   }

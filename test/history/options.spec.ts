@@ -9,6 +9,7 @@ describe('options of npm run history', () => {
       seed: 7,
       clients: 16,
       workers: 6,
+      crawlers: 6,
       faults: ['kill', 'pause', 'cut'],
       wait: 0,
       out: 'history.json',
@@ -25,7 +26,7 @@ describe('options of npm run history', () => {
   it.each([
     [['--store', 'mongo'], '--store is mongo: allowed is embedded, redis, cluster'],
     [['--seconds', '0'], '--seconds is 0: allowed is a whole number from 1 to 86400'],
-    [['--clients', 'many'], '--clients is many: allowed is a whole number from 1 to 256'],
+    [['--clients', 'many'], '--clients is many: allowed is a whole number from 0 to 256'],
     [['--faults', 'kill,failover'], '--faults names failover: embedded has kill, pause, cut, or none'],
     [['--wait', '1'], '--wait is 1, but embedded has no replicas: only cluster has'],
   ])('refuses %j', (args, message) => {

@@ -7,13 +7,14 @@ export const USAGE = `npm run history -- [options]
   --seed N           chooses operations and faults (random)
   --clients N        working at once (16)
   --workers N        working on the queue at once, beside them (6)
+  --crawlers N       using visited sets at once that are synced meanwhile, one of which ages, beside them (6)
   --faults KINDS     comma separated (all that the store has); "none" for none:
                        kill, pause        of a service: SIGKILL and a new start; SIGSTOP
                        cut                connections of clients
                        store-kill, store-pause, store-cut
                                           the same of a Redis server (store-kill: not of a cluster)
-                       link-cut, link-delay
-                                          between services and a Redis: broken off; delivered late
+                       link-down, link-cut, link-delay
+                                          between a service and a Redis: away for a while; broken off; delivered late
                        failover           of a cluster: a master dies, its replica takes over
                        handover           of a cluster: a master and its replica change places
                        move               of a cluster: slots go to another master under traffic
@@ -25,7 +26,17 @@ const STORES = ['embedded', 'redis', 'cluster'] as const;
 
 const FAULTS = {
   embedded: ['kill', 'pause', 'cut'],
-  redis: ['kill', 'pause', 'cut', 'store-kill', 'store-pause', 'store-cut', 'link-cut', 'link-delay'],
+  redis: [
+    'kill',
+    'pause',
+    'cut',
+    'store-kill',
+    'store-pause',
+    'store-cut',
+    'link-down',
+    'link-cut',
+    'link-delay',
+  ],
   cluster: ['kill', 'pause', 'cut', 'store-pause', 'store-cut', 'failover', 'handover', 'move'],
 } as const;
 
@@ -35,6 +46,7 @@ export interface Options {
   readonly seed: number;
   readonly clients: number;
   readonly workers: number;
+  readonly crawlers: number;
   readonly faults: readonly string[];
   readonly wait: number;
   readonly out: string;
@@ -50,6 +62,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
       clients: { type: 'string', default: '16' },
       workers: { type: 'string', default: '6' },
+      crawlers: { type: 'string', default: '6' },
       faults: { type: 'string' },
       wait: { type: 'string', default: '0' },
       out: { type: 'string', default: 'history.json' },
@@ -68,8 +81,9 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     store,
     seconds: whole('--seconds', values.seconds, 1, 86_400),
     seed: whole('--seed', values.seed, 0, 2 ** 31 - 1),
-    clients: whole('--clients', values.clients, 1, 256),
+    clients: whole('--clients', values.clients, 0, 256),
     workers: whole('--workers', values.workers, 0, 256),
+    crawlers: whole('--crawlers', values.crawlers, 0, 256),
     faults: faultsOf(store, values.faults),
     wait,
     out: values.out,

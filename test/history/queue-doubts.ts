@@ -1,10 +1,12 @@
 import type { Losses } from './checker.js';
-import type { Fault } from './history.js';
+import type { AttemptOf, Fault } from './history.js';
 import { mayHaveDone, type Entry, type Hold, type Term } from './queue-entries.js';
 import type { QueueEvent } from './queue-history.js';
 
 /** Stores count whole milliseconds, callers do not, and clocks drift apart a little in the seconds of a lease. */
 const CLOCKS_MS = 10;
+
+type Known = Pick<AttemptOf<unknown, unknown>, 'outcome' | 'start' | 'end'>;
 
 /** What the answers leave open: whether a failover has lost a change, and whether a lease is over. */
 export class Doubts {
@@ -28,7 +30,7 @@ export class Doubts {
    * Whether an operation may have been executed anew, since a failover lost its record with its change: it was answered before the
    * death, in time to be lost, and was sent again after it. Then its first answer says only what was true at first.
    */
-  mayBeAnew({ attempts }: Pick<QueueEvent, 'attempts'>): boolean {
+  mayBeAnew({ attempts }: { readonly attempts: readonly Known[] }): boolean {
     return this.gaps.some(({ from, diedAt, end }) => {
       const answered = attempts.some(
         ({ outcome, start, end: at }) => outcome === 'ok' && at >= from && start <= end,

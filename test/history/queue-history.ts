@@ -1,4 +1,4 @@
-import type { AttemptOf } from './history.js';
+import { groupsOf, type AttemptOf } from './history.js';
 
 /** The visited set whose queue is checked. It is also its name in the service. */
 export const VISITED_SET = 'crawl';
@@ -8,6 +8,8 @@ export interface OnUrls {
   /** `discover` gives every URL the operation's id as its payload, which tells later by which discovery it was queued. */
   readonly verb: 'discover' | 'forget';
   readonly urls: readonly string[];
+  /** Of a discovery in a set that ages. Absent: the age of the set. */
+  readonly ttlSeconds?: number;
 }
 
 export interface Lease {
@@ -66,14 +68,7 @@ export interface QueueEvent<Op extends QueueOperation = QueueOperation> {
 
 /** The operations of a history that may have happened, in order of their first requests. */
 export function eventsOf(attempts: readonly QueueAttempt[]): QueueEvent[] {
-  const groups = new Map<number, QueueAttempt[]>();
-  for (const attempt of attempts) {
-    if (attempt.outcome === 'fail') continue;
-    const group = groups.get(attempt.operation.id);
-    if (group) group.push(attempt);
-    else groups.set(attempt.operation.id, [attempt]);
-  }
-  const events = [...groups.values()].map(eventOf);
+  const events = groupsOf(attempts).map(eventOf);
   return events.sort((a, b) => a.start - b.start);
 }
 

@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<Exclude<QueueOperation['verb'], 'lease'>, readonly 
 
 /** The routes of a visited set and its queue. */
 export const QUEUE: Protocol<QueueOperation, QueueAnswers> = {
-  request: (operation) => ({ path: pathOf(operation), body: bodyOf(operation) }),
+  request: (operation) => queueRequest(operation, VISITED_SET),
   mutates: () => true,
   read(operation, { results, urls }) {
     if (operation.verb === 'lease') {
@@ -27,15 +27,19 @@ export const QUEUE: Protocol<QueueOperation, QueueAnswers> = {
   },
 };
 
-function pathOf({ verb }: QueueOperation): string {
+/** The request of an operation on a visited set and its queue. */
+export function queueRequest(operation: QueueOperation, set: string): { path: string; body: unknown } {
+  const { verb } = operation;
   const room = verb === 'discover' || verb === 'forget' ? 'urls' : 'queue';
-  return `/v1/visited-sets/${VISITED_SET}/${room}/${verb}`;
+  return { path: `/v1/visited-sets/${set}/${room}/${verb}`, body: bodyOf(operation) };
 }
 
 function bodyOf(operation: QueueOperation): unknown {
   switch (operation.verb) {
-    case 'discover':
-      return { urls: operation.urls.map((url) => ({ url, payload: String(operation.id) })) };
+    case 'discover': {
+      const { id, urls, ttlSeconds } = operation;
+      return { urls: urls.map((url) => ({ url, payload: String(id) })), ttlSeconds };
+    }
     case 'forget':
       return { urls: operation.urls };
     case 'lease': {

@@ -8,6 +8,7 @@ import { ITEMS } from './items-protocol.js';
 import { disturb } from './nemesis.js';
 import { QueueRun } from './queue-run.js';
 import type { System } from './system.js';
+import { SyncedRun } from './syncs/synced-run.js';
 import { untilAnswered } from './until-answered.js';
 import { Workload } from './workload.js';
 
@@ -20,6 +21,8 @@ export interface RunOptions {
   readonly clients: number;
   /** How many work on the queue beside them. */
   readonly workers: number;
+  /** How many use sets that are synced beside them, and that one more client for each set syncs; none by default. */
+  readonly crawlers?: number;
   /** Kinds of faults to strike with, out of those that the system has. */
   readonly faults: readonly string[];
 }
@@ -29,6 +32,8 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
+/** Each synced set is synced so often at least, however slow the machine. */
+const LEAST_SYNCS = 3;
 /** Percentage of the outcomes unknown at the end that are found out by asking again. */
 const RESOLVED_PERCENT = 60;
 
@@ -47,16 +52,21 @@ export async function run(system: System, options: RunOptions): Promise<History>
   const clientOf = (number: number) => new Client(number, new Random(seed + number), shared, ITEMS, records);
   const client = clientOf(0);
   const queue = options.workers > 0 ? new QueueRun(shared) : undefined;
+  const { crawlers = 0 } = options;
+  const synced = crawlers > 0 ? new SyncedRun(shared) : undefined;
   const failures: string[] = [];
   let descriptions: Description[] = [];
   try {
     await makeFilters(shared, smallCapacity(options));
     await queue?.make(smallCapacity(options));
+    await synced?.make(smallCapacity(options));
     const end = performance.now() + options.seconds * 1_000;
     const storm = { over: false };
     const working = [
       ...Array.from({ length: options.clients }, (_, i) => work(clientOf(i + 1), workload, storm, options)),
       ...Array.from({ length: options.workers }, async (_, i) => queue?.work(i + 1, storm, options)),
+      ...Array.from({ length: crawlers }, async (_, i) => synced?.work(i + 1, storm)),
+      (async () => synced?.sync(storm, LEAST_SYNCS))(),
     ];
     try {
       await Promise.all([sleep(options.seconds * 1_000), ...strikes(system, shared, options, end, faults)]);
@@ -66,10 +76,15 @@ export async function run(system: System, options: RunOptions): Promise<History>
     }
     await client.resolveSome(RESOLVED_PERCENT, RECOVERY_MS);
     await queue?.resolveSome(RESOLVED_PERCENT, RECOVERY_MS);
+    await synced?.resolveSome(RESOLVED_PERCENT, RECOVERY_MS);
     await system.settle();
     const settledAt = performance.now();
-    const readAll = await readBack(client, workload, records.attempts);
-    if (!readAll || (await queue?.drain(settledAt, RECOVERY_MS)) === false) {
+    const done = await Promise.all([
+      readBack(client, workload, records.attempts),
+      queue?.drain(settledAt, RECOVERY_MS),
+      synced?.finish(RECOVERY_MS),
+    ]);
+    if (done.includes(false)) {
       failures.push(`the service did not answer within ${RECOVERY_MS} ms of the last fault`);
     } else {
       descriptions = await describe(shared);
@@ -83,6 +98,7 @@ export async function run(system: System, options: RunOptions): Promise<History>
     descriptions,
     failures: [...system.failures, ...failures],
     ...(queue && { queue: queue.history() }),
+    ...(synced && { synced: synced.history() }),
   };
 }
 

@@ -23,13 +23,29 @@ export function storeKill(redis: RedisServer): FaultSource {
   };
 }
 
-/** What can happen between services and Redis: an answer or a command breaks off, or commands arrive very late. */
-export function linkFaults(proxy: TcpProxy): FaultSource[] {
+/**
+ * What can happen between one service and Redis, each service having a proxy of its own: an answer or a command breaks off,
+ * commands arrive very late, or nothing passes for a while.
+ */
+export function linkFaults(proxies: readonly TcpProxy[]): FaultSource[] {
   return [
+    {
+      kind: 'link-down',
+      group: 'connections',
+      async strike(random, answers) {
+        await answers.next(NEXT_ANSWER_MS);
+        const proxy = random.pick(proxies);
+        proxy.interrupt();
+        await sleep(between(random, 100, 1_500));
+        proxy.restore();
+        return undefined;
+      },
+    },
     {
       kind: 'link-cut',
       group: 'connections',
       async strike(random) {
+        const proxy = random.pick(proxies);
         proxy.cutAfter(random.pick(['request', 'reply'] as const), between(random, 0, MOST_BYTES));
         await sleep(CUT_WITHIN_MS);
         proxy.disarm();
@@ -40,7 +56,7 @@ export function linkFaults(proxy: TcpProxy): FaultSource[] {
       kind: 'link-delay',
       group: 'connections',
       async strike(random) {
-        const deliver = proxy.delayAfter(between(random, 0, MOST_BYTES));
+        const deliver = random.pick(proxies).delayAfter(between(random, 0, MOST_BYTES));
         await sleep(between(random, 100, 2_500));
         await deliver();
         return undefined;

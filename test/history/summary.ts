@@ -1,4 +1,5 @@
 import type { Report } from './checker.js';
+import { SYNCED_RULES, type SyncedReport } from './syncs/synced-judge.js';
 import { mutates, type Attempt, type Fault, type History } from './history.js';
 
 /** One line: what was done to the system, and what the check found. */
@@ -27,4 +28,10 @@ export function struck(faults: readonly Fault[]): string {
   const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
   const counts = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);
   return counts.join(', ') || 'none';
+}
+
+/** How often the rules of synced sets were exercised, line by line. */
+export function exercisedText({ syncs, urls, exercised }: SyncedReport): string {
+  const counts = SYNCED_RULES.map((rule) => `  ${String(exercised.get(rule) ?? 0).padStart(7)}  ${rule}`);
+  return [`syncs ${syncs}; their URLs ${urls}; each rule was exercised so often:`, ...counts].join('\n');
 }

@@ -11,28 +11,26 @@ import { between, NEXT_ANSWER_MS, type FaultSource, type System } from './system
 export async function embeddedSystem(): Promise<System> {
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-history-'));
   const removeData = () => rm(dataDir, { recursive: true, force: true });
-  return servicesOn({ count: 1, env: { DATA_DIR: dataDir }, faults: [], release: removeData });
+  return servicesOn({ envs: [{ DATA_DIR: dataDir }], faults: [], release: removeData });
 }
 
-/** Two services that share a Redis through a proxy. Redis loses nothing that it has acknowledged. */
+/** Two services that share a Redis, each through a proxy of its own. Redis loses nothing that it has acknowledged. */
 export async function redisSystem(): Promise<System> {
   const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-  const proxy = await TcpProxy.start(redis.port);
+  const proxies = [await TcpProxy.start(redis.port), await TcpProxy.start(redis.port)];
   return servicesOn({
-    count: 2,
-    env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_TIMEOUT_MS: '1000' },
-    faults: [storeKill(redis), storePause(() => redis, 1_800), storeCut(() => redis), ...linkFaults(proxy)],
+    envs: proxies.map(({ port }) => ({ REDIS_URL: `redis://127.0.0.1:${port}`, REDIS_TIMEOUT_MS: '1000' })),
+    faults: [storeKill(redis), storePause(() => redis, 1_800), storeCut(() => redis), ...linkFaults(proxies)],
     async release() {
-      await proxy.stop();
+      for (const proxy of proxies) await proxy.stop();
       await redis.stop();
     },
   });
 }
 
 interface Parts {
-  readonly count: number;
   /** Settings of each service. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly envs: readonly Readonly<Record<string, string>>[];
   /** Faults of the store. */
   readonly faults: readonly FaultSource[];
   /** Heals the store after the last fault. */
@@ -41,7 +39,7 @@ interface Parts {
 }
 
 /** Starts services on an existing store. Their faults are added to those of the store. */
-export async function servicesOn({ count, env, faults, heal, release }: Parts): Promise<System> {
+export async function servicesOn({ envs, faults, heal, release }: Parts): Promise<System> {
   const failures: string[] = [];
   const instances: ServiceInstance[] = [];
   const stop = async () => {
@@ -49,7 +47,7 @@ export async function servicesOn({ count, env, faults, heal, release }: Parts): 
     await release();
   };
   try {
-    for (let i = 0; i < count; i++) instances.push(await ServiceInstance.start(env, failures));
+    for (const env of envs) instances.push(await ServiceInstance.start(env, failures));
   } catch (error) {
     await stop();
     throw error;

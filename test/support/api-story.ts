@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { HistorySampler } from '../../src/history/history-sampler.js';
 import { call, type TestApp } from './app.js';
+import { HistorySampler } from './in-process.js';
 
 /** What one call of the story sent, and what came back. */
 export interface Told {

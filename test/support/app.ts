@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import supertest from 'supertest';
-import { createApp } from '../../src/app.setup.js';
-import { readConfig } from '../../src/config/config.js';
-import { shutDown } from '../../src/http/shutdown.js';
+import { createApp, readConfig, shutDown } from './in-process.js';
+
+const { default: supertest } = (await importNatively('supertest')) as {
+  default: typeof import('supertest');
+};
 
 /** The real service, listening on a free loopback port. */
 export interface TestApp {

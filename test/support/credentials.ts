@@ -1,6 +1,6 @@
 import type { Scope } from '../../src/request/scope.js';
-import { KeysService } from '../../src/auth/keys.service.js';
 import type { TestApp } from './app.js';
+import { KeysService } from './in-process.js';
 
 export interface TestKey {
   readonly id: string;

@@ -10,6 +10,7 @@ import {
   type Quota,
   type Store,
 } from '#store';
+import { clock } from './clock.js';
 
 /** A filter's whole export. */
 export async function exportFile(store: Store, filter: Filter): Promise<Buffer> {
@@ -31,14 +32,14 @@ export async function importFile(
   cut = 100_000,
   quota?: Quota,
 ): Promise<Filter> {
-  const reader = new ExportFileReader(pieces(file, cut));
+  const reader = new ExportFileReader(pieces(file, cut), clock.now);
   const header = await reader.header();
   return store.transfer.import(specOf(header, name), reader.parts(header), operation, quota);
 }
 
 /** Header and parts of a file. Throws ExportFileError. */
 export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: ExportHeader; parts: Part[] }> {
-  const reader = new ExportFileReader(pieces(file, cut));
+  const reader = new ExportFileReader(pieces(file, cut), clock.now);
   const header = await reader.header();
   const parts: Part[] = [];
   for await (const part of reader.parts(header)) parts.push(part);

@@ -12,6 +12,19 @@ AsyncLocalStorage.prototype.run = function (...args) {
   return run.apply(this, args);
 };
 
+/** Values that test files of this worker have made. */
+const made = new Map();
+
+function onceInWorker(key, make) {
+  if (!made.has(key)) {
+    const value = make();
+    made.set(key, value);
+    // A failure is no value: the next file tries again.
+    if (value instanceof Promise) value.catch(() => made.delete(key));
+  }
+  return made.get(key);
+}
+
 /**
  * Jest's environment for Node.js, in a context whose global is an ordinary object. Jest's own is wrapped in a proxy, and
  * each time that a module names a global (Math, Uint8Array, URL) it is looked up through interceptors: tests of pure
@@ -32,6 +45,9 @@ export default class NodeEnvironment extends TestEnvironment {
     } finally {
       vm.createContext = createContext;
     }
+    const { watch, watchAll } = config.globalConfig;
+    this.global.importNatively = (specifier) => import(specifier);
+    this.global.onceInWorker = watch || watchAll ? (_key, make) => make() : onceInWorker;
     this.file = relative(config.globalConfig.rootDir, context.testPath);
     this.openBefore = openHandles();
   }

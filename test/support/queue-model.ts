@@ -33,6 +33,11 @@ export class QueueModel {
     });
   }
 
+  /** Entries as they were before their leases. */
+  uncounted(entries: readonly Entry[]): Entry[] {
+    return entries.map(({ item, attempt }) => ({ item, attempt: attempt - 1 }));
+  }
+
   bringBack(entries: readonly Entry[], reason: string): void {
     for (const entry of entries) {
       if (entry.attempt >= this.maxAttempts) this.dead.push({ ...entry, reason });

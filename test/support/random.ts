@@ -1,5 +1,5 @@
-/** The seed of this run's random tests, which print it. `SEED=… npm test` repeats them. */
-export const SEED = Number(process.env['SEED'] ?? Date.now() % 2 ** 31) | 0;
+/** The seed of random tests: the same in every run, so that none fails by chance. `SEED=… npm test` tries others. */
+export const SEED = Number(process.env['SEED'] ?? 20_171_117) | 0;
 
 /** A small seeded generator (mulberry32). It is good enough to choose test cases, and the same on every machine. */
 export class Random {

@@ -22,6 +22,10 @@ export interface ServiceProcess {
 /** A start takes a second of CPU time. On a machine that has little to give it has taken twenty. */
 const START_MS = 120_000;
 
+/** Nothing else of the environment reaches a program. */
+const { PATH, FILTER_SEED } = process.env;
+const INHERITED = { PATH, FILTER_SEED };
+
 /** How a service is started otherwise than most. */
 export interface ProcessOptions {
   /** No file it writes may be longer (`ulimit -f`: 512 bytes each), until `prlimit` lets it. */
@@ -39,7 +43,7 @@ export async function startProcess(
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
   const shell = ['-c', `ulimit -S -f ${fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
   const child = spawn('/bin/sh', [...shell, process.execPath, main], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
+    env: { ...INHERITED, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
@@ -86,7 +90,7 @@ export async function runProgram(
 ): Promise<Ended> {
   const file = join(await serviceProgram(), 'src', path);
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: START_MS };
+    const options = { env: { ...INHERITED, ...env }, timeout: START_MS };
     execFile(process.execPath, [file, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
     });

@@ -5,13 +5,17 @@ import { build, type Plugin } from 'esbuild';
 import { filesBelow, madeOnce } from './made-once.js';
 
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
+/** In place of src/store/service-random.ts. */
+const FIXED_RANDOM = join('test', 'support', 'fixed-random.ts');
 const SOURCES = ['src', 'libs'];
+const PARTS = join('test', 'support', 'service-parts.ts');
 const ENTRIES = [
   'src/main.ts',
   'src/cli/unseen.ts',
   'src/cli/offline-keys.ts',
   'src/cli/verify.ts',
   'src/demo/main.ts',
+  PARTS,
 ];
 
 /** Packages with binaries or files of their own, and those that Nest asks for in vain. */
@@ -33,18 +37,14 @@ const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; con
 
 type Packages = 'bundle' | 'external';
 
-/** What this test file has asked for: to read all the sources takes as long as a command of the command line. */
-const asked = new Map<Packages, Promise<string>>();
-
 /**
  * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
  * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
  * Made once for the same sources, by whichever worker comes first. Answers the folder in which they lie as below `dist`.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
-  const made = asked.get(packages) ?? make(packages);
-  asked.set(packages, made);
-  return made;
+  // To read all the sources takes as long as a command of the command line.
+  return onceInWorker(`programs: ${packages}`, () => make(packages));
 }
 
 async function make(packages: Packages): Promise<string> {
@@ -53,7 +53,7 @@ async function make(packages: Packages): Promise<string> {
   return madeOnce({
     kind: 'programs',
     name: packages,
-    files: [OWN_SOURCE, ...sources.flat()],
+    files: [OWN_SOURCE, FIXED_RANDOM, PARTS, ...sources.flat()],
     into: (folder) => bundle(packages, folder),
   });
 }
@@ -87,6 +87,7 @@ const SOURCE: Plugin = {
       const [library = '', ...folders] = path.slice(1).split('/');
       return { path: resolve('libs', library, 'src', ...folders, 'index.ts') };
     });
+    onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
     // A program that starts another one only when it is asked to is not to load it each time.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');

@@ -5,8 +5,10 @@ import { Redis } from 'ioredis';
 import type { Filter, Store } from '#store';
 import { EmbeddedStore } from '#store/embedded';
 import { RedisStore, type RedisStoreOptions } from '#store/redis';
+import { clock } from './clock.js';
 import { damageBlock } from './embedded-damage.js';
 import { generationsIn } from './embedded-generations.js';
+import { currentLane } from './lanes.mjs';
 import { limitedUser } from './redis-acl.js';
 import { startCluster } from './redis-cluster.js';
 import { startRedis, type RedisServer } from './redis-server.js';
@@ -27,12 +29,13 @@ export interface StoreLimits {
   readonly maxMarks?: number;
   readonly syncIdleMs?: number;
   readonly maxSyncForgets?: number;
+  readonly maxHidden?: number;
 }
 
 /** One place where data is stored, and the stores opened on it. */
 export interface StoreHarness {
   /** Opens a store on the data: a new client each time, or for the embedded store the only one possible. */
-  open(): Promise<Store>;
+  open(limits?: StoreLimits): Promise<Store>;
   /** Closes all stores and opens a new one, which knows only what was stored. */
   reopen(limits?: StoreLimits): Promise<Store>;
   /** Damages the cells of a segment that holds items, and then does as `reopen`. */
@@ -47,7 +50,7 @@ export interface StoreHarness {
 
 /** What only the Redis harnesses have: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
-  open(): Promise<RedisStore>;
+  open(limits?: StoreLimits): Promise<RedisStore>;
   /** A client of every master, for looking behind the store's back. */
   readonly clients: readonly Redis[];
   /** All keys that match a pattern, each with the client of the master that stores it. */
@@ -87,6 +90,12 @@ export const redisCluster: StoreFixture<RedisHarness> = {
   },
 };
 
+/**
+ * For `describe.each`: what is true on Redis must be true on a cluster. `npm test` leaves the cluster out, because
+ * test/contract proves the same on a cluster whose slots move.
+ */
+export const REDIS_STORES = currentLane() === 'core' ? [redis] : [redis, redisCluster];
+
 /** A pattern for the one key of a segment's counters. */
 export function cellsPattern(filter: Pick<Filter, 'generation'>, segment: number | '*'): string {
   return `unseen:{${filter.generation}.${segment}.*}:cells`;
@@ -98,7 +107,7 @@ class EmbeddedHarness implements StoreHarness {
   constructor(private readonly dataDir: string) {}
 
   open(limits: StoreLimits = {}): Promise<EmbeddedStore> {
-    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir, ...limits });
+    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir, now: clock.now, ...limits });
     return this.store;
   }
 
@@ -147,7 +156,7 @@ export class RedisServersHarness implements RedisHarness {
   }
 
   async open(limits: StoreLimits = {}): Promise<RedisStore> {
-    const store = await RedisStore.open({ ...this.options, ...limits });
+    const store = await RedisStore.open({ ...this.options, aheadMs: () => clock.aheadMs, ...limits });
     this.stores.push(store);
     await until('the store is ready', async () => (await store.readiness()).ready);
     return store;

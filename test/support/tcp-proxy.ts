@@ -1,20 +1,33 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { RespFrames } from './resp-frames.js';
 
 /** `request`: from the client to the server. `reply`: from the server to the client. */
 export type Direction = 'request' | 'reply';
 
+/** A cut to come. */
+interface Cut {
+  readonly direction: Direction;
+  /** How many frames pass first. */
+  skip: number;
+  readonly frames: RespFrames;
+  /** How many bytes pass after them. */
+  left: number;
+}
+
 /** A TCP proxy on loopback whose connections can be cut after any byte, or delayed. */
 export class TcpProxy {
   private readonly tunnels = new Set<Tunnel>();
-  private cut: { readonly direction: Direction; left: number } | undefined;
+  private cut: Cut | undefined;
   private readonly forwarded = { request: 0, reply: 0 };
+  private watched: Readonly<Record<Direction, RespFrames>> | undefined;
+  private refuses = false;
 
   private constructor(
     private readonly server: Server,
     private readonly target: number,
   ) {
-    server.on('connection', (client) => this.accept(client));
+    server.on('connection', (client) => (this.refuses ? client.destroy() : this.accept(client)));
   }
 
   /** Forwards to a port of the loopback. */
@@ -31,9 +44,10 @@ export class TcpProxy {
 
   /**
    * Takes effect once: `bytes` more bytes pass in a direction. When another byte would pass, all connections are cut.
+   * With `frames`, so many commands or replies pass before those bytes.
    */
-  cutAfter(direction: Direction, bytes: number): void {
-    this.cut = { direction, left: bytes };
+  cutAfter(direction: Direction, bytes: number, frames = 0): void {
+    this.cut = { direction, skip: frames, frames: new RespFrames(), left: bytes };
   }
 
   /** Whether no cut is pending: the requested one has happened, or none was requested. */
@@ -48,6 +62,16 @@ export class TcpProxy {
     return happened;
   }
 
+  /** Cuts all connections, and ends new ones at once until `restore`. */
+  interrupt(): void {
+    this.refuses = true;
+    this.cutAll();
+  }
+
+  restore(): void {
+    this.refuses = false;
+  }
+
   /** Counts the bytes that pass from now on. The returned function answers how many. */
   count(): () => Readonly<Record<Direction, number>> {
     const before = { ...this.forwarded };
@@ -55,6 +79,16 @@ export class TcpProxy {
       request: this.forwarded.request - before.request,
       reply: this.forwarded.reply - before.reply,
     });
+  }
+
+  /** Watches one idle connection. The returned function answers the lengths of the frames that have passed. */
+  watchFrames(): () => Readonly<Record<Direction, readonly number[]>> {
+    const watched = { request: new RespFrames(), reply: new RespFrames() };
+    this.watched = watched;
+    return () => {
+      this.watched = undefined;
+      return { request: watched.request.lengths, reply: watched.reply.lengths };
+    };
   }
 
   /**
@@ -88,17 +122,31 @@ export class TcpProxy {
   private pass(direction: Direction, chunk: Buffer): Buffer {
     let passing = chunk;
     if (this.cut?.direction === direction) {
-      passing = chunk.subarray(0, this.cut.left);
-      this.cut.left -= passing.length;
+      passing = chunk.subarray(0, beforeCut(this.cut, chunk));
       if (passing.length < chunk.length) this.cut = undefined;
     }
     this.forwarded[direction] += passing.length;
+    this.watched?.[direction].ends(passing);
     return passing;
   }
 
   private cutAll(): void {
     for (const tunnel of this.tunnels) tunnel.cut();
   }
+}
+
+/** How many bytes of a chunk pass before a cut. */
+function beforeCut(cut: Cut, chunk: Buffer): number {
+  let skipped = 0;
+  if (cut.skip > 0) {
+    const ends = cut.frames.ends(chunk);
+    skipped = ends[cut.skip - 1] ?? chunk.length;
+    cut.skip = Math.max(0, cut.skip - ends.length);
+    if (cut.skip > 0) return chunk.length;
+  }
+  const passing = Math.min(cut.left, chunk.length - skipped);
+  cut.left -= passing;
+  return skipped + passing;
 }
 
 interface Control {

@@ -5,7 +5,12 @@ import { UnseenError } from 'unseen-client';
 import { normalUrl, type Listed } from './articles.js';
 import type { Cms } from './cms.js';
 
-const PAGE = join(import.meta.dirname, '..', 'public', 'index.html');
+const PUBLIC = join(import.meta.dirname, '..', 'public');
+const PAGE = [
+  ['/', 'index.html', 'text/html'],
+  ['/page.css', 'page.css', 'text/css'],
+  ['/page.js', 'page.js', 'text/javascript'],
+] as const;
 const MOST_BYTES = 2_000_000;
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } } as const;
@@ -49,7 +54,8 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
     await reply.code(status).send({ error: error.message });
   });
 
-  server.get('/', async (_, reply) => reply.type('text/html').send(await readFile(PAGE, 'utf8')));
+  for (const [path, file, type] of PAGE)
+    server.get(path, async (_, reply) => reply.type(type).send(await readFile(join(PUBLIC, file), 'utf8')));
 
   server.get<{ Querystring: { after: number; limit: number } }>(
     '/articles',

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { CheerioCrawler, log, LogLevel, RequestQueue } from '@crawlee/cheerio';
+import { addRedirect, leaveRedirects } from './redirects.js';
 import { UnseenRequestManager, type Mark } from './unseen-request-manager.js';
 
 const USAGE = `npm start -- [options] URL...
 
-Crawls the sites of the URLs, each on its own host.
+Crawls the sites of the URLs, each on its own host. The URLs themselves are fetched in each run, to find new links.
 
   --set NAME       the visited set (crawl)
   --capacity N     how many URLs it is made for (1000000)
@@ -35,17 +36,25 @@ async function main(): Promise<void> {
   const queue = mark === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
   const manager = await UnseenRequestManager.open({
     set: { name: values.set, capacity: Number(values.capacity) },
-    service: { url: values.service, apiKey: process.env.UNSEEN_API_KEY },
+    service: {
+      url: values.service,
+      apiKey: process.env.UNSEEN_API_KEY,
+      onRetry: ({ message }) => console.error(message),
+    },
     mark,
+    isOnlyUser: true,
     ...(queue && { queue }),
   });
   const crawler = new CheerioCrawler({
     requestQueue: manager.asRequestQueue(),
-    async requestHandler({ enqueueLinks }) {
-      await enqueueLinks({ strategy: 'same-hostname' });
+    preNavigationHooks: [leaveRedirects],
+    async requestHandler(context) {
+      if (await addRedirect(manager, context)) return;
+      await context.enqueueLinks({ strategy: 'same-hostname' });
     },
   });
-  const { requestsFinished, requestsFailed } = await crawler.run(urls);
+  await manager.addStarts(urls);
+  const { requestsFinished, requestsFailed } = await crawler.run();
   console.log(JSON.stringify({ finished: requestsFinished, failed: requestsFailed }));
 }
 

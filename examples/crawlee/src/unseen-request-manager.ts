@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   getRequestId,
@@ -41,6 +42,11 @@ export interface UnseenRequestManagerOptions {
   readonly mark?: Mark;
   /** What holds the requests. Crawlee's default queue if absent. */
   readonly queue?: RequestQueue;
+  /**
+   * Hand out at once what an earlier process was working on when it was killed: Crawlee waits for minutes, since another process
+   * might still have it. Only for a queue that no other process uses.
+   */
+  readonly isOnlyUser?: boolean;
 }
 
 /** What the queue says of a request that was added. */
@@ -69,6 +75,9 @@ export class UnseenRequestManager implements IRequestManager {
   private readonly unsettled: Entry[] = [];
   /** What failed for good here, by URL. It is unseen again, but not for this run. */
   private readonly failed = new Set<string>();
+  /** Start pages of this run, by the keys of their requests, and all URLs that the queue had when it was opened. */
+  private readonly starts = new Set<string>();
+  private readonly left = new Set<string>();
   /** Why requests could not be added while nobody waited for it. */
   private failure: { readonly error: unknown } | undefined;
 
@@ -94,7 +103,29 @@ export class UnseenRequestManager implements IRequestManager {
     const manager = new UnseenRequestManager(queue, visited, mark, journal);
     manager.unsettled.push(...(await journal.left()));
     await manager.settleAll();
+    await manager.takeOver(options.isOnlyUser ?? false);
     return manager;
+  }
+
+  /**
+   * Adds start pages: each is fetched in each run, to find what is new, and marked as seen. One that the queue has anyway, since an
+   * earlier run was interrupted, is not added.
+   */
+  async addStarts(sources: readonly (Source | string)[]): Promise<void> {
+    const requests = sources.map(requestOf).filter(({ url }) => !this.left.has(keyByUrl(url)));
+    const starts = requests.map((request) => withKey(request, markedKey(request, `start-${randomUUID()}`)));
+    for (const [i, { uniqueKey }] of starts.entries()) {
+      this.starts.add(uniqueKey);
+      this.left.add(keyByUrl((requests[i] as Request).url));
+    }
+    await this.whileAdding(async () => {
+      if (this.mark === 'scheduled') await this.visit(starts.map(({ url }) => url));
+      await this.enqueue(starts, { forefront: false, left: Infinity, overLimit: [] });
+    });
+  }
+
+  isStart({ uniqueKey }: Request): boolean {
+    return this.starts.has(uniqueKey);
   }
 
   /**
@@ -147,7 +178,8 @@ export class UnseenRequestManager implements IRequestManager {
    * which. The marks come first: a process that ends in between handles the request once more, and loses nothing.
    */
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
-    if (wasFetched(request)) await this.visit(urlsToMark(request));
+    const own = this.isStart(request) ? [request.url] : [];
+    if (wasFetched(request)) await this.visit([...own, ...urlsToMark(request)]);
     else if (isMarked(request)) await this.forgetFailed(request);
     return this.queue.markRequestHandled(request);
   }
@@ -294,6 +326,17 @@ export class UnseenRequestManager implements IRequestManager {
     const isRepeatable = Date.now() - writtenAt < REPEATABLE_MS;
     const results = await this.set.visit(urls, isRepeatable ? { idempotencyKey: key } : {});
     return isRepeatable ? results : results.map((result) => (result === 'seen' ? 'new' : result));
+  }
+
+  /** Learns what the queue has. */
+  private async takeOver(isOnlyUser: boolean): Promise<void> {
+    const { client } = this.queue;
+    const { items } = await client.listHead({ limit: Number.MAX_SAFE_INTEGER });
+    for (const { id, url } of items) {
+      this.left.add(keyByUrl(url));
+      // It throws for what is not locked.
+      if (isOnlyUser) await client.deleteRequestLock(id).catch(() => undefined);
+    }
   }
 
   private async settleAll(): Promise<void> {

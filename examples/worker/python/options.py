@@ -42,7 +42,7 @@ def read_options() -> argparse.Namespace:
     add("--max-bytes", type=whole(1, 100_000_000), default=2_000_000, help="read so much of a page (2000000)")
     add("--timeout", type=seconds(0.1, 3600), default=30.0, help="seconds of a fetch (30)")
     add("--lease", type=whole(3, 86_400), default=60, help="seconds the URLs of a worker that dies are away (60)")
-    add("--attempts", type=whole(1, 1_000_000), default=8, help="how often a URL is handed out, of a set that is made (8)")
+    add("--attempts", type=whole(1, 1_000_000), default=8, help="how often a URL is tried (8)")
     add("--retry", type=seconds(0, 3600), default=10.0, help="seconds a URL that failed is away, doubled each time (10)")
     add("--forever", action="store_true", help="wait for more when the queue is empty")
     options = parser.parse_args()

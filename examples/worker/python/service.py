@@ -2,12 +2,13 @@
 
 import json
 import random
+import re
 import socket
 import threading
 import time
 import uuid
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import quote, urlsplit
 
 
@@ -35,6 +36,14 @@ class _Passing(Exception):
         self.seconds = seconds
 
 
+def _visible(api_key: str) -> str:
+    """An API key as a header takes it. The library would refuse others in an error that shows them."""
+    key = api_key.strip()
+    if not re.fullmatch("[\x21-\x7e]+", key):
+        raise ValueError("UNSEEN_API_KEY must be visible ASCII characters, in one line")
+    return key
+
+
 class Service:
     """Calls about one visited set. A call is repeated under one Idempotency-Key, so nothing is done twice."""
 
@@ -42,19 +51,25 @@ class Service:
     REPEAT_SECONDS = 60.0
     FIRST_WAIT, MOST_WAIT = 0.1, 5.0
     PASSING = frozenset({408, 429, 502, 503, 504})
+    #: A call that fails for so long is told of.
+    QUIET_SECONDS = 2.0
 
-    def __init__(self, url: str, name: str, api_key: Optional[str]) -> None:
+    def __init__(self, url: str, name: str, api_key: Optional[str], tell: Callable[[str], None]) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"SERVICE must be an http or https URL, not {url!r}")
+            raise ValueError(f"SERVICE must be an http or https URL, not {re.sub('[^/]*@', '***@', url)!r}")
         self._connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._address = (parts.hostname, parts.port)
         self._base = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
+            self._headers["Authorization"] = f"Bearer {_visible(api_key)}"
         self._name = name
         self._of_thread = threading.local()
+        self._tell = tell
+        #: Whether the user was told since the last call that was answered.
+        self._told = False
+        self._telling = threading.Lock()
 
     def create(self, max_attempts: int) -> None:
         self._send("POST", "/v1/visited-sets", {"name": self._name, "capacity": CAPACITY, "maxAttempts": max_attempts})
@@ -76,10 +91,10 @@ class Service:
     def ack(self, ids: List[str]) -> List[str]:
         return self._send("POST", self._path("/queue/ack"), {"ids": ids})["results"]
 
-    def release(self, ids: List[str], reason: str, delay_seconds: int) -> List[str]:
+    def release(self, ids: List[str], reason: str, delay_seconds: int, count_attempt: bool) -> List[str]:
         # At most 256 bytes. A character that is cut in two is left out.
         short = reason.encode("utf-8", "replace")[:256].decode("utf-8", "ignore")
-        body = {"ids": ids, "delaySeconds": delay_seconds, "reason": short}
+        body = {"ids": ids, "delaySeconds": delay_seconds, "reason": short, "countAttempt": count_attempt}
         return self._send("POST", self._path("/queue/release"), body)["results"]
 
     def extend(self, ids: List[str], lease_seconds: int) -> List[str]:
@@ -89,20 +104,38 @@ class Service:
         return f"/v1/visited-sets/{quote(self._name, safe='')}{rest}"
 
     def _send(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
-        end = time.monotonic() + self.REPEAT_SECONDS
+        begun = time.monotonic()
+        end = begun + self.REPEAT_SECONDS
         headers = {**self._headers, "Idempotency-Key": uuid.uuid4().hex}
         data = None if body is None else json.dumps(body).encode()
         wait = self.FIRST_WAIT
         while True:
             try:
-                return self._attempt(method, path, data, headers)
+                answer = self._attempt(method, path, data, headers)
+                self._told = False
+                return answer
             except (OSError, HTTPException, _Passing) as error:
                 asked = error.seconds if isinstance(error, _Passing) else None
                 pause = random.uniform(0, wait) if asked is None else asked + random.uniform(0, 0.25)
                 if time.monotonic() + pause >= end:
                     raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
-                time.sleep(pause)
+                quiet = max(0, min(pause, begun + self.QUIET_SECONDS - time.monotonic()))
+                time.sleep(quiet)
+                if quiet < pause:
+                    self._say_retrying(error)
+                time.sleep(pause - quiet)
                 wait = min(self.MOST_WAIT, 2 * wait)
+
+    def _say_retrying(self, error: Exception) -> None:
+        """Once, until a call is answered."""
+        with self._telling:
+            if self._told:
+                return
+            self._told = True
+        host = self._address[0] if self._address[1] is None else f"{self._address[0]}:{self._address[1]}"
+        refused = isinstance(error, ConnectionRefusedError)
+        why = f"connection refused by {host}" if refused else f"{host}: {error or type(error).__name__}"
+        self._tell(f"retrying, {why}")
 
     def _attempt(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
         # A connection for each thread. http.client opens it again when it was closed.

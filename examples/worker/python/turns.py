@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Callable, Deque, Dict, List, Optional, Tuple
+from typing import Deque, Dict, List, Optional, Tuple
 
 MOST_SECONDS = 3600
 
@@ -54,7 +54,7 @@ class Turns:
             self._lines.setdefault(task.host, _Line()).waiting.append(task)
             self._changed.notify()
 
-    def put_off(self, keep: float, may: Callable[[Task], bool]) -> List[Tuple[Task, float]]:
+    def put_off(self, keep: float) -> List[Tuple[Task, float]]:
         """Shortens lines that go slowly to ``keep``, from their ends. Answers who is sent away, and for how many seconds: until
         the line will have come so far, so that they do not all come back at once."""
         away: List[Tuple[Task, float]] = []
@@ -65,7 +65,7 @@ class Turns:
                 pace = max(line.pace, now - line.begun)
                 if len(line.waiting) <= keep or len(line.waiting) * pace < 1:
                     continue
-                for task in [task for place, task in enumerate(line.waiting) if place >= keep and may(task)]:
+                for task in [task for place, task in enumerate(line.waiting) if place >= keep]:
                     line.waiting.remove(task)
                     line.booked = max(line.booked, now + keep * pace) + pace
                     away.append((task, min(MOST_SECONDS, line.booked - now)))

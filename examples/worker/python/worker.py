@@ -41,13 +41,20 @@ class Worker:
     """Leases URLs, fetches them, discovers what they lead to, and acknowledges them."""
 
     WAIT_SECONDS = 1
+    #: A delay ends by the service's clock, which may be adjusted meanwhile.
+    CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
     LOOK_SECONDS = 1.0
+    #: Least delay of a URL that failed as often as it is tried. Without one the queue would hand it out before it looks empty.
+    GIVEN_UP_SECONDS = 60
+    LONGEST_DELAY_SECONDS = 86400
+    #: How long it waits for URLs with delays that it does not know.
+    UNKNOWN_DELAY_SECONDS = 60
 
-    def __init__(self, service: Service, options: argparse.Namespace, max_attempts: float) -> None:
+    def __init__(self, service: Service, options: argparse.Namespace, description: Dict[str, Any]) -> None:
         self._service = service
         self._options = options
-        self._max_attempts = max_attempts
+        self._max_attempts = description.get("maxAttempts", math.inf)
         self._turns = Turns()
         self._robots = Robots(options.user_agent, options.timeout, options.retry)
         #: A plain member: what takes a lock must not be called by the handler of a signal.
@@ -56,6 +63,12 @@ class Worker:
         #: Whoever settles a URL makes room for another.
         self._settled = threading.Condition()
         self._held: Dict[str, Task] = {}
+        self._begun = time.monotonic()
+        #: Until then it waits for delayed URLs. Each worker waits for its own retries only: counts of the queue do not tell the
+        #: retries of other workers from the URLs that these have given up.
+        self._awaits_until = 0.0
+        if description["queue"]["delayed"] > 0:
+            self._await(self.UNKNOWN_DELAY_SECONDS)
         self._output = threading.Lock()
         self.counts = {"fetched": 0, "disallowed": 0, "failed": 0, "given back": 0}
 
@@ -116,13 +129,8 @@ class Worker:
     def _keep_room(self) -> None:
         """While all URLs that may be in hand are, no other can be leased. If that lasts, it is for the hosts that are slow: most
         of theirs go back, so that those of other hosts find room."""
-        for task, seconds in self._turns.put_off(self._options.per_host, self._may_put_off):
+        for task, seconds in self._turns.put_off(self._options.per_host):
             self._release(task, Later("its host is busy", seconds, failure=False))
-
-    def _may_put_off(self, task: Task) -> bool:
-        """An attempt is a lease, whether the page was asked for or not. So only in the first half of its attempts is a URL put
-        off, and the other half is left for failures. After that it waits here."""
-        return 2 * task.attempt < self._max_attempts
 
     def _task(self, leased: Dict[str, Any], until: float) -> Task:
         try:
@@ -139,8 +147,14 @@ class Worker:
         return Task(leased["id"], leased["url"], leased["attempt"], depth, redirects, until, host)
 
     def _is_empty(self) -> bool:
+        with self._settled:
+            over = time.monotonic() >= self._awaits_until
         queue = self._service.describe()["queue"]
-        return queue["waiting"] + queue["leased"] + queue["delayed"] == 0
+        return queue["waiting"] + queue["leased"] == 0 and (over or queue["delayed"] == 0)
+
+    def _await(self, seconds: float) -> None:
+        with self._settled:
+            self._awaits_until = max(self._awaits_until, time.monotonic() + seconds + self.CLOCK_GRACE_SECONDS)
 
     def _extend_all(self) -> None:
         while not self._over.wait(self._options.lease / 3):
@@ -235,17 +249,27 @@ class Worker:
         self._count("failed" if later.failure else "given back")
         if later.failure:
             log(f"{task.url}: {later}, attempt {task.attempt}")
+        # At the last attempt of its set it is a dead letter.
+        given_up = later.failure and not self._options.forever and self._options.attempts <= task.attempt < self._max_attempts
+        seconds = later.seconds
+        if given_up:
+            # The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done, without end.
+            ran = math.ceil(time.monotonic() - self._begun)
+            seconds = min(self.LONGEST_DELAY_SECONDS, max(self.GIVEN_UP_SECONDS, ran, seconds))
         try:
-            self._service.release([task.id], str(later), later.seconds)
+            self._service.release([task.id], str(later), seconds, count_attempt=later.failure)
         except (Refused, Unreachable) as error:
             log(str(error))
+        if not given_up:
+            # Also if it was not answered: it may have been executed.
+            self._await(seconds)
         self._drop(task)
 
     def _give_back(self, tasks: List[Task]) -> None:
         if not tasks:
             return
         try:
-            self._service.release([task.id for task in tasks], "the worker was stopped", 0)
+            self._service.release([task.id for task in tasks], "the worker was stopped", 0, count_attempt=False)
         except (Refused, Unreachable) as error:
             log(str(error))
         for task in tasks:
@@ -266,8 +290,8 @@ class Worker:
             print(json.dumps(visit), flush=True)
 
 
-def prepare(service: Service, options: argparse.Namespace) -> float:
-    """Makes the set, unless it is there; then it is used as it is. Answers how often it hands out a URL."""
+def prepare(service: Service, options: argparse.Namespace) -> Dict[str, Any]:
+    """Makes the set, unless it is there; then it is used as it is. Returns its description."""
     try:
         service.create(options.attempts)
     except Refused as error:
@@ -275,13 +299,13 @@ def prepare(service: Service, options: argparse.Namespace) -> float:
             raise
         log(f"{options.set} is there already, and is used as it is")
     service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])
-    return service.describe().get("maxAttempts", math.inf)
+    return service.describe()
 
 
 def main() -> int:
     options = read_options()
     try:
-        service = Service(options.service, options.set, os.environ.get("UNSEEN_API_KEY"))
+        service = Service(options.service, options.set, os.environ.get("UNSEEN_API_KEY"), log)
         worker = Worker(service, options, prepare(service, options))
     except (Refused, Unreachable, ValueError) as error:
         log(str(error))

@@ -1,4 +1,4 @@
-import type { Task, UrlWithPayload, VisitedSet } from 'unseen-client';
+import { RetryAfterError, type Task, type UrlWithPayload, type VisitedSet } from 'unseen-client';
 import type { Options } from './options.js';
 import { fetchPage, SiteBusyError, type Page } from './page.js';
 import { Robots, type Rules } from './robots.js';
@@ -31,20 +31,6 @@ interface Place {
   readonly redirects: number;
 }
 
-/** The URL is to come back at a time that is known better than by the number of its attempts. */
-class Later extends Error {
-  override readonly name = 'Later';
-
-  constructor(
-    why: string,
-    readonly delaySeconds: number,
-    /** Whether the page could not be fetched, rather than was not tried. */
-    readonly isFailure: boolean,
-  ) {
-    super(why);
-  }
-}
-
 const MOST_REDIRECTS = 10;
 const MOST_DELAY_SECONDS = 3_600;
 const LOOK_MS = 1_000;
@@ -61,8 +47,6 @@ export class Crawler {
   constructor(
     private readonly set: VisitedSet,
     private readonly options: Options,
-    /** How often the set hands out a URL. */
-    private readonly maxAttempts: number,
     private readonly listener: Listener,
   ) {
     this.turns = new Turns(options.concurrency);
@@ -76,11 +60,8 @@ export class Crawler {
     try {
       await this.crawl(task);
     } catch (error) {
-      if (task.signal.aborted) throw error;
-      this.count(task, error);
-      if (!(error instanceof Later)) throw error;
-      // A worker delays by the number of attempts alone. It takes a URL that is given back already for one whose lease is over.
-      await this.set.release(task.id, { reason: error.message, delaySeconds: error.delaySeconds });
+      if (!task.signal.aborted) this.count(task, error);
+      throw error;
     } finally {
       this.held--;
     }
@@ -93,7 +74,7 @@ export class Crawler {
 
   /** URLs that wait for their turn go back to the queue. Fetches that have begun go on to their end. */
   stop(): void {
-    this.turns.stop(new Later('the worker was stopped', 0, false));
+    this.turns.stop(new RetryAfterError('the worker was stopped', 0, { countAttempt: false }));
   }
 
   private async crawl(task: Task): Promise<void> {
@@ -123,7 +104,7 @@ export class Crawler {
   /** Fetches a page when its host may be asked. Undefined if robots are not to fetch it. */
   private async inTurn(url: URL, task: Task): Promise<Page | undefined> {
     const arrived = performance.now();
-    const leave = await this.turns.enter(url.host, task.signal, this.mayPutOff(task));
+    const leave = await this.turns.enter(url.host, task.signal);
     let asked = false;
     try {
       if (performance.now() - arrived > (this.options.leaseSeconds * 1_000) / 3) await this.hold(task);
@@ -150,26 +131,20 @@ export class Crawler {
     const look = (): void => {
       this.isWatching = false;
       if (this.held < this.options.held) return;
-      this.turns.putOff(this.options.perHost, (seconds) => new Later('its host is busy', seconds, false));
+      const reason = (seconds: number): Error =>
+        new RetryAfterError('its host is busy', seconds, { countAttempt: false });
+      this.turns.putOff(this.options.perHost, reason);
       this.keepRoom();
     };
     setTimeout(look, LOOK_MS).unref();
   }
 
-  /**
-   * An attempt is a lease, whether the page was asked for or not. So only in the first half of its attempts is a URL put off,
-   * and the other half is left for failures. After that it waits here.
-   */
-  private mayPutOff({ attempt }: Task): boolean {
-    return 2 * attempt < this.maxAttempts;
-  }
-
-  /** Whether a page may be fetched, as far as is known. Throws Later if its site cannot say. */
+  /** Whether a page may be fetched, as far as is known. Throws RetryAfterError if its site cannot say. */
   private allows(url: URL, rules: Rules | undefined, { url: text, payload, attempt }: Task): boolean {
     if (rules?.unknown !== undefined) {
       const { why, untilMs } = rules.unknown;
       const seconds = Math.ceil((untilMs - performance.now()) / 1_000);
-      throw new Later(why, Math.max(seconds, this.delaySeconds(attempt)), true);
+      throw new RetryAfterError(why, Math.max(seconds, this.delaySeconds(attempt)));
     }
     if (rules === undefined || rules.allows(url)) return true;
     this.counts.disallowed++;
@@ -189,7 +164,7 @@ export class Crawler {
       return await fetchPage(url, { userAgent, timeoutMs, maxBytes, signal });
     } catch (error) {
       if (!(error instanceof SiteBusyError)) throw error;
-      throw new Later(error.message, Math.max(error.retryAfterSeconds, this.delaySeconds(attempt)), true);
+      throw new RetryAfterError(error.message, Math.max(error.retryAfterSeconds, this.delaySeconds(attempt)));
     }
   }
 
@@ -200,7 +175,7 @@ export class Crawler {
   }
 
   private count({ url, attempt }: Task, error: unknown): void {
-    if (error instanceof Later && !error.isFailure) {
+    if (error instanceof RetryAfterError && !error.countAttempt) {
       this.counts.givenBack++;
       return;
     }

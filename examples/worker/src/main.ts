@@ -11,22 +11,24 @@ function log(text: string): void {
   console.error(text);
 }
 
-/** Makes the set, unless it is there; then it is used as it is. Answers how often it hands out a URL. */
-async function prepare(set: VisitedSet, { attempts, starts }: Options): Promise<number> {
+/** Makes the set, unless it is there; then it is used as it is. */
+async function prepare(set: VisitedSet, { attempts, starts }: Options): Promise<void> {
   await set.create({ capacity: CAPACITY, maxAttempts: attempts }).catch((error: unknown) => {
     if (!(error instanceof ConflictError)) throw error;
     log(`${set.name} is there already, and is used as it is`);
   });
-  const description = await set.describe();
-  if (!('queue' in description)) throw new Error(`${set.name} has lost data: see docs/operations.md`);
   await set.discover([...starts]);
-  return description.maxAttempts ?? Infinity;
 }
 
 async function work(options: Options): Promise<void> {
-  const unseen = new UnseenClient({ url: options.service, apiKey: process.env.UNSEEN_API_KEY });
+  const unseen = new UnseenClient({
+    url: options.service,
+    apiKey: process.env.UNSEEN_API_KEY,
+    onRetry: ({ message }) => log(message),
+  });
   const set = unseen.visitedSet(options.set);
-  const crawler = new Crawler(set, options, await prepare(set, options), {
+  await prepare(set, options);
+  const crawler = new Crawler(set, options, {
     visit: (visit) => console.log(JSON.stringify(visit)),
     log,
   });
@@ -34,6 +36,7 @@ async function work(options: Options): Promise<void> {
     concurrency: options.held,
     leaseSeconds: options.leaseSeconds,
     untilEmpty: !options.forever,
+    tries: options.attempts,
     delaySeconds: (attempt) => crawler.delaySeconds(attempt),
     onError: (error, task) => {
       // The crawler has told of what fails with a URL, but for the service itself.

@@ -16,7 +16,7 @@ export const USAGE = `npm start -- [options] SERVICE SET START...
   --max-bytes N       read so much of a page (2000000)
   --timeout SECONDS   time of a fetch (30)
   --lease SECONDS     how long the URLs of a worker that dies are away (60)
-  --attempts N        how often a URL is handed out, when the set is made (8)
+  --attempts N        how often a URL is tried (8)
   --retry SECONDS     how long a URL that failed is away, twice as long each time (10)
   --forever           wait for more when the queue is empty`;
 

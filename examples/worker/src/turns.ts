@@ -1,7 +1,6 @@
 interface Waiter {
   readonly enter: () => void;
   readonly refuse: (reason: Error) => void;
-  readonly mayPutOff: boolean;
 }
 
 /** Places that are taken and given back, first come, first served. */
@@ -20,7 +19,7 @@ class Places {
   }
 
   /** Resolves when there is a place. Rejects with the signal's reason if that comes first. */
-  async take(signal: AbortSignal, mayPutOff = false): Promise<void> {
+  async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.free > 0) {
       this.free--;
@@ -32,7 +31,6 @@ class Places {
         signal.removeEventListener('abort', leave);
       };
       const waiter: Waiter = {
-        mayPutOff,
         enter: () => {
           end();
           resolve();
@@ -83,11 +81,11 @@ export class Turns {
   }
 
   /** Resolves when it is this one's turn. Rejects with the reason of the signal, of `putOff`, or of `stop`. */
-  async enter(host: string, signal: AbortSignal, mayPutOff: boolean): Promise<Leave> {
+  async enter(host: string, signal: AbortSignal): Promise<Leave> {
     if (this.stopped) throw this.stopped;
     const line = this.lines.get(host) ?? { place: new Places(1), begunMs: 0, paceMs: 0, bookedMs: 0 };
     this.lines.set(host, line);
-    await line.place.take(signal, mayPutOff);
+    await line.place.take(signal);
     line.begunMs = performance.now();
     try {
       // Last, so that who waits for a slow host holds no place that another could use.
@@ -114,7 +112,7 @@ export class Turns {
       // Of a host that has not answered yet it is known how long it has not.
       const pace = Math.max(line.paceMs, now - line.begunMs);
       if (waiting.length * pace < SECOND_MS) continue;
-      for (const waiter of waiting.slice(keep).filter(({ mayPutOff }) => mayPutOff)) {
+      for (const waiter of waiting.slice(keep)) {
         line.bookedMs = Math.max(line.bookedMs, now + keep * pace) + pace;
         waiter.refuse(reason(Math.min(MOST_BOOKED_SECONDS, Math.ceil((line.bookedMs - now) / SECOND_MS))));
       }

@@ -16,7 +16,10 @@ const positions = (keys: readonly string[]) => positionsOf(keys, new Uint8Array(
 describe('folding a batch', () => {
   it('keeps first occurrences, in order, and says where they were', () => {
     const folded = foldDuplicates(positions(['a', 'b', 'a', 'c', 'b', 'a', 'd']));
-    expect(folded?.positions).toEqual(positions(['a', 'b', 'c', 'd']));
+    expect(folded?.positions).toEqual({
+      ...positions(['a', 'b', 'c', 'd']),
+      copies: Uint32Array.of(2, 1, 0, 0),
+    });
     expect([...(folded?.original ?? [])]).toEqual([0, 1, 3, 6]);
   });
 

@@ -2,6 +2,7 @@ import { select, type Positions } from './positions.js';
 
 /** A batch with each item once, and the indexes of those items in the original batch. */
 export interface Folded {
+  /** With `copies`. */
   readonly positions: Positions;
   /** For each item of the folded batch, its index in the original batch (the first occurrence). */
   readonly original: Uint32Array;
@@ -17,22 +18,29 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   while (size < count * 2) size *= 2;
   const slots = new Int32Array(size).fill(-1);
   const original = new Uint32Array(count);
+  const copies = new Uint32Array(count);
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const h = i * 4;
     let slot = (hash[h] as number) & (size - 1);
     let other = slots[slot] as number;
-    while (other >= 0 && !sameHash(hash, h, other * 4)) {
+    while (other >= 0 && !sameHash(hash, h, (original[other] as number) * 4)) {
       slot = (slot + 1) & (size - 1);
       other = slots[slot] as number;
     }
-    if (other >= 0) continue;
-    slots[slot] = i;
+    if (other >= 0) {
+      copies[other] = (copies[other] as number) + 1;
+      continue;
+    }
+    slots[slot] = kept;
     original[kept++] = i;
   }
   if (kept === count) return undefined;
   const indexes = original.subarray(0, kept);
-  return { positions: select(positions, indexes), original: indexes };
+  return {
+    positions: { ...select(positions, indexes), copies: copies.subarray(0, kept) },
+    original: indexes,
+  };
 }
 
 function sameHash(hash: Uint32Array, a: number, b: number): boolean {

@@ -11,6 +11,7 @@ import { isPacked, sliceKeys, type Keys } from './keys.js';
  *   segment  1 per item
  *   page     1 per item: index of the page inside its segment
  *   cell     k per item: distinct cell indexes inside the page, ascending
+ *   copies   1 per item, of a folded batch: how many equal items were left out
  */
 export interface Positions {
   readonly count: number;
@@ -19,6 +20,7 @@ export interface Positions {
   readonly segment: Uint32Array;
   readonly page: Uint32Array;
   readonly cell: Uint16Array;
+  readonly copies?: Uint32Array;
 }
 
 /**
@@ -132,6 +134,15 @@ export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes
     locateHashes(Math.min(BLOCK_KEYS, count - from), geometry, positions, from);
   }
   return positions;
+}
+
+/** How many equal items were left out of a batch, of all its items or of those at `indexes`. */
+export function copiesIn({ copies }: Positions, indexes?: Uint32Array): number {
+  if (!copies) return 0;
+  let sum = 0;
+  if (indexes) for (const index of indexes) sum += copies[index] as number;
+  else for (const one of copies) sum += one;
+  return sum;
 }
 
 function blankPlaces(count: number): Pick<Positions, 'segment' | 'page'> {

@@ -970,6 +970,10 @@ export type Release = {
    * Kept with a URL that becomes a dead letter: at most 256 bytes in UTF-8
    */
   reason?: string;
+  /**
+   * False to put URLs off without a failed attempt: `attempt` stays as it was before the lease
+   */
+  countAttempt?: boolean;
 };
 
 export type Released = {

@@ -72,7 +72,7 @@ export interface BatchRoute {
 }
 
 /** What goes with the batch in its body, such as `ttlSeconds`. */
-export type Members = Readonly<Record<string, string | number | undefined>>;
+export type Members = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface BatchAnswer<Result> {
   readonly results: Result[];

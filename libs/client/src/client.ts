@@ -18,7 +18,7 @@ import type {
 import { Batches, type CallOptions } from './batches.js';
 import { Filter } from './filter.js';
 import type { Service } from './handle.js';
-import { Requests } from './requests.js';
+import { Requests, type Retrying } from './requests.js';
 import { VisitedSet, type PageOptions } from './visited-set.js';
 
 /** Where the service is, and how it is asked. */
@@ -32,6 +32,10 @@ export interface ClientOptions {
   readonly attemptMs?: number;
   /** In place of the platform's own. */
   readonly fetch?: typeof fetch;
+  /**
+   * Is told when a call has failed for 2 s and is repeated; once, until a call is answered again (a line on `console.warn`).
+   */
+  readonly onRetry?: (retrying: Retrying) => void;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -46,11 +50,12 @@ export class UnseenClient {
     const { url = DEFAULT_URL, apiKey, timeoutMs = 60_000, attemptMs = 30_000 } = options;
     const requests = new Requests({
       url: serviceUrl(url),
-      apiKey,
+      apiKey: apiKey === undefined ? undefined : visible(apiKey),
       timeoutMs: milliseconds('timeoutMs', timeoutMs),
       attemptMs: milliseconds('attemptMs', attemptMs),
       // Browsers call it on the window only.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
     });
     this.service = { requests, batches: new Batches(requests) };
   }
@@ -166,12 +171,20 @@ function serviceUrl(text: string | URL): URL {
   return url;
 }
 
-/** Without what may be a password. */
+/** Without what may be a password or a token. */
 function shown(text: string | URL): string {
-  return JSON.stringify(
-    String(text)
-      .replace(/\/\/[^/]*@/, '//***@')
-      .slice(0, 200),
+  const masked = String(text)
+    .replace(/[?#][^]*/, '?***')
+    .replace(/[^/\\]+/g, (part) => part.replace(/^[^]*@/, '***@'));
+  return JSON.stringify(masked.slice(0, 200));
+}
+
+/** An API key as a header takes it. Throws TypeError, without the key: fetch would refuse others, and repeat them. */
+function visible(apiKey: string): string {
+  const key = apiKey.trim();
+  if (/^[\x21-\x7e]*$/.test(key)) return key;
+  throw new TypeError(
+    'apiKey must be visible ASCII characters, in one line: it has a space, a line break or another character in it',
   );
 }
 

@@ -16,8 +16,10 @@ export {
 } from './batches.js';
 export { UnseenClient, type ClientOptions } from './client.js';
 export * from './errors.js';
+export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
 export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
+export { RetryAfterError, type RetryAfterOptions } from './retry-after-error.js';
 export { Filter } from './filter.js';
 export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';
@@ -29,4 +31,5 @@ export {
   type ReleaseOptions,
   type UrlWithPayload,
 } from './visited-set.js';
-export { Worker, type Handler, type Task, type Work, type WorkerOptions } from './worker.js';
+export { Worker } from './worker.js';
+export type { Handler, Task, Work, WorkerOptions } from './worker-options.js';

@@ -149,7 +149,7 @@ function ofOne(
   { pointer, detail }: Fault,
 ): ConstructorParameters<typeof ValidationError> {
   const alone = {
-    pointer: pointer.replace(/\d+$/, '0'),
+    pointer: pointer.replace(/\/\d+$/, '/0'),
     detail: detail.replace(/\[\d+\]/, '[0]'),
   };
   const call = /\(([^()]*)\)$/.exec(message)?.[1] ?? '';

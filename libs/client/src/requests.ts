@@ -1,5 +1,5 @@
 import { jsonOf, refusalOf } from './answers.js';
-import { AnswerError, ServiceError, UnavailableError, UnreachableError } from './errors.js';
+import { AnswerError, ServiceError, UnavailableError, UnreachableError, type UnseenError } from './errors.js';
 import { backOffMs, pause } from './back-off.js';
 
 /** One call of the service. */
@@ -29,18 +29,36 @@ export interface RequestOptions {
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
   readonly attemptMs: number;
+  readonly onRetry: (retrying: Retrying) => void;
+}
+
+/** What a client says when calls have failed for a while and are repeated. */
+export interface Retrying {
+  /** A line for people, such as `retrying, connection refused by 127.0.0.1:3000`. */
+  readonly message: string;
+  /** Why the last try of the call failed. */
+  readonly error: UnseenError;
+  /** How long ago the call began, ms. */
+  readonly sinceMs: number;
 }
 
 /** Statuses of gateways that could not reach the service, and of services that are to be asked later. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
+/** A call that fails for so long is told of. */
+const QUIET_MS = 2_000;
+
 /** Sends calls, again and again until one is answered or the time is over. */
 export class Requests {
   private readonly base: string;
+  /** Whether the user was told since the last call that was answered. */
+  private isTold = false;
 
   constructor(private readonly options: RequestOptions) {
     const { origin, pathname } = options.url;
-    this.base = origin + pathname.replace(/\/+$/, '');
+    let end = pathname.length;
+    while (pathname.endsWith('/', end)) end--;
+    this.base = origin + pathname.slice(0, end);
   }
 
   /** The JSON that answers a call; undefined if the answer has none. Throws UnseenError, or the reason of an abort. */
@@ -58,19 +76,53 @@ export class Requests {
 
   private async send<T>(call: Call, read: (response: Response, name: string) => Promise<T>): Promise<T> {
     const name = `${call.method} ${call.path}`;
-    const end = performance.now() + this.options.timeoutMs + (call.waitMs ?? 0);
-    for (let tries = 0; ; tries++) {
-      call.signal?.throwIfAborted();
-      try {
-        return await this.attempt(call, name, end, read);
-      } catch (error) {
+    const begun = performance.now();
+    const end = begun + this.options.timeoutMs + (call.waitMs ?? 0);
+    let failure: UnseenError | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      for (let tries = 0; ; tries++) {
         call.signal?.throwIfAborted();
-        if (!mayRepeat(call, error)) throw error;
-        const waitMs = backOffMs(tries, error instanceof ServiceError ? error.retryAfterSeconds : undefined);
-        if (performance.now() + waitMs >= end) throw error;
-        await pause(waitMs, call.signal);
+        try {
+          const answer = await this.attempt(call, name, end, read);
+          this.isTold = false;
+          return answer;
+        } catch (error) {
+          call.signal?.throwIfAborted();
+          // A refusal is an answer, too: the service is back.
+          if (error instanceof ServiceError && !(error instanceof UnavailableError)) this.isTold = false;
+          if (!mayRepeat(call, error)) throw error;
+          const waitMs = backOffMs(
+            tries,
+            error instanceof ServiceError ? error.retryAfterSeconds : undefined,
+          );
+          if (performance.now() + waitMs >= end) throw error;
+          failure = error;
+          timer ??= setTimeout(
+            () => failure && this.tell(failure, performance.now() - begun),
+            begun + QUIET_MS - performance.now(),
+          );
+          await pause(waitMs, call.signal);
+        }
       }
+    } finally {
+      clearTimeout(timer);
     }
+  }
+
+  /** Once, until a call is answered. A listener that throws must not end a call. */
+  private tell(error: UnseenError, sinceMs: number): void {
+    if (this.isTold) return;
+    this.isTold = true;
+    try {
+      this.options.onRetry({ message: `retrying, ${this.whyOf(error)}`, error, sinceMs });
+    } catch {
+      // It has no one else to tell.
+    }
+  }
+
+  private whyOf(error: UnseenError): string {
+    return isRefused(error) ? `connection refused by ${this.options.url.host}` : error.message;
   }
 
   private async attempt<T>(
@@ -120,7 +172,7 @@ export class Requests {
   }
 }
 
-function mayRepeat({ repeatable }: Call, error: unknown): boolean {
+function mayRepeat({ repeatable }: Call, error: unknown): error is UnseenError {
   if (error instanceof UnreachableError) return repeatable;
   // These were refused before they were executed, or say that a repeat is safe.
   if (error instanceof UnavailableError) return repeatable || error.code !== 'STORE_UNAVAILABLE';
@@ -136,4 +188,10 @@ function causeOf(error: unknown): string {
   return (
     [cause?.message, cause?.code, message].find((text) => text !== undefined && text !== '') ?? String(error)
   );
+}
+
+/** Node.js says it in the cause of what fetch throws. Browsers do not. */
+function isRefused({ cause }: UnseenError): boolean {
+  const { cause: inner } = (cause ?? {}) as { cause?: { code?: unknown } };
+  return inner?.code === 'ECONNREFUSED';
 }

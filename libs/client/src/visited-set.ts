@@ -33,6 +33,8 @@ export interface ReleaseOptions extends ChangeOptions {
   readonly delaySeconds?: number;
   /** Why, for the list of dead letters: up to 256 bytes in UTF-8. */
   readonly reason?: string;
+  /** False to put the URL off: the lease does not count as an attempt (true). */
+  readonly countAttempt?: boolean;
 }
 
 /** How leases are made longer. */
@@ -94,10 +96,15 @@ export class VisitedSet extends Handle<
     this.check = verb(batches, urls('check', false));
     this.forget = verb(batches, urls('forget'));
     this.ack = verb(batches, ids('ack'));
-    this.release = verb(batches, ids('release'), ({ delaySeconds, reason }: ReleaseOptions) => ({
-      delaySeconds,
-      reason,
-    }));
+    this.release = verb(
+      batches,
+      ids('release'),
+      ({ delaySeconds, reason, countAttempt }: ReleaseOptions) => ({
+        delaySeconds,
+        reason,
+        countAttempt,
+      }),
+    );
     this.extend = verb(batches, ids('extend'), ({ leaseSeconds }: ExtendOptions) => ({ leaseSeconds }));
     this.putBack = verb(batches, ids('dead-letters/put-back'));
     this.purge = verb(batches, ids('dead-letters/purge'));

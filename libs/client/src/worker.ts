@@ -3,44 +3,30 @@ import { backOffMs, pause } from './back-off.js';
 import { AnswerError, UnavailableError, UnreachableError } from './errors.js';
 import { randomKey } from './random-key.js';
 import { reasonOf } from './reason.js';
-import type { VisitedSet } from './visited-set.js';
+import { RetryAfterError } from './retry-after-error.js';
+import type { ReleaseOptions, VisitedSet } from './visited-set.js';
+import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 
-/** What a handler gets with a URL. */
-export interface Task extends LeasedUrl {
-  /** Aborted when the lease is lost: another worker may have the URL then. */
-  readonly signal: AbortSignal;
-}
-
-/** Fetches a URL, or does whatever else is to be done. When it throws, the URL comes back later. */
-export type Handler = (task: Task) => Promise<unknown>;
-
-/** How a worker works. */
-export interface WorkerOptions {
-  /** How many URLs are worked on at once (10): 1 to 1,000. */
-  readonly concurrency?: number;
-  /** How long a lease lasts (60); it is extended while its URL is worked on. It is how long the URLs of a worker that dies are away. */
-  readonly leaseSeconds?: number;
-  /** How long a request waits for URLs (20): 0 to 30. */
-  readonly waitSeconds?: number;
-  /** End when nothing waits, is leased by anyone or delayed (false: wait for more, until it is stopped). Dead letters do not count. */
-  readonly untilEmpty?: boolean;
-  /** How long a URL that failed is away, by the number of its attempts from 1 (1, 2, 4, … s, at most an hour). */
-  readonly delaySeconds?: (attempt: number) => number;
-  /** Is told of what fails: a handler, with its task, or a call of the service, without. */
-  readonly onError?: (error: unknown, task?: Task) => void;
-}
-
-/** What a worker has done. */
-export interface Work {
-  readonly done: number;
-  /** Given back, since their handlers threw. */
-  readonly failed: number;
-  /** Done or failed, but too late: the lease was over. Someone else does them, or has done them. */
-  readonly lost: number;
+/** A URL in hand. */
+interface Held {
+  readonly task: Task;
+  readonly lost: AbortController;
+  /** Until when the lease cannot have ended by itself, on the clock of `performance.now()`. */
+  untilMs: number;
+  /** The handler has released or acknowledged it. */
+  isSettled: boolean;
 }
 
 const POLL_MS = 500;
 const MOST_DELAY_SECONDS = 3_600;
+const LONGEST_DELAY_SECONDS = 86_400;
+/** Least delay of a URL that is given up. Without one the queue would hand it out again before it looks empty. */
+const GIVEN_UP_SECONDS = 60;
+/** A delay ends by the service's clock, which may be adjusted meanwhile. */
+const CLOCK_GRACE_MS = 1_000;
+/** How long a worker waits for URLs with delays that it does not know. */
+const UNKNOWN_DELAY_MS = 60_000;
+const DEFAULT_TRIES = 5;
 /** How long a worker that is stopped looks after the answer of its last lease. */
 const LAST_LEASE_MS = 1_000;
 
@@ -49,9 +35,17 @@ const LAST_LEASE_MS = 1_000;
  * they last, acknowledges what is done and gives back what fails. While the service is away it waits.
  */
 export class Worker {
-  private readonly options: Required<WorkerOptions>;
+  private readonly options: Required<Omit<WorkerOptions, 'tries'>> & { readonly tries: number | undefined };
+  /** What the set allows. */
+  private maxAttempts = Infinity;
   private readonly running = new Set<Promise<void>>();
-  private readonly work = { done: 0, failed: 0, lost: 0 };
+  private readonly begunMs = performance.now();
+  /**
+   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker waits for its own
+   * retries only: counts of the queue do not tell the retries of other workers from the URLs that these have given up.
+   */
+  private awaitsUntilMs = 0;
+  private readonly work = { done: 0, failed: 0, released: 0, lost: 0 };
   private readonly stopping = new AbortController();
   private freed: (() => void) | undefined;
   private ran: Promise<Work> | undefined;
@@ -61,13 +55,15 @@ export class Worker {
     private readonly handler: Handler,
     options: WorkerOptions = {},
   ) {
-    const { concurrency = 10, leaseSeconds = 60, waitSeconds = 20 } = options;
+    const { concurrency = 10, leaseSeconds = 60, waitSeconds = 20, untilEmpty = false, tries } = options;
+    const most = untilEmpty ? GIVEN_UP_SECONDS : MOST_DELAY_SECONDS;
     this.options = {
       concurrency: whole('concurrency', concurrency, 1, 1_000),
       leaseSeconds: whole('leaseSeconds', leaseSeconds, 1, 86_400),
       waitSeconds: whole('waitSeconds', waitSeconds, 0, 30),
-      untilEmpty: options.untilEmpty ?? false,
-      delaySeconds: options.delaySeconds ?? ((attempt) => 2 ** (attempt - 1)),
+      untilEmpty,
+      tries: tries === undefined ? undefined : whole('tries', tries, 1, 1_000_000),
+      delaySeconds: options.delaySeconds ?? ((attempt) => Math.min(most, 2 ** (attempt - 1))),
       onError: options.onError ?? (() => undefined),
     };
   }
@@ -93,6 +89,7 @@ export class Worker {
 
   private async loop(): Promise<Work> {
     let failures = 0;
+    let isReady = !this.options.untilEmpty;
     try {
       while (!this.isStopped()) {
         const free = this.options.concurrency - this.running.size;
@@ -101,6 +98,8 @@ export class Worker {
           continue;
         }
         try {
+          if (!isReady) await this.learn();
+          isReady = true;
           const leased = await this.lease(free);
           failures = 0;
           for (const url of leased) this.begin(url);
@@ -121,15 +120,23 @@ export class Worker {
     return { ...this.work };
   }
 
+  /** Learns the limit of the set, and whether an earlier run or another worker has delayed URLs. */
+  private async learn(): Promise<void> {
+    const description = await this.set.describe({ signal: this.stopping.signal });
+    if ('maxAttempts' in description) this.maxAttempts = description.maxAttempts ?? Infinity;
+    if ('queue' in description && description.queue.delayed > 0) this.awaitFor(UNKNOWN_DELAY_MS);
+  }
+
   /** Leases up to so many. What comes after a stop is given back. */
-  private async lease(max: number): Promise<readonly LeasedUrl[]> {
+  private async lease(max: number): Promise<readonly Held[]> {
     const { leaseSeconds, untilEmpty, waitSeconds } = this.options;
     // Who wants to know whether the queue is empty does not wait for what may never come.
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
+    const untilMs = this.leaseEnd();
     try {
       const leased = await this.set.lease(asked, { idempotencyKey, signal: this.stopping.signal });
-      if (!this.isStopped()) return leased;
+      if (!this.isStopped()) return leased.map((url) => held(url, untilMs));
       await this.giveBack(leased);
       return [];
     } catch (error) {
@@ -145,12 +152,15 @@ export class Worker {
   private async giveBack(urls: readonly LeasedUrl[]): Promise<void> {
     if (urls.length === 0) return;
     const ids = urls.map(({ id }) => id);
-    await this.set
-      .release(ids, { reason: 'the worker was stopped' })
-      .catch((error: unknown) => this.tell(error));
+    try {
+      await this.set.release(ids, { reason: 'the worker was stopped', countAttempt: false });
+      this.work.released += ids.length;
+    } catch (error) {
+      this.tell(error);
+    }
   }
 
-  private begin(url: LeasedUrl): void {
+  private begin(url: Held): void {
     const one = this.perform(url).finally(() => {
       this.running.delete(one);
       this.freed?.();
@@ -159,59 +169,109 @@ export class Worker {
   }
 
   /** Handles one URL. Never rejects. */
-  private async perform(url: LeasedUrl): Promise<void> {
-    const lost = new AbortController();
-    const task: Task = { ...url, signal: lost.signal };
-    const extending = this.extend(url.id, lost);
+  private async perform(url: Held): Promise<void> {
+    const { task } = url;
+    const extending = this.extend(url);
     let settle: () => Promise<string>;
-    let came: 'done' | 'failed' = 'done';
+    let came: 'done' | 'failed' | 'released' = 'done';
     try {
       await this.handler(task);
-      settle = () => this.set.ack(url.id);
+      settle = () => this.set.ack(task.id);
     } catch (error) {
-      came = 'failed';
-      this.tell(error, task);
-      settle = () =>
-        this.set.release(url.id, { reason: reasonOf(error), delaySeconds: this.delayOf(url.attempt) });
+      came = error instanceof RetryAfterError && !error.countAttempt ? 'released' : 'failed';
+      if (came === 'failed') this.tell(error, task);
+      settle = () => this.comeBack(task, error);
     } finally {
       clearInterval(extending);
     }
     try {
-      const settled = await settle();
-      this.work[settled === 'acked' || settled === 'released' ? came : 'lost']++;
+      const word = await settle();
+      if (word === 'acked' || word === 'released') this.work[came]++;
+      else if (!this.wasSettled(url, word)) this.work.lost++;
+      else {
+        this.work.released++;
+        this.awaitFor(UNKNOWN_DELAY_MS);
+      }
     } catch (error) {
       this.work.lost++;
       this.tell(error, task);
     }
   }
 
+  /** Releases a URL whose handler threw. */
+  private async comeBack({ id, attempt }: Task, error: unknown): Promise<string> {
+    const asked = error instanceof RetryAfterError ? error : undefined;
+    const release: ReleaseOptions = { reason: reasonOf(asked?.message ?? error) };
+    const delay = asked
+      ? Math.min(LONGEST_DELAY_SECONDS, Math.ceil(asked.delaySeconds))
+      : this.delayOf(attempt);
+    const countAttempt = asked?.countAttempt ?? true;
+    if (countAttempt && this.isGivenUp(attempt)) {
+      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done, without end.
+      const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
+      const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
+      return this.set.release(id, { ...release, delaySeconds });
+    }
+    let isDelayed = true;
+    try {
+      const word = await this.set.release(id, { ...release, delaySeconds: delay, countAttempt });
+      isDelayed = word === 'released';
+      return word;
+    } finally {
+      // A release that was not answered may have been executed.
+      if (isDelayed) this.awaitFor(delay * 1_000);
+    }
+  }
+
+  private awaitFor(ms: number): void {
+    this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
+  }
+
+  /** Whether a URL that fails at this attempt stays in the queue for another run. At the last attempt of its set it is a dead letter. */
+  private isGivenUp(attempt: number): boolean {
+    const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this.options;
+    return untilEmpty && attempt >= tries && attempt < this.maxAttempts;
+  }
+
+  /** An id whose lease has not ended by itself is expired only if the handler has settled it. */
+  private wasSettled({ isSettled, lost, untilMs }: Held, word: string): boolean {
+    if (lost.signal.aborted) return false;
+    return isSettled || (word === 'expired' && performance.now() < untilMs);
+  }
+
   /** Extends a lease again and again, in time for two more tries before it ends. */
-  private extend(id: string, lost: AbortController): ReturnType<typeof setInterval> {
+  private extend(url: Held): ReturnType<typeof setInterval> {
     const { leaseSeconds } = this.options;
+    const once = async (): Promise<void> => {
+      const untilMs = this.leaseEnd();
+      const word = await this.set.extend(url.task.id, { leaseSeconds });
+      if (word === 'extended') url.untilMs = untilMs;
+      else if (this.wasSettled(url, word)) url.isSettled = true;
+      else url.lost.abort(new DOMException(`the lease is ${word}`, 'AbortError'));
+    };
     return setInterval(
-      () => {
-        this.set.extend(id, { leaseSeconds }).then(
-          (word) => {
-            if (word !== 'extended') lost.abort(new DOMException(`the lease is ${word}`, 'AbortError'));
-          },
-          (error: unknown) => this.tell(error),
-        );
-      },
+      () => void once().catch((error: unknown) => this.tell(error)),
       (leaseSeconds * 1_000) / 3,
     );
   }
 
-  private delayOf(attempt: number): number {
-    const seconds = Math.ceil(this.options.delaySeconds(attempt));
-    return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(MOST_DELAY_SECONDS, seconds));
+  /** When a lease ends that is asked for now, at the soonest. */
+  private leaseEnd(): number {
+    return performance.now() + this.options.leaseSeconds * 1_000;
   }
 
-  /** Nothing that could be handed out now or later. What was forgotten counts until the queue has passed it. */
+  private delayOf(attempt: number): number {
+    const seconds = Math.ceil(this.options.delaySeconds(attempt));
+    return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(LONGEST_DELAY_SECONDS, seconds));
+  }
+
+  /** Whether nothing is left for this worker. Forgotten URLs count until the queue has passed them. */
   private async isEmpty(): Promise<boolean> {
+    const isOver = performance.now() >= this.awaitsUntilMs;
     const description = await this.set.describe({ signal: this.stopping.signal });
     if (!('queue' in description)) return false;
     const { waiting, leased, delayed } = description.queue;
-    return waiting + leased + delayed === 0;
+    return waiting + leased === 0 && (isOver || delayed === 0);
   }
 
   private async untilFreed(ms?: number): Promise<void> {
@@ -232,6 +292,11 @@ export class Worker {
       // It has no one else to tell.
     }
   }
+}
+
+function held(url: LeasedUrl, untilMs: number): Held {
+  const lost = new AbortController();
+  return { task: { ...url, signal: lost.signal }, lost, untilMs, isSettled: false };
 }
 
 /** Whether the service may do later what it does not do now. */

@@ -35,7 +35,9 @@ const ATTEMPT_MS = 10_000;
 
 function clientWith(apiKey: string | undefined, rejected: () => void): UnseenClient {
   const times = { timeoutMs: TIMEOUT_MS, attemptMs: ATTEMPT_MS };
-  return new UnseenClient({ url: SERVICE, apiKey, ...times, fetch: watchedFetch(rejected) });
+  // The page itself shows that the service is away.
+  const onRetry = (): void => undefined;
+  return new UnseenClient({ url: SERVICE, apiKey, ...times, fetch: watchedFetch(rejected), onRetry });
 }
 
 /** The client of whoever is signed in. */

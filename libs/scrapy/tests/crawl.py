@@ -1,14 +1,21 @@
 """A crawl of given URLs, in the order in which they are given. Prints its stats as JSON."""
 
 import json
+import logging
 import sys
+import uuid
 from typing import Any, AsyncIterator, Dict, Iterator, List
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
+from scrapy.spiders import SitemapSpider
 from twisted.python.failure import Failure
+
+from scrapy_unseen import Scheduler
+from scrapy_unseen.loop import call_later
+from scrapy_unseen.service import ServiceUnavailable
 
 AT_ONCE = 8
 
@@ -30,13 +37,16 @@ class Given(Spider):
         if self.behaviour.get("slow"):
             # A few at a time, as links are found: else all would be asked about at once.
             self.left = list(self.urls)
+            self.coming = 0
+            self.crawler.signals.connect(self.stay_for_more, signal=signals.spider_idle)
             self.crawler.signals.connect(self.one_more, signal=signals.request_dropped)
             yield from (Request(self.left.pop(0)) for _ in range(AT_ONCE))
             return
         for url in self.urls:
             method, _, target = url.rpartition(" ")
             dont_filter = target in self.behaviour.get("dont_filter", [])
-            yield Request(target, method=method or "GET", dont_filter=dont_filter, errback=self.failed)
+            meta = {"unseen_discovery": True} if target in self.behaviour.get("discovery", []) else {}
+            yield Request(target, method=method or "GET", dont_filter=dont_filter, errback=self.failed, meta=meta)
 
     async def start(self) -> AsyncIterator[Request]:
         """Which later versions of Scrapy call."""
@@ -49,8 +59,14 @@ class Given(Spider):
         if response.url in self.behaviour.get("forgets", []):
             self.crawler.unseen.forget(response.url)
         yield {"url": response.url}
+        if self.behaviour.get("follows"):
+            for link in response.css("a::attr(href)").getall():
+                yield response.follow(link)
         for link in self.behaviour.get("links", {}).get(response.url, []):
-            yield Request(link, meta=response.meta)
+            more = {"large": "x" * 2_000} if self.behaviour.get("large") else {}
+            again = link in self.behaviour.get("dont_filter", [])
+            listed = {"unseen_discovery": True} if link in self.behaviour.get("discovery", []) else {}
+            yield Request(link, meta={**response.meta, **more, **listed}, dont_filter=again)
         if getattr(self, "left", None):
             yield Request(self.left.pop(0))
 
@@ -67,7 +83,99 @@ class Given(Spider):
         from twisted.internet import reactor
 
         if self.left:
-            reactor.callLater(0, self.crawler.engine.crawl, Request(self.left.pop(0)))
+            self.coming += 1
+            reactor.callLater(0, self.come, Request(self.left.pop(0)))
+
+    def come(self, request: Request) -> None:
+        self.coming -= 1
+        self.crawler.engine.crawl(request)
+
+    def stay_for_more(self) -> None:
+        if self.coming:
+            raise DontCloseSpider
+
+
+class Derived(Scheduler):
+    def open(self, spider: Spider) -> Any:
+        self.stats.inc_value("derived")
+        return super().open(spider)
+
+
+class LooksLate(Scheduler):
+    """Looks at the empty queue first, and hears of that only when the start page is there."""
+
+    held: Any = []
+    looked: Any = None
+
+    def _ask(self, asked: Any) -> None:
+        if self.looked is None:
+            self.held = asked
+        else:
+            super()._ask(asked)
+
+    def _looked(self, queue: Any) -> None:
+        if self.looked is None and not self.held:
+            call_later(0.01, lambda: self._looked(queue))
+        elif self.looked is None:
+            self.looked = queue
+            super()._ask(self.held)
+        else:
+            super()._looked(queue)
+
+    def _discovered(self, *given: Any) -> None:
+        super()._discovered(*given)
+        if not self.stats.get_value("looked_late"):
+            self.stats.inc_value("looked_late")
+            super()._looked(self.looked)
+
+
+class EndsFirst(Scheduler):
+    """Ends, as if the service had been away, before it is given its first page."""
+
+    def _leased(self, urls: Any) -> None:
+        if urls:
+            self._end()
+        super()._leased(urls)
+
+
+class MissesAnswer(Scheduler):
+    """Does not hear that its first page was queued, and so fetches it unasked."""
+
+    def _discovered(self, results: Any, asked: Any) -> None:
+        if self.stats.get_value("missed"):
+            super()._discovered(results, asked)
+        else:
+            self.stats.inc_value("missed")
+            self._not_answered(Failure(ServiceUnavailable("too late", sent=True)), asked)
+
+
+class TellsNotAnswered(Scheduler):
+    """Says in the log when links were not answered."""
+
+    def _not_answered(self, *given: Any) -> None:
+        super()._not_answered(*given)
+        logging.info("links were not answered")
+
+
+class LeasesAgain(Scheduler):
+    """Is given its first pages once more, as if their leases had run out."""
+
+    def _leased(self, urls: Any) -> None:
+        super()._leased(urls)
+        if urls and not self.stats.get_value("leased_again"):
+            self.stats.inc_value("leased_again")
+            super()._leased([{**one, "id": uuid.uuid4().hex, "attempt": 2} for one in urls])
+
+
+class Mapped(SitemapSpider):
+    name = "mapped"
+
+    def __init__(self, urls: List[str], behaviour: Dict[str, Any], **_: Any) -> None:
+        self.sitemap_urls = urls
+        super().__init__()
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield {"url": response.url}
 
 
 def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) -> None:
@@ -82,7 +190,7 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
         **settings,
     }
     process = CrawlerProcess(all_settings, install_root_handler=True)
-    crawler = process.create_crawler(Given)
+    crawler = process.create_crawler(Mapped if behaviour.get("sitemap") else Given)
     # Twisted tells of a failure that nobody has looked at when it is thrown away, which a process that was forked does not wait for.
     crawling = process.crawl(crawler, urls=urls, behaviour=behaviour)
     crawling.addErrback(lambda failure: sys.stderr.write(failure.getTraceback()))

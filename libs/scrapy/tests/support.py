@@ -11,7 +11,7 @@ import uuid
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 UNSEEN = os.environ["UNSEEN_TEST_URL"]
 ROOT = Path(__file__).parent.parent
@@ -19,6 +19,11 @@ LONGEST = 120
 #: Each crawl is forked from a process that has imported Scrapy, which takes as long as all else that a small crawl does.
 CRAWLS = multiprocessing.get_context("forkserver")
 CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl"])
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """A crawl that is killed cuts its connections."""
 
 
 class Site:
@@ -31,6 +36,14 @@ class Site:
         self.hits: "Counter[str]" = Counter()
         self.broken = True
         self.on_hit: Optional[Callable[[str], None]] = None
+        #: The links on a page, by its path.
+        self.links: Callable[[str], Iterable[str]] = lambda path: ()
+        #: Where paths lead to.
+        self.moved: Dict[str, str] = {}
+        #: Under this path a page is redirected to itself until it has its cookie.
+        self.cookie = "/cookie/"
+        #: Bodies of documents that are no pages, by their paths.
+        self.documents: Dict[str, str] = {}
         lock = threading.Lock()
         site = self
 
@@ -42,15 +55,21 @@ class Site:
                     site.hits[self.path] += 1
                 if site.on_hit:
                     site.on_hit(self.path)
-                moved = self.path.startswith("/moved/")
+                to = self.path[len("/moved") :] if self.path.startswith("/moved/") else site.moved.get(self.path)
+                wants_cookie = self.path.startswith(site.cookie) and not self.headers["Cookie"]
+                if wants_cookie:
+                    to = self.path
                 gone = self.path.startswith("/gone/")
                 broken = self.path.startswith("/broken/") and site.broken
-                status = 302 if moved else 404 if gone else 503 if broken else 200
-                body = b"<html></html>"
+                status = 302 if to else 404 if gone else 503 if broken else 200
+                links = "".join(f'<a href="{link}">x</a>' for link in site.links(self.path))
+                body = site.documents.get(self.path, f"<html>{links}</html>").encode()
                 self.send_response(status)
-                if moved:
-                    self.send_header("Location", self.path[len("/moved") :])
-                self.send_header("Content-Type", "text/html")
+                if to:
+                    self.send_header("Location", to)
+                if wants_cookie:
+                    self.send_header("Set-Cookie", f"seen=1; Path={self.path}")
+                self.send_header("Content-Type", "text/xml" if self.path.endswith(".xml") else "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -60,7 +79,7 @@ class Site:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -85,6 +104,13 @@ class Crawling:
         self._out, self._log = (Path(self._said.name, name) for name in ("stdout", "stderr"))
         self._process = CRAWLS.Process(target=_crawl, args=(self._out, self._log, *given), daemon=True)
         self._process.start()
+
+    def signal(self, number: int) -> None:
+        os.kill(self._process.pid or 0, number)
+
+    def log(self) -> str:
+        """What it has said on stderr until now."""
+        return self._log.read_text() if self._log.exists() else ""
 
     def ended(self) -> Dict[str, Any]:
         self._process.join(LONGEST)

@@ -40,9 +40,10 @@ class DupeFilterTest(unittest.TestCase):
         self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
 
     def test_refuses_what_only_the_scheduler_can_do(self) -> None:
-        made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "crawled"}))
-        with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
-            made.open()
+        for mark in ("crawled", "queued"):
+            made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": mark}))
+            with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
+                made.open()
 
     def test_takes_requests_for_new_or_seen_while_the_service_is_away(self) -> None:
         away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1}

@@ -28,6 +28,12 @@ class OptionsTest(unittest.TestCase):
             with self.subTest(url=url), self.assertRaisesRegex(SettingError, "UNSEEN_URL must be"):
                 read(UNSEEN_URL=url)
 
+    def test_marks_pages_in_the_queue_unless_something_else_keeps_them(self) -> None:
+        self.assertEqual(read().mark, "queued")
+        for elsewhere in ({"JOBDIR": "/tmp/job"}, {"UNSEEN_KEY": "fingerprint"}):
+            self.assertEqual(read(**elsewhere).mark, "scheduled")
+            self.assertEqual(read(**elsewhere, UNSEEN_MARK="queued").mark, "queued")
+
     def test_refuses_the_name_of_what_is_no_visited_set(self) -> None:
         name = fresh_name()
         call("POST", "/v1/filters", {"name": name, "type": "counting", "capacity": 1_000, "errorRate": 1e-6})

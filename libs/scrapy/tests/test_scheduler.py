@@ -5,6 +5,7 @@ from typing import Any, Dict
 from tests.support import Site, call, crawl, fresh_name
 
 CRAWLED = {"UNSEEN_MARK": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.MarkCrawled": 50}}
+MARKS: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_MARK": "scheduled"}, CRAWLED)
 
 
 class SchedulerTest(unittest.TestCase):
@@ -21,7 +22,7 @@ class SchedulerTest(unittest.TestCase):
 
     def test_ten_then_the_same_ten_among_a_hundred(self) -> None:
         pages = [self.site.page(i) for i in range(100)]
-        for mark in ({}, CRAWLED):
+        for mark in MARKS:
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
                 first = crawl(pages[:10] + pages, settings)
@@ -54,7 +55,7 @@ class SchedulerTest(unittest.TestCase):
 
     def test_what_is_not_to_be_filtered_is_neither_asked_nor_marked(self) -> None:
         page, moved = self.site.page(1), f"{self.site.url}/moved/page/2"
-        for mark in ({}, CRAWLED):
+        for mark in MARKS:
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
                 stats = crawl([page, page, moved], settings, dont_filter=[page, moved])
@@ -78,7 +79,7 @@ class SchedulerTest(unittest.TestCase):
         self.assert_stats(again, response_received_count=0, bloomfilter__filtered=1)
 
     def test_where_a_redirect_leads_to_is_seen_too(self) -> None:
-        for mark in ({}, CRAWLED):
+        for mark in MARKS:
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
                 crawl([f"{self.site.url}/moved/page/1"], settings)
@@ -101,7 +102,7 @@ class SchedulerTest(unittest.TestCase):
     def test_what_was_not_fetched_when_the_spider_closes_is_fetched_by_the_next(self) -> None:
         pages = [self.site.page(i) for i in range(200)]
         jobs = [tempfile.mkdtemp() for _ in range(2)]
-        for extra in ({}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
+        for extra in ({}, {"UNSEEN_MARK": "scheduled"}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
             with self.subTest(**extra):
                 settings = {"UNSEEN_SET": fresh_name(), **extra}
                 self.site.hits.clear()
@@ -152,7 +153,7 @@ class SchedulerTest(unittest.TestCase):
             ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'my-crawl'"),
             ({"UNSEEN_SET": "x" * 60}, "1 to 55 of a-z"),
             ({"UNSEEN_URL": "redis://localhost"}, "not 'redis://localhost'"),
-            ({"UNSEEN_MARK": "never"}, "one of scheduled, crawled, not 'never'"),
+            ({"UNSEEN_MARK": "never"}, "one of queued, scheduled, crawled, not 'never'"),
             ({"UNSEEN_MARK": "crawled"}, "needs SPIDER_MIDDLEWARES"),
             ({"UNSEEN_BATCH_SIZE": "many"}, "from 1 to 1000, not 'many'"),
             ({"UNSEEN_MAX_AGE": "1s"}, "10 seconds to 10 years"),

@@ -75,13 +75,36 @@ class ServiceTest(unittest.TestCase):
 
     def test_while_it_is_known_to_be_away_it_is_tried_once_and_not_waited_for(self) -> None:
         service, server = self.service(BUSY + b"\r\n", timeout=0.5)
-        with self.assertRaises(ServiceUnavailable):
-            service.post("/")
-        first = server.count
+        counts = [0]
+        # In the second the next try is due at once, in the fourth it is not.
+        for away in (0, 0, 3_600, 3_600):
+            with patch("scrapy_unseen.service.AWAY_SECONDS", away), self.assertRaisesRegex(ServiceUnavailable, "503"):
+                service.post("/")
+            counts.append(server.count)
+        _, first, second, third, fourth = counts
         self.assertGreater(first, 1)
-        with patch("scrapy_unseen.service.AWAY_SECONDS", 0), self.assertRaises(ServiceUnavailable):
-            service.post("/")
-        self.assertEqual(server.count, first + 1)
+        self.assertEqual(second, first + 1)
+        self.assertGreater(third, second)
+        self.assertEqual(fourth, third)
+
+    def test_a_refusal_ends_an_outage(self) -> None:
+        refused = b'HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 16\r\n\r\n{"code":"NOT_X"}'
+        service, _ = self.service(BUSY + b"\r\n", refused, GOOD, timeout=0)
+        with patch("scrapy_unseen.service.AWAY_SECONDS", 0):
+            with self.assertRaises(ServiceUnavailable):
+                service.post("/")
+            with self.assertRaisesRegex(ServiceError, "NOT_X"):
+                service.post("/")
+        self.assertEqual(service.post("/"), {})
+
+    def test_a_closing_crawl_waits_for_no_repeat(self) -> None:
+        service, server = self.service(BUSY + b"Retry-After: 1\r\n\r\n", timeout=3_600)
+        with patch("scrapy_unseen.service.CLOSE_SECONDS", 0):
+            service.hurry()
+            for _ in range(2):
+                with self.assertRaises(ServiceUnavailable):
+                    service.post("/")
+        self.assertEqual(server.count, 1)
 
 
 class VisitedTest(unittest.TestCase):

@@ -1,17 +1,21 @@
 """The service goes away in mid-crawl: behind a relay that can be shut and opened."""
 
+import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from tests.support import UNSEEN, Site, call, crawl, ended, fresh_name, start_crawl, until
+from tests.support import LONGEST, ROOT, UNSEEN, Site, call, crawl, ended, fresh_name, start_crawl, until
 
-PAGES = 200
+PAGES = 100
 #: After so many pages the service goes away.
-BEFORE = 40
+BEFORE = 30
 #: Where the crawl does not begin if the set is not made in time, which takes long on a machine that has much to do.
 LONGER = 3
 
@@ -25,6 +29,8 @@ class Relay:
         self._sockets: List[socket.socket] = []
         self._lock = threading.Lock()
         self._port = 0
+        #: Set while connections are accepted and not passed on: each is told here.
+        self.held: Optional[threading.Semaphore] = None
         self.open()
 
     @property
@@ -59,6 +65,11 @@ class Relay:
                 client, _ = listener.accept()
             except OSError:
                 return
+            if self.held is not None:
+                with self._lock:
+                    self._sockets.append(client)
+                self.held.release()
+                continue
             server = socket.create_connection(self._target)
             with self._lock:
                 self._sockets += [client, server]
@@ -80,6 +91,13 @@ def _pass(source: socket.socket, target: socket.socket) -> None:
             end.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+
+
+def is_there(path: str) -> bool:
+    try:
+        return bool(call("GET", path))
+    except HTTPError:
+        return False
 
 
 class UnavailableTest(unittest.TestCase):
@@ -127,33 +145,168 @@ class UnavailableTest(unittest.TestCase):
 
     def test_new_misses_no_page_and_counts_those_that_may_be_repeats(self) -> None:
         self.shut_after(BEFORE)
-        stats = crawl(self.pages, self.settings("new", LONGER), slow=True)
-        self.assertEqual(len(self.site.hits), PAGES, stats["log"][-3000:])
+        settings = self.settings("new", LONGER)
+        stats = crawl(self.pages, settings, slow=True)
+        self.assertGreaterEqual(self.queued(settings), PAGES - len(self.site.hits), stats["log"][-3000:])
         self.assertGreater(stats["unseen/unknown"], 0)
+
+    def queued(self, settings: Dict[str, Any]) -> int:
+        """How many pages the next run finds in the queue: those that were queued when the service went away, and not leased."""
+        queue = call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["queue"]
+        return int(queue["waiting"] + queue["leased"] + queue["delayed"])
+
+    def test_new_fetches_no_page_twice_and_tells_the_log_once(self) -> None:
+        pages = 30
+        self.site.links = lambda path: [f"/page/{i}" for i in range(pages)]
+        scrapys = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
+        for kind, reason in (({}, "unseen_unavailable"), ({"UNSEEN_MARK": "scheduled"}, "finished"), (scrapys, "finished")):
+            for before in (0, 10):
+                with self.subTest(**kind, before=before):
+                    self.site.hits.clear()
+                    self.relay.shut()
+                    if before:
+                        self.relay.open()
+                        self.shut_after(before)
+                    # Nothing is remembered of the answers.
+                    settings = {**self.settings("new", 0.5), **kind, "UNSEEN_CACHE_SECONDS": 0, "UNSEEN_BATCH_SIZE": 50}
+                    stats = crawl(self.pages[:1], settings, follows=True)
+                    # By default the rest may be in the queue. If the crawl held all pages already, it has finished.
+                    may_be_whole = not kind and before > 0 and len(self.site.hits) == pages
+                    reasons = {reason, "finished"} if may_be_whole else {reason}
+                    self.assertIn(stats.get("finish_reason"), reasons, stats["log"][-3000:])
+                    self.assertEqual(set(self.site.hits.values()), {1})
+                    if kind or not before:
+                        self.assertEqual(len(self.site.hits), pages)
+                    if not before:
+                        self.assertEqual(stats["unseen/unknown"], pages)
+                    self.assertLess(stats["log"].count("Unseen did not answer"), 10)
+
+    def test_new_fetches_no_page_twice_when_the_service_is_back(self) -> None:
+        self.relay.shut()
+        settings = self.settings("new", LONGER)
+        found = f"/v1/visited-sets/{settings['UNSEEN_SET']}"
+        back = threading.Event()
+
+        def links(path: str) -> List[str]:
+            number = int(path.rpartition("/")[2])
+            if number == 5:
+                self.relay.open()
+            if not back.is_set() and number > 5 and is_there(found):
+                back.set()
+            # New pages until the service has been asked, and all former ones again.
+            more = [] if back.is_set() else [f"/page/{number + 1}"]
+            return [*(f"/page/{i}" for i in range(number + 1)), *more]
+
+        self.site.links = links
+        stats = crawl(self.pages[:1], settings, follows=True)
+        self.assertTrue(back.is_set(), stats["log"][-3000:])
+        self.assertEqual(set(self.site.hits.values()), {1})
+        self.assertIn("Unseen answers again", stats["log"])
+
+    def test_ctrl_c_ends_a_crawl_whose_service_does_not_answer(self) -> None:
+        self.site.links = lambda path: [f"{path}/{i}" for i in range(3)]
+        for opening in (True, False):
+            with self.subTest(opening=opening):
+                held = threading.Semaphore(0)
+                if opening:
+                    self.relay.held = held
+                # Longer than a test waits for the end of a crawl.
+                crawling = start_crawl(self.pages[:1], self.settings("new", 3_600), follows=True)
+                if not opening:
+                    self.relay.held = None
+                    until("pages are fetched", lambda: len(self.site.hits) > BEFORE)
+                    self.relay.shut()
+                    self.relay.held = held
+                    self.relay.open()
+                held.acquire()
+                crawling.signal(signal.SIGINT)
+                stats = ended(crawling)
+                self.assertEqual(stats["exit"], 0, stats["log"][-3000:])
+                if not opening:
+                    self.assertEqual(stats.get("finish_reason"), "shutdown")
+                    self.assertIn("Spider closed (shutdown)", stats["log"])
+
+    def test_scrapy_fails_if_its_spider_was_never_opened(self) -> None:
+        self.relay.shut()
+        name = fresh_name()
+        call("POST", "/v1/filters", {"name": name, "type": "counting", "capacity": 1_000, "errorRate": 1e-6})
+        away = {"UNSEEN_URL": self.relay.url, "UNSEEN_ON_ERROR": "close", "UNSEEN_TIMEOUT": "0.2"}
+        scheduler = {"SCHEDULER": "scrapy_unseen.Scheduler"}
+        for settings, exit_code in (
+            ({**scheduler, **away}, 1),
+            ({"DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter", **away}, 1),
+            ({**scheduler, "UNSEEN_URL": UNSEEN, "UNSEEN_SET": name}, 1),
+            ({**scheduler, "UNSEEN_URL": self.site.url}, 1),
+            ({**scheduler, "UNSEEN_SET": "No Name"}, 1),
+            ({**scheduler, "UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name()}, 0),
+        ):
+            with self.subTest(**settings):
+                given = [f"-s{key}={value}" for key, value in settings.items()]
+                command = [sys.executable, "-m", "scrapy", "runspider", *given, str(ROOT / "tests" / "nothing.py")]
+                ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False)
+                self.assertEqual(ran.returncode, exit_code, ran.stderr[-3000:])
 
     def test_seen_repeats_no_page_and_counts_those_that_were_dropped(self) -> None:
         self.shut_after(BEFORE)
-        stats = crawl(self.pages, self.settings("seen", LONGER), slow=True)
+        settings = self.settings("seen", LONGER)
+        stats = crawl(self.pages, settings, slow=True)
         self.assertEqual(set(self.site.hits.values()), {1}, stats["log"][-3000:])
         self.assertGreater(stats["unseen/dropped"], 0)
-        self.assertEqual(len(self.site.hits) + stats["unseen/dropped"], PAGES)
+        told = len(self.site.hits) + stats["unseen/dropped"]
+        self.assertLessEqual(told, PAGES)
+        self.assertGreaterEqual(self.queued(settings), PAGES - told)
 
     def test_close_ends_the_crawl_and_the_next_run_fetches_the_rest(self) -> None:
-        self.shut_after(BEFORE)
-        settings = self.settings("close", LONGER)
-        # Though the spider does not want to.
-        stats = crawl(self.pages, settings, slow=True, stays=True)
-        self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
-        first = len(self.site.hits)
-        self.assertLess(first, PAGES)
-        self.relay.open()
-        self.site.on_hit = None
-        again = crawl(self.pages, settings)
-        self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
-        self.assertEqual(len(self.site.hits), PAGES)
-        # Calls whose answers were cut off may or may not have marked: these pages are fetched rather than missed.
-        twice = sum(self.site.hits.values()) - PAGES
-        self.assertLessEqual(twice, stats.get("unseen/unknown", 0))
+        for mark in ("queued", "scheduled"):
+            with self.subTest(mark=mark):
+                self.site.hits.clear()
+                self.shut_after(BEFORE)
+                settings = {**self.settings("close", LONGER), "UNSEEN_MARK": mark, "UNSEEN_LEASE_SECONDS": 5}
+                # Though the spider does not want to.
+                stats = crawl(self.pages, settings, slow=True, stays=True)
+                self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
+                first = len(self.site.hits)
+                self.assertLess(first, PAGES)
+                self.relay.open()
+                self.site.on_hit = None
+                again = crawl(self.pages, settings)
+                self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
+                self.assertEqual(len(self.site.hits), PAGES)
+                # Calls whose answers were cut off may or may not have marked: these pages are fetched rather than missed.
+                twice = sum(self.site.hits.values()) - PAGES
+                # And a page stays in the queue until all that it leads to is there.
+                self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if mark == "scheduled" else first)
+
+    def test_a_page_whose_links_were_not_queued_stays_in_the_queue(self) -> None:
+        pages = 60
+        self.site.links = lambda path: [f"/page/{i}" for i in range(pages) if i and (i - 1) // 3 == int(path.rpartition("/")[2])]
+        shut, back = threading.Event(), threading.Event()
+
+        def on_hit(path: str) -> None:
+            # The links of page 12 are asked about while the service is away. Page 11 keeps the spider open until it is back.
+            if path == "/page/11":
+                back.wait(LONGEST)
+            if path == "/page/12" and not shut.is_set():
+                shut.set()
+                self.relay.shut()
+
+        self.site.on_hit = on_hit
+        for on_error in ("close", "seen"):
+            with self.subTest(on_error=on_error):
+                shut.clear()
+                back.clear()
+                self.site.hits.clear()
+                settings = {**self.settings(on_error, LONGER), "UNSEEN_BATCH_SIZE": 50, "SCHEDULER": "tests.crawl.TellsNotAnswered"}
+                crawling = start_crawl(self.pages[:1], settings, follows=True)
+                until("the service is away", shut.is_set)
+                until("the links were not answered", lambda: "links were not answered" in crawling.log())
+                self.relay.open()
+                back.set()
+                stats = ended(crawling)
+                self.assertIn("finish_reason", stats, stats["log"][-3000:])
+                again = crawl(self.pages[:1], settings, follows=True)
+                self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
+                self.assertEqual(len(self.site.hits), pages, again["log"][-3000:])
 
     def test_close_keeps_what_was_not_asked_about_in_a_jobdir(self) -> None:
         self.shut_after(BEFORE)
@@ -171,14 +324,18 @@ class UnavailableTest(unittest.TestCase):
 
     def test_a_service_that_was_away_at_the_start_is_used_when_it_is_back(self) -> None:
         self.relay.shut()
-        name = fresh_name()
-        settings = {**self.settings("new", 0.5), "UNSEEN_SET": name}
-        crawling = start_crawl(self.pages, settings, slow=True)
-        until("pages are fetched", lambda: len(self.site.hits) > 0)
-        self.relay.open()
-        ended(crawling)
-        self.assertEqual(len(self.site.hits), PAGES)
-        self.assertGreater(call("GET", f"/v1/visited-sets/{name}")["items"], 0)
+        settings = self.settings("new", LONGER)
+        path = f"/v1/visited-sets/{settings['UNSEEN_SET']}"
+
+        def links(page: str) -> List[str]:
+            number = int(page.rpartition("/")[2])
+            if number == 1:
+                self.relay.open()
+            return [] if is_there(path) else [f"/page/{number + 1}"]
+
+        self.site.links = links
+        stats = crawl(self.pages[:1], settings, follows=True)
+        self.assertTrue(is_there(path), stats["log"][-3000:])
 
 
 if __name__ == "__main__":

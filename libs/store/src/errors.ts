@@ -16,15 +16,23 @@ export type StoreErrorCode =
   | 'STORE_DATA_LOST'
   | 'STORE_FULL';
 
+export interface StoreErrorOptions extends ErrorOptions {
+  /** Of an error whose message names no host, key or path, so that everyone may read it. */
+  readonly isPublic?: boolean;
+}
+
 /** An error that every caller of a store must expect. Anything else that a store throws is a defect. */
 export class StoreError extends Error {
+  readonly isPublic: boolean;
+
   constructor(
     readonly code: StoreErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { isPublic = false, ...options }: StoreErrorOptions = {},
   ) {
     super(message, options);
     this.name = 'StoreError';
+    this.isPublic = isPublic;
   }
 }
 

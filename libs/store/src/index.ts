@@ -7,6 +7,7 @@ export * from './export-file/header.js';
 export * from './inspection.js';
 export * from './join-all.js';
 export * from './planned-layers.js';
+export * from './random-source.js';
 export * from './segmentation.js';
 export * from './store.js';
 export * from './syncs.js';

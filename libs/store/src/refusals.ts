@@ -6,8 +6,16 @@ import { forgottenBy, type Sync } from './syncs.js';
  * The errors that both stores raise in the same words, because callers do not know which store they use.
  */
 
-export function notFound(name: string): StoreError {
-  return new StoreError('FILTER_NOT_FOUND', `there is no filter ${name}`);
+/** What a message needs to name a filter. */
+export type Named = Pick<Filter, 'name' | 'kind'>;
+
+const KINDS = { filter: 'filter', 'visited-set': 'visited set' } as const;
+
+/** A filter as messages call it. */
+export const called = ({ kind, name }: Named): string => `${KINDS[kind]} ${name}`;
+
+export function notFound(missing: Named): StoreError {
+  return new StoreError('FILTER_NOT_FOUND', `there is no ${called(missing)}`);
 }
 
 /** `how` says why the existing filter is in the way. */
@@ -34,17 +42,14 @@ export function taken(existing: Parameters<typeof exists>[0]): StoreError {
 }
 
 /** `items` are in the filter, and `more` would be new. */
-export function full(
-  { name, capacity, layers }: Pick<Filter, 'name' | 'capacity' | 'layers'>,
-  items: number,
-  more: number,
-) {
+export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
+  const { capacity, layers } = filter;
   const limit = layers
     ? `the room in its newest layer and those that it may grow to, ${layers.length} in all`
     : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
-    `filter ${name} holds ${items} items; ${more} more would pass ${limit}; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
+    `${called(filter)} holds ${items} items; ${more} more would pass ${limit}; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
   );
 }
 
@@ -54,14 +59,14 @@ export function cannotGrow(filters: number): string {
 }
 
 /** `doing` says what keeps the filter busy, as in "is creating". */
-export function busy(name: string, doing: string): StoreError {
-  return new StoreError('FILTER_BUSY', `filter ${name} ${doing}; try again`);
+export function busy(filter: Named, doing: string): StoreError {
+  return new StoreError('FILTER_BUSY', `${called(filter)} ${doing}; try again`);
 }
 
-export function dataLost(name: string): StoreError {
+export function dataLost(filter: Named): StoreError {
   return new StoreError(
     'STORE_DATA_LOST',
-    `filter ${name} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
+    `${called(filter)} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
   );
 }
 
@@ -90,44 +95,47 @@ export function assertPayloads({ name, kind }: Filter, payloads: readonly string
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }
 
-export function syncNotFound(name: string, id: string): StoreError {
-  return new StoreError('SYNC_NOT_FOUND', `filter ${name} has no sync ${id}`);
+export function syncNotFound(filter: Named, id: string): StoreError {
+  return new StoreError('SYNC_NOT_FOUND', `${called(filter)} has no sync ${id}`);
 }
 
 /** `existing` is open or committing. */
-export function syncExists(name: string, existing: Pick<Sync, 'id' | 'state'>): StoreError {
+export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>): StoreError {
   return new StoreError(
     'SYNC_EXISTS',
-    `sync ${existing.id} of filter ${name} is ${existing.state}: commit it, or give it up, first`,
+    `sync ${existing.id} of ${called(filter)} is ${existing.state}: commit it, or give it up, first`,
   );
 }
 
 /** It is no longer open. */
 export function syncEnded(
-  name: string,
+  filter: Named,
   { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
 ): StoreError {
   const why = reason === undefined ? '' : `, since ${reason}`;
-  return new StoreError('SYNC_ENDED', `sync ${id} of filter ${name} is ${state}${why}; nothing was changed`);
+  return new StoreError(
+    'SYNC_ENDED',
+    `sync ${id} of ${called(filter)} is ${state}${why}; nothing was changed`,
+  );
 }
 
-export function syncUnsupported({ name }: Pick<Filter, 'name'>): StoreError {
+export function syncUnsupported(filter: Named): StoreError {
   return new StoreError(
     'SYNC_UNSUPPORTED',
-    `filter ${name} is a multiset: a list does not say how often an item is in it`,
+    `${called(filter)} is a multiset: a list does not say how often an item is in it`,
   );
 }
 
 /** A commit that would forget more than the share `most` of the items. */
 export function syncWouldForget(
-  name: string,
+  filter: Named,
   sync: Pick<Sync, 'id' | 'items' | 'kept'>,
   most: number,
 ): StoreError {
   const percent = Math.round(most * 1000) / 10;
   return new StoreError(
     'SYNC_WOULD_FORGET',
-    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${name}, and ${percent} % are allowed; nothing was forgotten`,
+    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${called(filter)}, and ${percent} % are allowed; nothing was forgotten`,
   );
 }
 
@@ -139,13 +147,22 @@ export const ABANDONED = {
   full: 'it had no room left for what was added meanwhile',
   memory: 'there was no memory for it',
   lost: 'the store has lost a part of it',
+  opening: 'the service that opened it ended before it was open',
 } as const;
 
+/** Codes of the errors for layers that cannot take more items. */
+const NO_ROOM: readonly string[] = ['FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];
+
+/** Whether a call failed because layers cannot take more items. */
+export function lacksRoom(error: unknown): boolean {
+  return error instanceof StoreError && NO_ROOM.includes(error.code);
+}
+
 /** `hidden` items that were forgotten are live by the cells of others, and `most` may be. */
-export function hidingFull(name: string, hidden: number, most: number): StoreError {
+export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
-    `filter ${name} notes ${hidden} forgotten items whose counters others keep alive, and at most ${most}: nothing was forgotten. Try again when some have expired`,
+    `${called(filter)} notes ${hidden} forgotten items whose counters others keep alive, and at most ${most}: nothing was forgotten. Try again when some have expired`,
   );
 }
 

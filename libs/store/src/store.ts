@@ -245,6 +245,8 @@ export interface Release {
   readonly delayMs: number;
   /** Kept with an entry that becomes a dead letter: MAX_REASON_BYTES at most; empty is RELEASED. */
   readonly reason: string;
+  /** False: the lease was no attempt, so that `attempt` is as before it, and no entry becomes a dead letter by it. */
+  readonly countAttempt: boolean;
 }
 
 /** An entry that was leased as often as its visited set allows. */
@@ -304,7 +306,8 @@ export interface Queue {
 
   /**
    * Calls `wake` whenever there may be something to lease that was not there before, whoever brought it, and sometimes also
-   * when there is not. Ends with the function that it answers.
+   * when there is not. Goes on after a sync is committed, after the set is cleared, and with a new set of the same name. Ends with
+   * the function that it answers.
    */
   watch(filter: Filter, wake: () => void): () => void;
 

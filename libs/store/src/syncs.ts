@@ -75,18 +75,19 @@ export const Kept = {
  * - `remove` takes from both, in each from the oldest layer that claims the item. Every removal, also of what is absent,
  *   is noted until the item is added again, so that the order of removal and line does not matter;
  * - what waits, is leased, delayed or dead in the queue when the sync is opened is kept, before `open` answers or, if that takes
- *   too long, soon after, and at the latest before it is committed.
+ *   too long, soon after, and at the latest before it is committed. What is acknowledged or purged before that is kept, too. If
+ *   the second list has no room for it, the sync is given up.
  *
  * A commit makes the second list the filter's own. For each item that is one moment. Handles that were opened before are
  * outdated then (StaleFilterError), since positions may be others. Giving up drops the second list; nothing is lost.
  *
- * Calls throw as `Counters` do, SYNC_NOT_FOUND for an id that is not that of the filter's last sync, and SYNC_ENDED if it
- * can no longer do what is asked. `multiset` filters have none: SYNC_UNSUPPORTED.
+ * Calls throw as `Counters` do, SYNC_NOT_FOUND for an id that is neither that of the filter's last sync nor of one that ended within
+ * the last 24 hours, and SYNC_ENDED if the sync can no longer do what is asked. `multiset` filters have none: SYNC_UNSUPPORTED.
  */
 export interface Syncs {
   /**
    * Opens a sync; its memory is reserved before anything changes. Throws SYNC_EXISTS while one is open or committing, STORE_FULL
-   * and QUOTA_EXCEEDED as `Store.create`. A repeat answers the same sync as it then is.
+   * and QUOTA_EXCEEDED as `Store.create`. A repeat answers the same sync as it is then, also when it is over and others were opened.
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 

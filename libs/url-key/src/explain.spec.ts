@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { SEED } from '../../../test/support/random.js';
 import { seeded, randomUrls } from '../testdata/random-urls.js';
 import {
   compileExplanation,
@@ -19,7 +20,6 @@ const GOLDEN = JSON.parse(
   readFileSync(new URL('../testdata/golden-v1.json', import.meta.url), 'utf8'),
 ) as Golden[];
 
-const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const URLS = 4_000;
 
 const PROFILES: readonly object[] = [

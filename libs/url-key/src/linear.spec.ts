@@ -1,21 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import * as tr46 from 'tr46';
+import { SEED } from '../../../test/support/random.js';
 import { seeded } from '../testdata/random-urls.js';
-import { compileProfile, normaliseProfile } from './index.js';
+import * as urlKey from './index.js';
 import { SWITCHES } from './profile.js';
+import { loadCounted } from './testing/counted-steps.js';
+import type * as Quadratic from './testing/quadratic.js';
 
-/** SEED=n repeats a run, SHAPES=n makes it longer. */
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const { exports: counted, steps } = loadCounted<typeof urlKey>(join(import.meta.dirname, 'index.ts'), {
+  tr46,
+});
+
+/** SHAPES=n makes more shapes. */
 const mixtures = Number(process.env['SHAPES'] ?? 500);
-const random = seeded(seed);
+const random = seeded(SEED);
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
 /** All opt-in rules except one of the two that contradict each other. */
-const keys = (['dropFragments', 'keepFragments'] as const).map((without) => {
+const profiles = (['dropFragments', 'keepFragments'] as const).map((without) => {
   const on = [
     ...SWITCHES.filter((name) => name !== without).map((name) => [name, true]),
     ['dropParams', ['b']],
   ];
-  return compileProfile(normaliseProfile(Object.fromEntries(on))).key;
+  return urlKey.normaliseProfile(Object.fromEntries(on));
 });
 
 const words = (text: string): string[] => text.split(' ');
@@ -66,48 +74,67 @@ const mixed = Array.from({ length: mixtures }, () => {
   return { start: pick(STARTS), part, end: pick(ENDS) };
 });
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
+/** A doubling makes linear work grow by 2, sorting by a little more, quadratic work by 4. */
+const MOST = 2.2;
+
+type Count = (url: string) => number;
+
+/**
+ * The steps at a length and at two and four times as much, if both doublings make them grow by more than MOST. A rule
+ * that ends at some length, as that for sessions does, may make a leap in one of them.
+ */
+function faultOf(count: Count, { start, part, end }: Shape, length: number): string | undefined {
+  const repeats = Math.ceil(length / part.length);
+  const stepsAt = (times: number): number => count(start + part.repeat(times * repeats) + end);
+  const [once, twice] = [stepsAt(1), stepsAt(2)];
+  if (twice <= MOST * once) return undefined;
+  const fourfold = stepsAt(4);
+  if (fourfold <= MOST * twice) return undefined;
+  return `${start}(${part}){${repeats}}${end}: ${once}, ${twice}, ${fourfold} steps`;
 }
 
-/** The least CPU time of some runs, in milliseconds. Other work on the machine only adds to it. */
-function cost({ start, part, end }: Shape, length: number, runs: number): number {
-  const url = start + part.repeat(Math.ceil(length / part.length)) + end;
-  let least = Infinity;
-  for (let run = 0; run < runs; run++) {
-    const began = cpuMs();
-    for (const key of keys) key(url);
-    least = Math.min(least, cpuMs() - began);
-  }
-  return least;
-}
+const key = profiles.map((profile) => counted.compileProfile(profile).key);
+const explanation = profiles.map((profile) => counted.compileExplanation(profile));
 
-/** The lengths are doubled three times. Linear work then grows by 8, quadratic work by 64. */
-const FACTOR = 8;
-/** The fast path ends between these two lengths. */
-const LENGTHS = [500, 5_000];
-const MOST = 24;
-/** A shape that takes less than this at the longest length is harmless. */
-const HARMLESS_MS = 1;
+const WORKS = [
+  { name: 'key, by the fast path where it can', works: key, length: 400 },
+  { name: 'key, too long for the fast path', works: key, length: 4_200 },
+  { name: 'explanation', works: explanation, length: 1_000 },
+];
 
-function growth(shape: Shape, length: number, runs: number): number {
-  const long = cost(shape, FACTOR * length, runs);
-  return long < HARMLESS_MS ? 0 : long / cost(shape, length, runs);
-}
-
-function isLinear(shape: Shape): boolean {
-  return LENGTHS.every((length) => [1, 4, 16, 32, 128].some((runs) => growth(shape, length, runs) < MOST));
-}
-
-describe(`the work on a URL, every rule on, seed ${seed}`, () => {
-  it('grows in proportion when its length is doubled three times, whatever is repeated', () => {
-    const shapes = [...each, ...mixed];
-    const faults: Shape[] = [];
-    for (const shape of shapes) {
-      if (!isLinear(shape)) faults.push(shape);
+describe(`the steps that a URL takes, every rule on, seed ${SEED}`, () => {
+  it.each(WORKS)('grow in proportion to its length: $name', ({ works, length }) => {
+    const count: Count = (url) => steps(() => works.map((work) => work(url)));
+    const faults: string[] = [];
+    for (const shape of [...each, ...mixed]) {
+      const fault = faultOf(count, shape, length);
+      if (fault !== undefined) faults.push(fault);
       if (faults.length === 5) break;
     }
     expect(faults).toEqual([]);
-  }, 600_000);
+  });
+
+  it('are the same in each run', () => {
+    const url = `HTTP://A.b/?${'b=a&'.repeat(1_000)}`;
+    const counts = Array.from({ length: 100 }, () => steps(() => key.map((work) => work(url))));
+    expect(new Set(counts).size).toBe(1);
+  });
+});
+
+describe('counted steps', () => {
+  it('change no key', () => {
+    const original = profiles.map((profile) => urlKey.compileProfile(profile).key);
+    const urls = [...each, ...mixed].map(({ start, part, end }) => start + part.repeat(3) + end);
+    const keysBy = (keys: typeof key): string =>
+      JSON.stringify(urls.map((url) => keys.map((one) => one(url))));
+    expect(keysBy(key)).toBe(keysBy(original));
+  });
+
+  const file = join(import.meta.dirname, 'testing', 'quadratic.ts');
+  const quadratic = loadCounted<typeof Quadratic>(file);
+
+  it.each(Object.entries(quadratic.exports))('tell quadratic work: %s', (_, work) => {
+    const count: Count = (url) => quadratic.steps(() => work(url));
+    expect(faultOf(count, { start: 'http://a.b/', part: 'ab', end: '' }, 400)).toBeDefined();
+  });
 });

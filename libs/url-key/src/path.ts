@@ -36,14 +36,15 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
     let result = path;
     if (stripSession) result = withoutSessions(result);
     if (collapseSlashes) result = withSlashesCollapsed(result);
+    let end = result.length;
     // Each of the two may uncover work for the other (`/a/index.html/`), so they alternate until neither changes
-    // anything.
-    for (let before = ''; before !== result;) {
-      before = result;
-      if (stripDirIndex) result = withoutDirectoryIndex(result);
-      if (stripTrailingSlash) result = withoutTrailingSlash(result);
+    // anything. They move the end: to copy the path each time would take quadratic time.
+    for (let before = -1; before !== end;) {
+      before = end;
+      if (stripDirIndex) end = endWithoutDirectoryIndex(result, end);
+      if (stripTrailingSlash) end = endWithoutTrailingSlash(result, end);
     }
-    return result;
+    return result.slice(0, end);
   };
 }
 
@@ -56,12 +57,12 @@ function withSlashesCollapsed(path: string): string {
   return path.replace(/(?<![a-z][a-z0-9+.-]*:)\/{2,}/gi, '/');
 }
 
-function withoutDirectoryIndex(path: string): string {
-  const slash = path.lastIndexOf('/');
-  return DIRECTORY_INDEXES.has(path.slice(slash + 1)) ? path.slice(0, slash + 1) : path;
+function endWithoutDirectoryIndex(path: string, end: number): number {
+  const segmentAt = path.lastIndexOf('/', end - 1) + 1;
+  return DIRECTORY_INDEXES.has(path.slice(segmentAt, end)) ? segmentAt : end;
 }
 
 /** The root keeps its slash. So does a path that ends with several slashes, because they are not one trailing slash. */
-function withoutTrailingSlash(path: string): string {
-  return path.length > 1 && path.endsWith('/') && !path.endsWith('//') ? path.slice(0, -1) : path;
+function endWithoutTrailingSlash(path: string, end: number): number {
+  return end > 1 && path.endsWith('/', end) && !path.endsWith('//', end) ? end - 1 : end;
 }

@@ -2,8 +2,10 @@ import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
-import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags } from './feed.js';
+import { goOn } from './go-on.js';
+import { feed, identityOf, keepingOf, sourcesOf, type Fed, type FeedOptions, type JobFlags } from './feed.js';
 import { findFilter, findSet, type Found } from './found.js';
+import { abandon } from './own-sync.js';
 import { adding, checking, REFUSED, sending, type Send } from './sending.js';
 
 export type ChangingVerb = 'visit' | 'discover' | 'forget' | 'add' | 'remove';
@@ -33,16 +35,25 @@ export async function change(
   if (options.dryRun) return tryOut(context, verb, found, sources, options);
   const { generation } = found.description;
   const about = [context.url, identityOf(sources), options.format];
-  const job = Job.open({ verb, name, generation, about, keeping: keepingOf(sources, options, context) });
+  const job = await Job.open({
+    verb,
+    name,
+    generation,
+    about,
+    keeping: keepingOf(sources, options, context),
+    abandon: (former) => abandon(context.client, found, former),
+  });
   let seconds: number;
   try {
-    const source = await sourcesOf(context, sources, options);
-    ({ seconds } = await feed(context, {
-      ...{ source, label: `${verb} ${name}`, send, parallel: options.parallel, job },
-    }));
+    const label = `${verb} ${name}`;
+    const attempt = async (): Promise<Fed> => {
+      const source = await sourcesOf(context, sources, options);
+      return feed(context, { source, label, send, parallel: options.parallel, job });
+    };
+    ({ seconds } = await goOn(context, { label, job, sources, attempt, isRepeatable: !countsCopies(found) }));
   } catch (error) {
-    job.leave();
-    throw error instanceof Interrupted ? interrupted(job) : error;
+    const isLeft = job.leave();
+    throw error instanceof Interrupted ? interrupted(job, isLeft) : error;
   }
   job.finish();
   const counts = withAll(VERDICTS[verb], job.counts, job.refused);
@@ -63,12 +74,16 @@ async function changing({ client }: Context, verb: ChangingVerb, name: string): 
   return [found, sending(verb === 'visit' ? visit : (discover as typeof visit))];
 }
 
-export function interrupted(job: Job): Interrupted {
+/** Whether an item that is added twice is there twice. */
+function countsCopies({ description }: Found): boolean {
+  return 'semantics' in description && description.semantics === 'multiset';
+}
+
+/** `isLeft`: whether the job left its checkpoint. */
+export function interrupted(job: Job, isLeft: boolean): Interrupted {
   const far = `interrupted after ${number(job.done.entries)} lines`;
   return new Interrupted(
-    job.isKept
-      ? `${far}: the same command goes on from there`
-      : `${far}; there is no checkpoint to go on from`,
+    isLeft ? `${far}: the same command goes on from there` : `${far}; there is no checkpoint to go on from`,
   );
 }
 
@@ -114,5 +129,10 @@ export function words(counts: Counts): string {
 }
 
 export function partialOr(counts: Counts): Exit {
-  return (counts.invalid ?? 0) + (counts[REFUSED] ?? 0) > 0 ? Exit.Partial : Exit.Done;
+  return refusedIn(counts) > 0 ? Exit.Partial : Exit.Done;
+}
+
+/** Entries that were not taken. */
+export function refusedIn(counts: Counts): number {
+  return (counts.invalid ?? 0) + (counts[REFUSED] ?? 0);
 }

@@ -1,16 +1,31 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeasedUrl } from '#client';
 import { environmentWith } from '../../config/config.js';
 import { oneLine, reasonOf } from '../ending.js';
 
 const MAX_LINE = 1_024;
+/** EX_TEMPFAIL of sysexits.h: try again later. */
+const TRY_LATER = 75;
+/** How long a command may take to end once it is told to. */
+const GRACE_MS = 2_000;
+const LOOK_MS = 20;
+
+/** Why a command failed, in a line. */
+export interface Failure {
+  readonly reason: string;
+  /** How long the command asks to wait. */
+  readonly retryAfterSeconds: number | undefined;
+}
 
 /** A command of the shell that runs for one URL. What it writes goes to where the output of `unseen` goes. */
 export class Child {
   private lastLine = '';
   private readonly process: ChildProcess;
-  /** Resolves with what went wrong, in a line; with undefined if the exit status was 0. */
-  readonly failure: Promise<string | undefined>;
+  /** Present once the command was told to end. */
+  private ending: Promise<void> | undefined;
+  /** Resolves with undefined if the exit status was 0. */
+  readonly failure: Promise<Failure | undefined>;
 
   constructor(command: string, { url, attempt, payload }: LeasedUrl, errors: NodeJS.WritableStream) {
     // The URL is an argument, not a part of the command's text, so nothing in it is read by the shell.
@@ -30,20 +45,39 @@ export class Child {
       this.remember(chunk.toString());
     });
     this.failure = new Promise((resolve) => {
-      child.once('error', (error) => resolve(`cannot run: ${reasonOf(error)}`));
+      child.once('error', (error) =>
+        resolve({ reason: `cannot run: ${reasonOf(error)}`, retryAfterSeconds: undefined }),
+      );
       // What a grandchild holds open does not keep the URL leased.
-      child.once('exit', (code, signal) => setImmediate(() => resolve(this.reason(code, signal))));
+      child.once('exit', (code, signal) =>
+        setImmediate(() => resolve(Promise.resolve(this.ending).then(() => this.failureOf(code, signal)))),
+      );
     });
   }
 
-  /** Ends the command and what it has started. */
+  /** Ends the command and what it has started: by force if they take long. */
   kill(): void {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    this.signal('SIGTERM');
+    this.ending ??= this.untilGone();
+  }
+
+  /** The shell may end before what it has started. A URL must not come back while its command still runs. */
+  private async untilGone(): Promise<void> {
+    for (let waited = 0; waited < GRACE_MS; waited += LOOK_MS) {
+      if (!this.signal(0)) return;
+      await sleep(LOOK_MS);
+    }
+    this.signal('SIGKILL');
+  }
+
+  /** Sends it to the command's group. False if no process is left in it. */
+  private signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.process;
-    if (pid === undefined || this.process.exitCode !== null || this.process.signalCode !== null) return;
     try {
-      process.kill(-pid, 'SIGTERM');
+      return pid !== undefined && process.kill(-pid, signal);
     } catch {
-      // It has ended meanwhile.
+      return false;
     }
   }
 
@@ -53,10 +87,14 @@ export class Child {
     if (text.endsWith('\n')) this.lastLine += '\n';
   }
 
-  private reason(code: number | null, signal: string | null): string | undefined {
+  private failureOf(code: number | null, signal: string | null): Failure | undefined {
     if (code === 0) return undefined;
     const how = code === null ? `ended by ${signal}` : `exit status ${code}`;
     const said = oneLine(this.lastLine);
-    return said === '' ? how : `${how}: ${said}`;
+    const asked = code === TRY_LATER ? /^retry-after: *(\d{1,9})$/i.exec(said)?.[1] : undefined;
+    return {
+      reason: said === '' ? how : `${how}: ${said}`,
+      retryAfterSeconds: asked === undefined ? undefined : Number(asked),
+    };
   }
 }

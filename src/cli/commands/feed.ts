@@ -4,9 +4,8 @@ import { ChangedSources, Blocks, type Block } from '../jobs/blocks.js';
 import type { Job, Keeping } from '../jobs/job.js';
 import { withPauses } from '../jobs/pauses.js';
 import { runBlocks } from '../jobs/run-blocks.js';
-import { UsageError } from '../ending.js';
-import { Sources, STDIN, type SourceFormat } from '../sources/sources.js';
-import { isRemote } from '../sources/remote.js';
+import { isRemote, STDIN } from '../sources/names.js';
+import { Sources, type SourceFormat } from '../sources/sources.js';
 import type { Source } from '../sources/runs.js';
 import { Complaints } from '../terminal/complaints.js';
 import { Progress } from '../terminal/progress.js';
@@ -48,7 +47,7 @@ export async function sourcesOf(
   { interruption }: Context,
   names: readonly string[],
   { format }: FeedOptions,
-): Promise<Source> {
+): Promise<Sources> {
   return Sources.of(names, format, interruption.soft);
 }
 
@@ -79,7 +78,7 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const progress = new Progress(progressOutput(context), label, source.meter);
   const complaints = new Complaints(errors, progress);
   if (job?.resumed) errors?.write(`${label}: going on after ${job.done.entries} lines\n`);
-  let complained = false;
+  let [complained, hasSent] = [false, false];
   const blocks = new Blocks({ maxItems: MOST_ENTRIES, maxSize: MOST_SIZE, sizeOf, cutAt: job?.cutAt });
   // A job must find the same blocks when it goes on, so it does not ask how long the sources take.
   const runs = job?.isKept ? source.runs() : withPauses(source.runs());
@@ -88,14 +87,19 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
       parallel,
       stop: soft,
       send: async (block) => {
+        if (!hasSent && job?.resumed === true) progress.resume();
+        hasSent = true;
         job?.sends(block);
         return send(block.items, job?.key(block.from), hard);
       },
       take: async (block, answer) => {
-        const refused = [...block.faults, ...answer.complaints];
+        const refused = [
+          ...block.faults,
+          ...answer.complaints.map(({ index, text }) => located(block.placeOf(index), text)),
+        ];
         complained ||= refused.length > 0;
         await took?.(block, answer);
-        job?.took(block, answer.counts, block.faults.length);
+        job?.took(block, answer.counts, refused);
         progress.add(block.end - block.from);
         complaints.add(refused);
       },
@@ -103,22 +107,17 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
     return { seconds: progress.clear(), complained };
   } catch (error) {
     progress.clear();
-    const changed = changeIn(error, job);
-    if (changed === undefined) throw error;
-    throw new UsageError(
-      `the sources have changed since this job was begun, ${changed}: begin anew with --restart`,
-    );
+    // A block that was sent under this key, and never known to be answered, was another.
+    const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
+    if (!isReused || job?.resumed !== true) throw error;
+    throw new ChangedSources(`after the first ${job.done.entries} entries`);
   } finally {
     complaints.end();
   }
 }
 
-/** How the sources have changed, if that is what is wrong. */
-function changeIn(error: unknown, job: Job | undefined): string | undefined {
-  if (error instanceof ChangedSources) return error.message;
-  // A block that was sent under this key, and never known to be answered, was another.
-  const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
-  return isReused && job?.resumed === true ? `after the first ${job.done.entries} entries` : undefined;
+function located(place: string | undefined, text: string): string {
+  return place === undefined ? text : `${place}: ${text}`;
 }
 
 /** A bar would be drawn between the lines of results on the same terminal. */

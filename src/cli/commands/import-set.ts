@@ -26,7 +26,7 @@ export async function importSet(context: Context, name: string, options: ImportS
   try {
     const { generation } = found.description;
     // Each member is marked once, however often it is sent: to begin anew is to go on.
-    const job = Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
+    const job = await Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
     const label = `import-set ${name}`;
     const { seconds } = await feed(context, { source: members, label, send, parallel, job }).catch(
       (error: unknown) => {

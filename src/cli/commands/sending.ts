@@ -2,14 +2,19 @@ import { ValidationError, type CallOptions, type ChangeOptions, type Filter, typ
 import { show } from '../../errors/show.js';
 import type { Found } from './found.js';
 
+/** An item that is not taken, and why. */
+export interface Complaint {
+  readonly index: number;
+  readonly text: string;
+}
+
 /** What became of the items of a block. */
 export interface BlockAnswer {
   /** A word per item, in order; `refused`: see `complaints`. */
   readonly results: readonly string[];
   /** By word. */
   readonly counts: Readonly<Record<string, number>>;
-  /** A line for each item that is not taken. */
-  readonly complaints: readonly string[];
+  readonly complaints: readonly Complaint[];
 }
 
 /** Sends a block of at most 1,000 items. `key`: of one that changes something. */
@@ -34,7 +39,7 @@ export function sending<Result extends string | boolean, Options extends CallOpt
   const call = verb as unknown as Verb<string, Result, ChangeOptions>;
   return async (items, key, signal) => {
     const words: string[] = Array<string>(items.length).fill(REFUSED);
-    const complaints: string[] = [];
+    const complaints: Complaint[] = [];
     let places = items.map((_, place) => place);
     for (let round = 0; places.length > 0; round++) {
       const block = places.map((place) => items[place] as string);
@@ -42,14 +47,17 @@ export function sending<Result extends string | boolean, Options extends CallOpt
       try {
         let at = 0;
         for await (const { results, invalid } of call(block.values(), options).blocks()) {
-          for (const [i, reason] of invalid) complaints.push(`${show(block[at + i])}: ${reason}`);
+          for (const [i, reason] of invalid) {
+            const index = places[at + i] as number;
+            complaints.push({ index, text: `${show(items[index])}: ${reason}` });
+          }
           for (const result of results) words[places[at++] as number] = word(result);
         }
         break;
       } catch (error) {
         const refused = error instanceof ValidationError ? faultsIn(error) : undefined;
         if (refused === undefined || round === MOST_ROUNDS) throw error;
-        for (const detail of refused.values()) complaints.push(detail);
+        for (const [i, text] of refused) complaints.push({ index: places[i] as number, text });
         places = places.filter((_, i) => !refused.has(i));
       }
     }

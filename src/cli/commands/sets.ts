@@ -59,6 +59,8 @@ function sizes({ capacity, errorRate, memoryBytes }: Found['description']): stri
   return `${number(capacity)} items at an error rate of ${errorRate}, ${bytes(memoryBytes)}`;
 }
 
+type Whole = Extract<Found['description'], { readonly items: number }>;
+
 /** A line for each visited set, then each filter. */
 export async function list(context: Context): Promise<Exit> {
   const { client } = context;
@@ -68,11 +70,18 @@ export async function list(context: Context): Promise<Exit> {
 }
 
 async function tellOne(context: Context, kind: Found['kind'], one: Found['description']): Promise<void> {
-  const { name, capacity, errorRate, memoryBytes } = one;
-  const held = 'items' in one ? `${number(one.items)} of ${number(capacity)} items` : 'its data is lost';
+  const { name, errorRate, memoryBytes } = one;
+  const held = 'items' in one ? fillOf(one) : 'its data is lost';
   const waiting = 'queue' in one ? `  ${number(one.queue.waiting)} waiting` : '';
   const line = `${name}  ${kind}  ${held}  error rate ${errorRate}  ${bytes(memoryBytes)}${waiting}`;
   await tell(context, { kind, ...one }, line);
+}
+
+/** How many items there are, and how many there is room for: in all the layers of one that has grown. */
+function fillOf({ items, capacity, layers }: Whole): string {
+  if (layers.length === 1) return `${number(items)} of ${number(capacity)} items`;
+  const grown = layers.reduce((sum, layer) => sum + layer.capacity, 0);
+  return `${number(items)} of ${number(grown)} items (grown from ${number(capacity)})`;
 }
 
 /** All members of a description, a line each. */
@@ -112,9 +121,17 @@ export async function empty(
 
 export async function plan(
   context: Context,
-  { maxAge, ...options }: Omit<PlanOptions, 'maxAgeSeconds'> & { readonly maxAge?: number },
+  {
+    maxAge,
+    type,
+    ...options
+  }: Partial<Pick<PlanOptions, 'type'>> &
+    Omit<PlanOptions, 'type' | 'maxAgeSeconds'> & { readonly maxAge?: number },
 ): Promise<Exit> {
   const planned = await context.client.plan({
+    // As `create` makes them: visited sets grow, and filters do not, unless it is said.
+    ...(type === undefined && { growth: 'auto' }),
+    type: type ?? 'counting',
     ...options,
     ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
   });

@@ -1,11 +1,13 @@
-import { AccessError, ServiceError, UnavailableError, type CommittedSync, type Sync } from '#client';
-import { Exit, Interrupted } from '../ending.js';
+import { AccessError, ServiceError, UnavailableError, type CommittedSync } from '#client';
+import { Ending, Exit, Interrupted, UsageError } from '../ending.js';
 import { Job } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
-import { interrupted, partialOr, withAll, words } from './change.js';
+import { interrupted, partialOr, refusedIn, withAll, words } from './change.js';
 import { tell, type Context } from './context.js';
 import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags } from './feed.js';
 import { find, type Found } from './found.js';
+import { goOn } from './go-on.js';
+import { abandon, syncOf } from './own-sync.js';
 import { sending } from './sending.js';
 
 export interface SyncOptions extends FeedOptions, JobFlags {
@@ -13,10 +15,16 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly errorRate?: number;
   readonly force?: boolean;
   readonly maxForgetShare?: number;
+  readonly allowIncomplete?: boolean;
   readonly dryRun?: boolean;
+  readonly abandon?: boolean;
 }
 
-const ABANDON_MS = 5_000;
+/** The sources do not hold all that they should: whatever is missing there would be forgotten. */
+class Incomplete extends UsageError {}
+
+const IN_COMMIT =
+  'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew';
 
 /** Forgets what the sources do not list. */
 export async function sync(
@@ -26,31 +34,56 @@ export async function sync(
   options: SyncOptions,
 ): Promise<Exit> {
   const found = await find(context.client, name);
+  if (options.abandon) return giveUp(context, found, sources);
   const { capacity, errorRate, format } = options;
   const about = [context.url, identityOf(sources), format, capacity, errorRate];
   const { generation } = found.description;
   // Of a try nothing is left, so there is nothing to go on with.
   const keeping = options.dryRun ? undefined : keepingOf(sources, options, context);
-  const job = Job.open({ verb: 'sync', name, generation, about, keeping });
+  const job = await Job.open({
+    ...{ verb: 'sync', name, generation, about, keeping },
+    abandon: (former) => abandon(context.client, found, former),
+  });
+  const giveUpOwn = (): Promise<void> => abandon(context.client, found, job.ownSync);
+  const commit = { isSent: false };
   try {
-    const { done, seconds } = await run(context, found, job, sources, options);
-    if (options.dryRun) await abandon(found, job);
+    const attempt = (): Promise<Committed> => run(context, found, job, sources, options, commit);
+    const label = `sync ${name}`;
+    const going = { label, job, sources, attempt, giveUp: giveUpOwn, isRepeatable: true };
+    const { done, seconds } = await goOn(context, going);
+    if (options.dryRun) await giveUpOwn();
     job.finish();
     return await report(context, name, job, done, seconds, options);
   } catch (error) {
-    const isKept = job.isKept && !isOver(error);
-    if (!isKept) await abandon(found, job);
-    if (isKept || !job.isKept) job.leave();
+    const isLeft = job.isKept && job.hasBegun && !isOver(error);
+    if (!isLeft) await giveUpOwn();
+    if (isLeft) job.leave();
     else job.finish();
-    throw error instanceof Interrupted ? interrupted(job) : error;
+    if (!(error instanceof Interrupted)) throw withAdvice(error, name);
+    throw isLeft && commit.isSent ? new Interrupted(IN_COMMIT) : interrupted(job, isLeft);
   }
 }
 
-/** Whether a refusal is for good: a sync that is given up leaves nothing locked. With other credentials, or later, another may go on. */
+/**
+ * Whether there is nothing to go on with: a sync that is given up leaves nothing locked. With other credentials, or later, the same
+ * command may go on.
+ */
 function isOver(error: unknown): boolean {
+  if (error instanceof Incomplete) return true;
   return (
     error instanceof ServiceError && !(error instanceof AccessError || error instanceof UnavailableError)
   );
+}
+
+/** An error that says how to end a sync that is in the way. */
+function withAdvice(error: unknown, name: string): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'SYNC_EXISTS') return error;
+  return new Ending(Exit.Refused, `${error.message}: unseen sync ${name} --abandon ends it`);
+}
+
+interface Committed {
+  readonly done: CommittedSync;
+  readonly seconds: number;
 }
 
 async function run(
@@ -59,41 +92,66 @@ async function run(
   job: Job,
   names: readonly string[],
   options: SyncOptions,
-): Promise<{ done: CommittedSync; seconds: number }> {
-  const { capacity, errorRate, force, maxForgetShare, dryRun } = options;
-  const { hard, soft } = context.interruption;
-  let opened: Sync<string>;
-  if (job.sync !== undefined) opened = handle.syncs.get(job.sync);
-  else {
-    const asked = {
-      ...(capacity !== undefined && { capacity }),
-      ...(errorRate !== undefined && { errorRate }),
-    };
-    opened = await handle.syncs.open(asked, { idempotencyKey: job.key('open'), signal: hard });
-    job.opened(opened.id);
-  }
+  commit: { isSent: boolean },
+): Promise<Committed> {
+  const { force, maxForgetShare, dryRun } = options;
+  const source = await sourcesOf(context, names, options);
+  const opened = handle.syncs.get(await syncOf(handle, job, options, context.interruption));
+  const label = `sync ${handle.name}`;
   const { seconds } = await feed(context, {
-    source: await sourcesOf(context, names, options),
-    ...{ label: `sync ${handle.name}`, send: sending(opened.keep), parallel: options.parallel, job },
+    ...{ source, label, send: sending(opened.keep), parallel: options.parallel, job },
   });
+  if (options.allowIncomplete !== true) assertComplete(label, job, source.empty);
   const asked = {
     ...(force && { force }),
     ...(maxForgetShare !== undefined && { maxForgetShare }),
     ...(dryRun && { dryRun }),
   };
-  // It goes on by itself: who ends the command now finds it committed when it is called again.
-  const done = await opened.commit(asked, { signal: soft });
+  commit.isSent = dryRun !== true;
+  // It goes on by itself, also if the user ends the command now.
+  const done = await opened.commit(asked, { signal: context.interruption.soft });
   return { done, seconds };
 }
 
-/** Gives the sync up, so that nothing of it stays. A failure is not told: the service gives it up later. */
-async function abandon({ handle }: Found, job: Job): Promise<void> {
-  if (job.sync === undefined) return;
-  const signal = AbortSignal.timeout(ABANDON_MS);
-  await handle.syncs
-    .get(job.sync)
-    .abandon({ signal })
-    .catch(() => undefined);
+/** Throws Incomplete if a source is empty, or if an entry was refused. */
+function assertComplete(label: string, job: Job, empty: readonly string[]): void {
+  const refused = refusedIn(withAll([], job.counts, job.refused));
+  const faults: string[] = [];
+  if (refused > 0) {
+    const first = job.firstRefused ?? '';
+    faults.push(
+      refused === 1
+        ? `1 entry was refused, ${first}`
+        : `${number(refused)} entries were refused, the first: ${first}`,
+    );
+  }
+  const [first, ...others] = empty;
+  if (first !== undefined)
+    faults.push(
+      others.length === 0 ? `${first} is empty` : `${first} and ${number(others.length)} more are empty`,
+    );
+  if (faults.length === 0) return;
+  const advice = 'Fix the sources, or commit anyway with --allow-incomplete';
+  throw new Incomplete(`${label} has forgotten nothing: ${faults.join('; ')}. ${advice}`);
+}
+
+/** Abandons the open sync, also if another command opened it. */
+async function giveUp(
+  context: Context,
+  { kind, handle, description }: Found,
+  sources: readonly string[],
+): Promise<Exit> {
+  if (sources.length > 0) throw new UsageError('--abandon abandons the open sync, and takes no sources');
+  const { name } = handle;
+  const current = 'sync' in description ? description.sync : undefined;
+  if (current !== undefined)
+    await handle.syncs.get(current.id).abandon({ signal: context.interruption.soft });
+  const line =
+    current === undefined
+      ? `sync ${name}: no sync is open`
+      : `sync ${name}: ${current.id} is abandoned, and nothing was forgotten`;
+  await tell(context, { verb: 'sync', name, kind, abandoned: current?.id ?? null }, line);
+  return Exit.Done;
 }
 
 async function report(

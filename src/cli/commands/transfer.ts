@@ -6,7 +6,7 @@ import { UnreachableError } from '#client';
 import { Exit, Interrupted, reasonOf, UsageError } from '../ending.js';
 import { show } from '../../errors/show.js';
 import { cannotRead, openLocal } from '../sources/local.js';
-import { STDIN } from '../sources/sources.js';
+import { STDIN } from '../sources/names.js';
 import { bytes } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { find, type Found } from './found.js';

@@ -1,4 +1,4 @@
-import { Worker } from '#client';
+import { RetryAfterError, Worker } from '#client';
 import { Exit, Interrupted, oneLine, reasonOf } from '../ending.js';
 import { number } from '../terminal/progress.js';
 import { Child } from './child.js';
@@ -11,9 +11,11 @@ export interface WorkOptions {
   readonly parallel: number;
   /** Seconds. */
   readonly lease: number;
-  /** Seconds before a URL that failed comes back. */
-  readonly delay: number;
+  /** Seconds before a URL that failed is retried. Absent: twice as long each time. */
+  readonly delay?: number;
   readonly untilEmpty?: boolean;
+  /** With `untilEmpty`. */
+  readonly tries?: number;
 }
 
 /** Leases URLs, and runs a command for each. */
@@ -22,6 +24,7 @@ export async function work(context: Context, name: string, options: WorkOptions)
   interruption.bePatient();
   const { handle } = await findSet(context.client, name, 'work');
   const { soft, hard } = interruption;
+  const { delay } = options;
   const worker = new Worker(
     handle,
     async (task) => {
@@ -30,14 +33,20 @@ export async function work(context: Context, name: string, options: WorkOptions)
       for (const signal of [hard, task.signal]) signal.addEventListener('abort', kill, { once: true });
       const failure = await child.failure;
       for (const signal of [hard, task.signal]) signal.removeEventListener('abort', kill);
-      if (failure !== undefined) throw new Error(failure);
+      if (failure === undefined) return;
+      // A command that was ended with the program has not failed.
+      if (hard.aborted) throw new RetryAfterError('the worker was stopped', 0, { countAttempt: false });
+      const { reason, retryAfterSeconds } = failure;
+      throw retryAfterSeconds === undefined
+        ? new Error(reason)
+        : new RetryAfterError(reason, retryAfterSeconds);
     },
     {
       concurrency: options.parallel,
       leaseSeconds: options.lease,
       untilEmpty: options.untilEmpty ?? false,
-      // What was ended with the program has not failed.
-      delaySeconds: () => (hard.aborted ? 0 : options.delay),
+      ...(delay !== undefined && { delaySeconds: () => delay }),
+      ...(options.tries !== undefined && { tries: options.tries }),
       onError: (error, task) => {
         if (!quiet && task === undefined) errors.write(`unseen: ${oneLine(reasonOf(error))}\n`);
       },
@@ -46,9 +55,11 @@ export async function work(context: Context, name: string, options: WorkOptions)
   const stop = (): void => void worker.stop();
   soft.addEventListener('abort', stop, { once: true });
   if (soft.aborted) stop();
-  const { done, failed, lost } = await worker.run();
-  const said = `${number(done)} done, ${number(failed)} failed${lost > 0 ? `, ${number(lost)} lost` : ''}`;
-  await tell(context, { verb: 'work', name, done, failed, lost }, `work ${name}: ${said}`);
+  const { done, failed, released, lost } = await worker.run();
+  const rest = Object.entries({ 'given back': released, lost }).filter(([, count]) => count > 0);
+  const counts = [['done', done] as const, ['failed', failed] as const, ...rest];
+  const said = counts.map(([what, count]) => `${number(count)} ${what}`).join(', ');
+  await tell(context, { verb: 'work', name, done, failed, released, lost }, `work ${name}: ${said}`);
   if (soft.aborted) throw new Interrupted();
   return failed + lost > 0 ? Exit.Partial : Exit.Done;
 }

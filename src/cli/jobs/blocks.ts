@@ -9,6 +9,8 @@ export interface Block {
   readonly end: number;
   readonly items: readonly string[];
   readonly faults: readonly string[];
+  /** Where an item is in the sources, by its index, for people; undefined if it has no place. */
+  readonly placeOf: (index: number) => string | undefined;
   /** Of all items up to its end. It does not depend on how they were cut. */
   readonly digest: string;
   /** It ends where the sources end, or pause, and not because it is full. */
@@ -29,10 +31,18 @@ export class ChangedSources extends Error {
   override readonly name = 'ChangedSources';
 }
 
+/** From an item of a block on, its items are those of a run. */
+interface Piece {
+  readonly at: number;
+  readonly run: Run;
+  readonly offset: number;
+}
+
 /** Cuts entries into blocks, always at the same places. */
 export class Blocks {
   private items: string[] = [];
   private faults: string[] = [];
+  private pieces: Piece[] = [];
   private size = 0;
   private from = 0;
   private end = 0;
@@ -57,7 +67,7 @@ export class Blocks {
       for (; at < run.items.length; at++) {
         const item = run.items[at] as string;
         if (!this.hasRoomFor(item)) yield this.take(false);
-        this.add(item);
+        this.add(item, run, at);
         if (this.isFull()) yield this.take(false);
       }
       if (run.fault !== undefined) {
@@ -84,7 +94,8 @@ export class Blocks {
     return isFaultDone ? run.items.length + 1 : count;
   }
 
-  private add(item: string): void {
+  private add(item: string, run: Run, place: number): void {
+    if (this.pieces.at(-1)?.run !== run) this.pieces.push({ at: this.items.length, run, offset: place });
     this.items.push(item);
     this.size += this.options.sizeOf(item);
     this.end++;
@@ -101,13 +112,18 @@ export class Blocks {
   }
 
   private take(short: boolean): Block {
-    const { from, end, items, faults } = this;
+    const { from, end, items, faults, pieces } = this;
     this.update(items);
     this.from = end;
     this.items = [];
     this.faults = [];
+    this.pieces = [];
     this.size = 0;
-    return { from, end, items, faults, digest: this.digest(), short };
+    const placeOf = (index: number): string | undefined => {
+      const piece = pieces.findLast(({ at }) => at <= index);
+      return piece?.run.placeOf?.(piece.offset + index - piece.at);
+    };
+    return { from, end, items, faults, placeOf, digest: this.digest(), short };
   }
 
   private update(items: readonly string[]): void {

@@ -12,6 +12,8 @@ interface JobState {
   /** Idempotency-Keys begin with it. */
   readonly job: string;
   readonly identity: string;
+  /** Name of the set or filter. */
+  readonly name: string;
   /** For people: verb and name. */
   readonly title: string;
   /** Of the set or filter: another one has no records of the calls that were made. */
@@ -24,9 +26,29 @@ interface JobState {
   readonly counts: Counts;
   /** Entries that were not sent, or not taken. */
   readonly refused: number;
+  /** The first of them. */
+  readonly firstRefused?: string;
   /** Of a sync: its id. */
   readonly sync?: string;
+  /** What a sync is opened with, until the answer of that call is known. */
+  readonly opening?: Opening;
 }
+
+export interface Opening {
+  readonly capacity?: number;
+  readonly errorRate?: number;
+}
+
+/** A sync that a job has opened, or may have opened: then the same call under the same key answers its id. */
+export type OwnSync = { readonly name: string } & (
+  { readonly id: string } | { readonly opening: Opening; readonly key: string }
+);
+
+/** The step that opens a sync. */
+export const OPEN = 'open';
+
+/** A checkpoint has little room. */
+const MOST_REFUSED = 400;
 
 export interface JobOptions {
   readonly verb: string;
@@ -35,6 +57,8 @@ export interface JobOptions {
   /** Whatever makes another call another job. */
   readonly about: readonly unknown[];
   readonly keeping: Keeping;
+  /** Ends the sync of a former job in the checkpoint that this one replaces. It may be of another set. */
+  readonly abandon?: (sync: OwnSync) => Promise<void>;
 }
 
 /** Where the checkpoint is: in a file of the user, in one among others in a folder, or nowhere. */
@@ -49,36 +73,48 @@ export class Job {
     private state: JobState,
     private readonly file: CheckpointFile | undefined,
     /** Whether an earlier call has begun it. */
-    readonly resumed: boolean,
+    private isResumed: boolean,
+    /** Why a former job in the checkpoint cannot go on. Undefined if there is none, or if the user restarts it. */
+    readonly whyReplaced?: string,
   ) {}
 
-  /** Throws UsageError for a checkpoint of another job, and where the set was cleared since. */
-  static open({ verb, name, generation, about, keeping }: JobOptions): Job {
+  private hasSent = false;
+
+  /** Throws UsageError for a checkpoint of another job. A job of a set that was cleared since starts over. */
+  static async open(options: JobOptions): Promise<Job> {
+    const { verb, name, generation, about, keeping, abandon } = options;
     const identity = digestOf([verb, name, ...about]);
     const title = `${verb} ${show(name)}`;
-    const fresh: JobState = {
-      job: randomUUID(),
-      identity,
-      title,
-      generation,
-      entries: 0,
-      digest: '',
-      counts: {},
-      refused: 0,
-    };
+    const fresh = freshState(identity, name, title, generation);
     if (keeping === undefined) return new Job(fresh, undefined, false);
     const path = 'file' in keeping ? keeping.file : join(keeping.folder, `${verb}-${identity.slice(0, 16)}`);
     const file = CheckpointFile.open(path);
     try {
-      const found = keeping.restart ? undefined : (file.found as JobState | undefined);
-      if (found) assertSame(found, fresh, path);
-      const job = new Job(found ?? fresh, file, found !== undefined);
+      const found = file.found as JobState | undefined;
+      if (found && !keeping.restart) assertSame(found, fresh, path);
+      const isGone = found !== undefined && found.generation !== generation;
+      const goesOn = found !== undefined && !isGone && !keeping.restart;
+      const why =
+        isGone && !keeping.restart ? 'the set was cleared, or deleted and created again' : undefined;
+      // Before the checkpoint forgets the sync: if the command is killed in between, its next call finds the sync there.
+      const former = found && ownSyncOf(found);
+      if (!goesOn && former !== undefined) await abandon?.(former);
+      const job = goesOn ? new Job(found, file, true) : new Job(fresh, file, false, why);
       job.save(true);
       return job;
     } catch (error) {
       file.close();
       throw error;
     }
+  }
+
+  get resumed(): boolean {
+    return this.isResumed;
+  }
+
+  /** Whether something may have been done. */
+  get hasBegun(): boolean {
+    return this.isResumed || this.hasSent || this.state.opening !== undefined;
   }
 
   get done(): { readonly entries: number; readonly digest: string } {
@@ -97,8 +133,17 @@ export class Job {
     return this.state.refused;
   }
 
+  /** The first line that was refused, and why. */
+  get firstRefused(): string | undefined {
+    return this.state.firstRefused;
+  }
+
   get sync(): string | undefined {
     return this.state.sync;
+  }
+
+  get ownSync(): OwnSync | undefined {
+    return ownSyncOf(this.state);
   }
 
   /** Whether an interrupted job goes on when it is called again. */
@@ -108,34 +153,59 @@ export class Job {
 
   /** The Idempotency-Key of a step. */
   key(step: string | number): string {
-    return `unseen-${this.state.job}-${step}`;
+    return keyOf(this.state, step);
   }
 
   /** A block is about to be sent. */
   sends({ short, end }: Block): void {
+    this.hasSent = true;
     if (!short || this.state.cutAt === end) return;
     this.update({ cutAt: end });
   }
 
   /** A block was answered; so were all before it. */
-  took({ end, digest }: Block, counts: Counts, refused: number): void {
+  took({ end, digest, faults }: Block, counts: Counts, refused: readonly string[]): void {
     const sum = { ...this.state.counts };
     for (const [verdict, count] of Object.entries(counts)) sum[verdict] = (sum[verdict] ?? 0) + count;
-    this.update({ entries: end, digest, counts: sum, refused: this.state.refused + refused });
+    const [first] = refused;
+    this.update({
+      ...{ entries: end, digest, counts: sum, refused: this.state.refused + faults.length },
+      ...(first !== undefined && { firstRefused: this.state.firstRefused ?? first.slice(0, MOST_REFUSED) }),
+    });
   }
 
-  opened(sync: string): void {
-    this.update({ sync });
+  /** A sync is about to be opened. The answer is what it is opened with: a repeat asks for the same. */
+  opens(asked: Opening): Opening {
+    const { opening = asked } = this.state;
+    this.update({ opening });
+    return opening;
   }
 
-  /** The job is over: called again, it begins anew. */
+  /** The sync was opened, or refused. */
+  opened(sync?: string): void {
+    const { opening, ...rest } = this.state;
+    this.state = rest;
+    this.update(sync === undefined ? {} : { sync });
+  }
+
+  /** Forgets how far it has come. What is done from now on is done again. */
+  beginAnew(): void {
+    const { identity, name, title, generation } = this.state;
+    this.state = freshState(identity, name, title, generation);
+    [this.isResumed, this.hasSent] = [false, false];
+    this.save(true);
+  }
+
+  /** The job is over: called again, it starts over. */
   finish(): void {
     this.file?.remove();
   }
 
-  /** It may go on later. */
-  leave(): void {
-    this.file?.close();
+  /** It may go on later, if something may have been done. Answers whether it left a checkpoint. */
+  leave(): boolean {
+    if (this.hasBegun) this.file?.close();
+    else this.finish();
+    return this.isKept && this.hasBegun;
   }
 
   private update(change: Partial<JobState>): void {
@@ -148,17 +218,26 @@ export class Job {
   }
 }
 
-function assertSame(found: JobState, { identity, generation }: JobState, path: string): void {
-  if (found.identity !== identity) {
-    throw new UsageError(
-      `${show(path)} is the checkpoint of another job, ${found.title}, or of other sources: name another file, or begin anew with --restart`,
-    );
-  }
-  if (found.generation !== generation) {
-    throw new UsageError(
-      `it was cleared or made anew since this job was begun: begin the job anew, too, with --restart`,
-    );
-  }
+function freshState(identity: string, name: string, title: string, generation: string): JobState {
+  const job = randomUUID();
+  return { job, identity, name, title, generation, entries: 0, digest: '', counts: {}, refused: 0 };
+}
+
+function keyOf({ job }: JobState, step: string | number): string {
+  return `unseen-${job}-${step}`;
+}
+
+function ownSyncOf(state: JobState): OwnSync | undefined {
+  const { name, sync, opening } = state;
+  if (sync !== undefined) return { name, id: sync };
+  return opening && { name, opening, key: keyOf(state, OPEN) };
+}
+
+function assertSame(found: JobState, { identity }: JobState, path: string): void {
+  if (found.identity === identity) return;
+  throw new UsageError(
+    `${show(path)} is the checkpoint of another job, ${found.title}, or of other sources: name another file, or start over with --restart`,
+  );
 }
 
 function digestOf(value: unknown): string {

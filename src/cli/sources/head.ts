@@ -1,14 +1,21 @@
 import { pipeline, Readable } from 'node:stream';
+import { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { show } from '../../errors/show.js';
 import { Ending, reasonOf, UsageError } from '../ending.js';
+import { cannotRead } from './local.js';
+import { shown, xmlBy } from './names.js';
 import type { Chunks } from './runs.js';
 
 /** What the first bytes of a source say. `undefined`: more of them are needed. */
 type Look<T> = (head: Buffer) => T | undefined;
 
 /** Reads as many bytes as `look` needs to say what they are, and hands out all bytes from the first on. */
-async function peek<T>(chunks: Chunks, look: Look<T>, otherwise: T): Promise<{ kind: T; chunks: Chunks }> {
+async function peek<T>(
+  chunks: Chunks,
+  look: Look<T>,
+  otherwise: T,
+): Promise<{ kind: T; head: Buffer; chunks: Chunks }> {
   const iterator = chunks[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   let kind: T | undefined;
@@ -21,7 +28,7 @@ async function peek<T>(chunks: Chunks, look: Look<T>, otherwise: T): Promise<{ k
       kind = look(head);
     }
   }
-  return { kind, chunks: resumed(head, iterator) };
+  return { kind, head, chunks: resumed(head, iterator) };
 }
 
 async function* resumed(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
@@ -55,27 +62,79 @@ async function* unzipped(name: string, gunzip: Readable): AsyncGenerator<Buffer>
     for await (const chunk of gunzip) yield chunk as Buffer;
   } catch (error) {
     if (error instanceof Ending) throw error;
-    throw new UsageError(`cannot unpack ${show(name)}: ${reasonOf(error)}`);
+    throw new UsageError(`cannot unpack ${shown(name)}: ${reasonOf(error)}`);
   }
 }
 
+const MARKS = [
+  { encoding: 'utf-16le', bytes: [0xff, 0xfe] },
+  { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
+] as const;
+
+/** The bytes of a text in UTF-8; of one in UTF-16, which a byte order mark says, as well. */
+export async function inUtf8(name: string, source: Chunks): Promise<Chunks> {
+  const look: Look<string> = (head) =>
+    MARKS.find(({ bytes }) => bytes.every((byte, i) => head[i] === byte))?.encoding ??
+    (head.length < 2 ? undefined : 'utf-8');
+  const { kind, chunks } = await peek(source, look, 'utf-8');
+  return kind === 'utf-8' ? chunks : transcoded(name, kind, chunks);
+}
+
+async function* transcoded(name: string, encoding: string, chunks: Chunks): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decoded = (chunk?: Buffer): Buffer => {
+    try {
+      return Buffer.from(chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode());
+    } catch {
+      throw cannotRead(name, `it is not valid ${encoding.toUpperCase()}, as its byte order mark says`);
+    }
+  };
+  for await (const chunk of chunks) yield decoded(chunk);
+  yield decoded();
+}
+
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
-const STARTS = ['<?xml', '<!--', '<urlset', '<sitemapindex'];
+const XML = ['<?xml', '<!--', '<urlset', '<sitemapindex'];
+const HTML = ['<!doctype html', '<html'];
+/** A root element with a prefix. */
+const PREFIXED = /^<[\w.-]+:(?:urlset|sitemapindex)\b/;
 const LONGEST_START = 128;
 /** As much white space before a sitemap as anybody writes. */
 const MAX_SPACE = 1024;
 
-/** Whether a source is XML. Else it is lines. */
-export function sitemapOrLines(source: Chunks): Promise<{ kind: 'sitemap' | 'lines'; chunks: Chunks }> {
-  return peek(source, isXml, 'lines');
+/**
+ * What a source is, by its first bytes: a sitemap if they are those of XML, else lines. Throws UsageError for a page of HTML, and for
+ * what is no XML although its name or `type` says so: an error page in place of a sitemap, mostly.
+ */
+export async function sitemapOrLines(
+  name: string,
+  type: string | null,
+  source: Chunks,
+): Promise<{ kind: 'sitemap' | 'lines'; chunks: Chunks }> {
+  const { kind, head, chunks } = await peek(source, kindIn, 'lines');
+  const start = head
+    .toString()
+    .replace(/^\uFEFF/, '')
+    .trimStart();
+  const otherwise = `it begins with ${show(start.slice(0, 40))}: --format lines reads it as lines`;
+  if (kind === 'html') throw cannotRead(name, `it is a page of HTML, ${otherwise}`);
+  const why = kind === 'lines' && start !== '' ? xmlBy(name, type) : undefined;
+  if (why !== undefined) throw cannotRead(name, `${why}, but ${otherwise}`);
+  return { kind, chunks };
 }
 
-function isXml(head: Buffer): 'sitemap' | 'lines' | undefined {
+function kindIn(head: Buffer): 'sitemap' | 'html' | 'lines' | undefined {
   let at = head.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0;
   while (at < head.length && SPACE.has(head[at] as number)) at++;
   if (at > MAX_SPACE) return 'lines';
   if (at === head.length) return undefined;
-  const text = head.subarray(at, at + LONGEST_START).toString('latin1');
-  if (STARTS.some((start) => text.startsWith(start))) return 'sitemap';
-  return STARTS.some((start) => start.startsWith(text)) ? undefined : 'lines';
+  const text = head
+    .subarray(at, at + LONGEST_START)
+    .toString('latin1')
+    .toLowerCase();
+  if (XML.some((start) => text.startsWith(start)) || PREFIXED.test(text)) return 'sitemap';
+  if (HTML.some((start) => text.startsWith(start))) return 'html';
+  const isBeginning =
+    [...XML, ...HTML].some((start) => start.startsWith(text)) || /^<[\w.-]+(?::\w*)?$/.test(text);
+  return isBeginning && text.length < LONGEST_START ? undefined : 'lines';
 }

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { show } from '../../errors/show.js';
+import { placeIn } from './names.js';
 import type { Chunks, Run } from './runs.js';
 
 /** The longest line that any service takes, in bytes. It bounds the memory of a source. */
@@ -72,7 +72,7 @@ class LineReader {
     }
     const lines = bytes.toString(ascii ? 'latin1' : 'utf8').split('\n');
     if (lines.at(-1) === '') lines.pop();
-    yield { items: this.plain(lines) };
+    yield this.plain(lines);
   }
 
   private *decodeOneByOne(bytes: Buffer): Generator<Run, void, undefined> {
@@ -85,25 +85,34 @@ class LineReader {
         lines.push(line.toString('utf8'));
         continue;
       }
-      const items = this.plain(lines);
+      const run = this.plain(lines);
       lines = [];
       this.before++;
-      yield { items, fault: this.fault('the line is not valid UTF-8') };
+      yield { ...run, fault: this.fault('the line is not valid UTF-8') };
     }
-    yield { items: this.plain(lines) };
+    yield this.plain(lines);
   }
 
-  private plain(lines: string[]): string[] {
+  private plain(lines: string[]): Run {
+    const { name, before } = this;
     const [first] = lines;
-    if (this.before === 0 && first?.startsWith(BYTE_ORDER_MARK)) lines[0] = first.slice(1);
+    if (before === 0 && first?.startsWith(BYTE_ORDER_MARK)) lines[0] = first.slice(1);
     this.before += lines.length;
     let clean = true;
     for (const line of lines) clean &&= line !== '' && !line.endsWith(CR);
-    if (clean) return lines;
-    return lines.map((line) => (line.endsWith(CR) ? line.slice(0, -1) : line)).filter((line) => line !== '');
+    if (clean) return { items: lines, placeOf: (i) => placeIn(name, before + i + 1) };
+    const items: string[] = [];
+    const numbers: number[] = [];
+    for (const [i, line] of lines.entries()) {
+      const item = line.endsWith(CR) ? line.slice(0, -1) : line;
+      if (item === '') continue;
+      items.push(item);
+      numbers.push(before + i + 1);
+    }
+    return { items, placeOf: (i) => placeIn(name, numbers[i] as number) };
   }
 
   private fault(what: string): string {
-    return `${show(this.name)} line ${this.before}: ${what}`;
+    return `${placeIn(this.name, this.before)}: ${what}`;
   }
 }

@@ -3,11 +3,11 @@ import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { isatty, ReadStream } from 'node:tty';
-import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
+import { shown } from './names.js';
 
 export function cannotRead(name: string, why: string): UsageError {
-  return new UsageError(`cannot read ${show(name)}: ${why}`);
+  return new UsageError(`cannot read ${shown(name)}: ${why}`);
 }
 
 /** What is known of a local source without opening it: its size, if it has one. Throws UsageError. */

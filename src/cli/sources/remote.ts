@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { show } from '../../errors/show.js';
 import { reasonOf, Unreachable } from '../ending.js';
+import { shown } from './names.js';
 
 const IDLE_MS = 60_000;
 
@@ -9,46 +9,110 @@ export interface Fetched {
   readonly stream: Readable;
   /** Undefined if the server does not say. */
   readonly size: number | undefined;
+  /** Its media type, if the server says one. */
+  readonly type: string | null;
 }
 
-/** Whether a source is named by a URL. */
-export function isRemote(source: string): boolean {
-  return /^https?:\/\//i.test(source);
-}
+/** Aborts a source that sends nothing for so long while it is waited for. */
+export class Silence {
+  private readonly aborting = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
 
-/** Fetches a list or sitemap. Gives up on a server that is silent for a minute. Throws Unreachable. */
-export async function openRemote(url: string, signal: AbortSignal): Promise<Fetched> {
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`silent for ${IDLE_MS / 1_000} s`)), IDLE_MS);
-  try {
-    const answer = await fetch(url, { signal: AbortSignal.any([signal, silence.signal]) });
-    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-    const stated = answer.headers.get('content-length');
-    const size = answer.headers.has('content-encoding') || stated === null ? undefined : Number(stated);
-    if (answer.body === null) return { stream: Readable.from([]), size: 0 };
-    // The types of the web's streams are declared twice.
-    const body = Readable.fromWeb(answer.body);
-    return { stream: Readable.from(watched(body, timer, url), { objectMode: false }), size };
-  } catch (error) {
-    clearTimeout(timer);
-    signal.throwIfAborted();
-    throw failed(url, error);
+  constructor(private readonly idleMs: number) {}
+
+  get signal(): AbortSignal {
+    return this.aborting.signal;
+  }
+
+  /** The source is waited for from now on. */
+  begin(): void {
+    const error = new Error(`silent for ${this.idleMs / 1_000} s`);
+    this.timer = setTimeout(() => this.aborting.abort(error), this.idleMs);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** Chunks as they come. While their reader is busy, the source is not waited for. */
+  async *watch<T>(chunks: AsyncIterable<T>): AsyncGenerator<T> {
+    this.begin();
+    try {
+      for await (const chunk of chunks) {
+        this.end();
+        yield chunk;
+        this.begin();
+      }
+    } finally {
+      this.end();
+    }
   }
 }
 
-async function* watched(body: Readable, timer: NodeJS.Timeout, url: string): AsyncGenerator<Buffer> {
+/** Fetches a list or sitemap. Gives up on a server that is silent for a minute. Throws Unreachable. */
+export async function openRemote(url: string, signal: AbortSignal, idleMs = IDLE_MS): Promise<Fetched> {
+  const silence = new Silence(idleMs);
+  silence.begin();
   try {
-    for await (const chunk of body) {
-      timer.refresh();
-      yield chunk as Buffer;
-    }
+    const [address, headers] = withoutUser(url);
+    const answer = await fetch(address, { headers, signal: AbortSignal.any([signal, silence.signal]) });
+    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+    const stated = answer.headers.get('content-length');
+    const type = answer.headers.get('content-type');
+    const size = answer.headers.has('content-encoding') || stated === null ? undefined : Number(stated);
+    if (answer.body === null) return { stream: Readable.from([]), size: 0, type };
+    // The types of the web's streams are declared twice.
+    const body = Readable.fromWeb(answer.body);
+    return { stream: Readable.from(told(silence.watch(body), url), { objectMode: false }), size, type };
   } catch (error) {
+    signal.throwIfAborted();
     throw failed(url, error);
   } finally {
-    clearTimeout(timer);
+    silence.end();
+  }
+}
+
+async function* told(chunks: AsyncIterable<Buffer>, url: string): AsyncGenerator<Buffer> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw failed(url, error);
   }
 }
 
 function failed(url: string, error: unknown): Unreachable {
-  return new Unreachable(`cannot fetch ${show(url)}: ${reasonOf(error)}`);
+  return new Unreachable(`cannot fetch ${shown(url)}: ${reasonOf(error)}`);
+}
+
+/** What is fetched, and the header in place of its user and password: fetch refuses URLs with either, and repeats them. */
+function withoutUser(text: string): [URL, Record<string, string>] {
+  if (!URL.canParse(text)) throw new Error('it is no URL');
+  const url = new URL(text);
+  const { username, password } = url;
+  if (username === '' && password === '') return [url, {}];
+  [url.username, url.password] = ['', ''];
+  const user = [username, password].map((part) => decoded(part)).join(':');
+  return [url, { authorization: `Basic ${Buffer.from(user).toString('base64')}` }];
+}
+
+/**
+ * The URL of a sitemap that an index names, with the user and password of the index's URL if both have one origin. A URL
+ * with a user of its own keeps it.
+ */
+export function withUserOf(index: string, child: string): string {
+  if (!URL.canParse(index) || !URL.canParse(child)) return child;
+  const [{ origin, username, password }, url] = [new URL(index), new URL(child)];
+  const hasOwn = url.username !== '' || url.password !== '';
+  if (url.origin !== origin || hasOwn || (username === '' && password === '')) return child;
+  [url.username, url.password] = [username, password];
+  return url.href;
+}
+
+/** A percent sign may stand for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

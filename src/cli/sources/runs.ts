@@ -3,6 +3,8 @@ export interface Run {
   readonly items: readonly string[];
   /** One line that names the place. */
   readonly fault?: string;
+  /** Where an item is, by its index, for people. Absent: it has no place. */
+  readonly placeOf?: (index: number) => string;
   /** Nothing more comes for a while, so what waits for more should not. */
   readonly pause?: boolean;
 }

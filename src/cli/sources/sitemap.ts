@@ -1,6 +1,7 @@
 import sax, { type SAXParser } from 'sax';
 import { show } from '../../errors/show.js';
 import { oneLine, reasonOf, UsageError } from '../ending.js';
+import { placeIn, shown } from './names.js';
 import type { Chunks, Run } from './runs.js';
 
 /** The sitemap protocol allows 50 MB; more than a few times that is no sitemap. */
@@ -30,11 +31,11 @@ export async function* sitemapParts(
     bytes += chunk.length;
     if (bytes > MAX_BYTES) throw reader.failure(`it has more than ${MAX_BYTES} bytes`);
     reader.write(decoded(decoder, chunk, reader));
-    yield reader.take();
+    yield* reader.take();
   }
   reader.write(decoded(decoder, undefined, reader));
   reader.close();
-  yield reader.take();
+  yield* reader.take();
 }
 
 function decoded(
@@ -51,10 +52,17 @@ function decoded(
 
 class SitemapReader {
   private readonly parser: SAXParser = sax.parser(true, { trim: false, position: true });
+  private parts: SitemapPart[] = [];
   private locs: string[] = [];
+  /** Of the locs. */
+  private lines: number[] = [];
+  /** The entry that is open has a loc. */
+  private hasLoc = false;
   private readonly open: string[] = [];
   private loc: string | undefined;
   private root: string | undefined;
+  /** The name of the elements that are entries, with the prefix of the root. */
+  private entry: string | undefined;
 
   constructor(private readonly name: string) {
     this.parser.onerror = (error) => {
@@ -79,16 +87,24 @@ class SitemapReader {
     if (this.root === undefined) throw this.failure('it has no element');
   }
 
-  take(): SitemapPart {
-    const items = this.locs;
-    this.locs = [];
-    return { kind: this.root?.endsWith('sitemapindex') === true ? 'sitemaps' : 'pages', items };
+  /** What has been read since the last call. */
+  take(): SitemapPart[] {
+    this.part();
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private part(fault?: string): void {
+    const { name, locs: items, lines } = this;
+    const kind = this.root?.endsWith('sitemapindex') === true ? 'sitemaps' : 'pages';
+    const placeOf = (i: number): string => placeIn(name, lines[i] as number);
+    this.parts.push({ kind, items, placeOf, ...(fault !== undefined && { fault }) });
+    [this.locs, this.lines] = [[], []];
   }
 
   failure(what: string): UsageError {
-    return new UsageError(
-      `cannot read the sitemap ${show(this.name)}, line ${this.parser.line + 1}: ${what}`,
-    );
+    return new UsageError(`cannot read the sitemap ${shown(this.name)}, line ${this.line}: ${what}`);
   }
 
   private opened(tag: string): void {
@@ -98,6 +114,7 @@ class SitemapReader {
         throw this.failure(`it begins with ${show(tag)}, not with urlset or sitemapindex`);
       }
       this.root = tag;
+      this.entry = tag.replace(/(?:urlset|sitemapindex)$/, local === 'urlset' ? 'url' : 'sitemap');
     }
     this.open.push(tag);
     if (this.open.length > MAX_DEPTH) throw this.failure(`its elements are more than ${MAX_DEPTH} deep`);
@@ -105,10 +122,18 @@ class SitemapReader {
   }
 
   private closed(): void {
+    const tag = this.open.at(-1);
     if (this.loc !== undefined && this.isLoc()) {
       const loc = this.loc.trim();
-      if (loc !== '') this.locs.push(loc);
       this.loc = undefined;
+      if (loc !== '') {
+        this.locs.push(loc);
+        this.lines.push(this.line);
+        this.hasLoc = true;
+      }
+    } else if (this.open.length === 2 && tag === this.entry) {
+      if (!this.hasLoc) this.part(`${placeIn(this.name, this.line)}: this ${tag} has no loc`);
+      this.hasLoc = false;
     }
     this.open.pop();
   }
@@ -119,12 +144,14 @@ class SitemapReader {
     if (this.loc.length > MAX_LOC) throw this.failure(`a loc has more than ${MAX_LOC} characters`);
   }
 
-  /** Whether the innermost element is the `loc` of an entry, with the prefix that the root has. */
+  private get line(): number {
+    return this.parser.line + 1;
+  }
+
+  /** Whether the innermost element is the `loc` of an entry. */
   private isLoc(): boolean {
-    const { open, root } = this;
-    if (root === undefined || open.length !== 3) return false;
-    const prefix = root.slice(0, root.lastIndexOf(':') + 1);
-    const entry = root.endsWith('sitemapindex') ? 'sitemap' : 'url';
-    return open[1] === prefix + entry && open[2] === `${prefix}loc`;
+    const { open, entry } = this;
+    if (entry === undefined || open.length !== 3 || open[1] !== entry) return false;
+    return open[2] === `${entry.slice(0, entry.lastIndexOf(':') + 1)}loc`;
   }
 }

@@ -2,15 +2,14 @@ import { fstatSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { show } from '../../errors/show.js';
 import { Ending, reasonOf, UsageError } from '../ending.js';
-import { sitemapOrLines, unpacked } from './head.js';
+import { inUtf8, sitemapOrLines, unpacked } from './head.js';
 import { lineRuns } from './lines.js';
 import { cannotRead, openLocal, sizeOf } from './local.js';
 import { SourceMeter } from './meter.js';
-import { isRemote, openRemote } from './remote.js';
+import { isRemote, shown, STDIN } from './names.js';
+import { openRemote, withUserOf } from './remote.js';
 import type { Chunks, Run, Source } from './runs.js';
 import { sitemapParts } from './sitemap.js';
-
-export const STDIN = '-';
 
 /** An index names sitemaps; a few sites have indexes of indexes. */
 const MAX_INDEX_DEPTH = 3;
@@ -22,6 +21,8 @@ export type SourceFormat = 'auto' | 'lines' | 'sitemap';
 /** Files, `-` for stdin, and URLs, read one after the other: lines or sitemaps, packed by gzip or not. */
 export class Sources implements Source {
   readonly meter = new SourceMeter();
+  /** Sources that had no entry, as messages name them: all of them once all are read. */
+  readonly empty: string[] = [];
   private readonly seenSitemaps = new Set<string>();
 
   private constructor(
@@ -48,35 +49,56 @@ export class Sources implements Source {
   }
 
   private async *runsOf(name: string, depth: number): AsyncGenerator<Run, void, undefined> {
-    const raw = await unpacked(name, this.bytes(name, await this.open(name)));
+    const { stream, type } = await this.open(name);
+    const raw = await inUtf8(name, await unpacked(name, this.bytes(name, stream)));
     const wanted = depth > 0 ? 'sitemap' : this.format;
-    const { kind, chunks } = wanted === 'auto' ? await sitemapOrLines(raw) : { kind: wanted, chunks: raw };
-    yield* kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth);
+    const { kind, chunks } =
+      wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
+    let isEmpty = true;
+    // An index that names a sitemap is not empty, whatever that sitemap has: it may have been read already.
+    const named = (): boolean => (isEmpty = false);
+    const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
+    for await (const run of runs) {
+      isEmpty &&= run.items.length === 0 && run.fault === undefined;
+      yield run;
+    }
+    if (isEmpty) this.empty.push(shown(name));
   }
 
-  private async *sitemap(name: string, chunks: Chunks, depth: number): AsyncGenerator<Run, void, undefined> {
+  /** `named` is called for each sitemap that it names. */
+  private async *sitemap(
+    name: string,
+    chunks: Chunks,
+    depth: number,
+    named: () => void,
+  ): AsyncGenerator<Run, void, undefined> {
     const nested: string[] = [];
     for await (const part of sitemapParts(name, chunks)) {
-      if (part.kind === 'pages') yield part;
-      else nested.push(...part.items);
+      if (part.kind === 'pages') {
+        yield part;
+        continue;
+      }
+      nested.push(...part.items);
+      if (part.fault !== undefined) yield { items: [], fault: part.fault };
       if (nested.length > MAX_SITEMAPS) throw cannotRead(name, `it names more than ${MAX_SITEMAPS} sitemaps`);
     }
     for (const url of nested) {
+      named();
       if (this.seenSitemaps.has(url)) continue;
       this.seenSitemaps.add(url);
-      if (!isRemote(url)) throw cannotRead(name, `it names ${show(url)}, which is not http or https`);
+      if (!isRemote(url)) throw cannotRead(name, `it names ${shown(url)}, which is not http or https`);
       if (depth === MAX_INDEX_DEPTH)
         throw cannotRead(name, `indexes of sitemaps are more than ${MAX_INDEX_DEPTH} deep`);
       if (this.seenSitemaps.size > MAX_SITEMAPS)
         throw cannotRead(name, `there are more than ${MAX_SITEMAPS} sitemaps`);
-      yield* this.runsOf(url, depth + 1);
+      yield* this.runsOf(withUserOf(name, url), depth + 1);
     }
   }
 
-  private async open(name: string): Promise<Readable> {
-    if (name === STDIN) return addAbortSignal(this.signal, process.stdin);
-    if (isRemote(name)) return (await openRemote(name, this.signal)).stream;
-    return addAbortSignal(this.signal, await openLocal(name));
+  private async open(name: string): Promise<{ stream: Readable; type: string | null }> {
+    if (isRemote(name)) return openRemote(name, this.signal);
+    const stream = name === STDIN ? process.stdin : await openLocal(name);
+    return { stream: addAbortSignal(this.signal, stream), type: null };
   }
 
   private async *bytes(name: string, stream: Readable): AsyncGenerator<Buffer> {

@@ -28,6 +28,20 @@ describe('progress', () => {
     expect(written.at(-1)).toBe('\r\x1b[K');
   });
 
+  it('of a job that goes on tells the rate and the time left of what is done now', () => {
+    const { written, meter, progress, pass } = shown(true, 1_000);
+    // What an earlier call did is read again, and not sent.
+    pass(1_000);
+    meter.read = 500;
+    progress.resume();
+    pass(2_000);
+    meter.read = 750;
+    progress.add(50_000);
+    expect(written).toEqual([
+      '\r[##################......]  75 % visit crawl: 50,000 lines, 25,000/s, 2 s left\x1b[K',
+    ]);
+  });
+
   it('is a plain line now and then elsewhere, without a bar', () => {
     const { written, progress, pass } = shown(false, undefined);
     for (let i = 0; i < 20; i++) {

@@ -18,6 +18,8 @@ export class Progress {
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
+  /** Where the work begins that the rate and the time left are of: behind the part that an earlier call did. */
+  private from: { readonly at: number; readonly share: number };
 
   constructor(
     private readonly output: ProgressOutput | undefined,
@@ -27,6 +29,12 @@ export class Progress {
     private readonly clock = (): number => performance.now(),
   ) {
     this.startedAt = this.shownAt = clock();
+    this.from = { at: this.startedAt, share: 0 };
+  }
+
+  /** All that has been read up to now was done by an earlier call. */
+  resume(): void {
+    this.from = { at: this.clock(), share: this.share() ?? 0 };
   }
 
   add(items: number): void {
@@ -35,7 +43,7 @@ export class Progress {
     const now = this.clock();
     if (now - this.shownAt < (this.output.isTTY ? REDRAW_MS : PLAIN_MS)) return;
     this.shownAt = now;
-    const seconds = (now - this.startedAt) / 1_000;
+    const seconds = (now - this.from.at) / 1_000;
     if (!this.output.isTTY) {
       this.output.write(`${this.text(seconds)}\n`);
       return;
@@ -55,7 +63,8 @@ export class Progress {
   private text(seconds: number): string {
     const rate = this.items / Math.max(seconds, 0.001);
     const share = this.share();
-    const left = share === undefined || share === 0 ? '' : `, ${time((seconds * (1 - share)) / share)} left`;
+    const done = (share ?? 0) - this.from.share;
+    const left = share === undefined || done <= 0 ? '' : `, ${time((seconds * (1 - share)) / done)} left`;
     return `${this.label}: ${number(this.items)} lines, ${number(Math.round(rate))}/s${left}`;
   }
 

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { Button } from './button.js';
 import { DataTable } from './data-table.js';
@@ -22,9 +22,12 @@ interface ChartProps {
     readonly format: (value: number) => string;
     /** The values are seconds since 1970. */
     readonly time?: boolean;
+    readonly whole?: boolean;
   };
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** The values are counts: there is no tick between two whole numbers, which would read as one of them. */
+  readonly whole?: boolean;
   /** Powers of ten are as far apart as each other, from this one on: lines begin there, and points below it are drawn at it. */
   readonly logarithmicFrom?: number;
 }
@@ -107,28 +110,41 @@ function Plot(
   const { title, across, lines, logarithmicFrom } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  const [failed, setFailed] = useState(false);
   const [dark, setDark] = useState(DARK.matches);
   const latest = useRef(props);
   latest.current = props;
   const data = [across.values, ...lines.map((line) => drawn(line, logarithmicFrom))] as uPlot.AlignedData;
+  const latestData = useRef(data);
+  latestData.current = data;
   // Of other lines, and in other colours, it is another chart.
   const shape = `${dark} ${lines.map(({ label }) => label).join()}`;
   useEffect(() => {
     const { current: place } = host;
     if (!place) return;
-    const made = new uPlot(optionsOf(latest, place), data, place);
-    plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
-    observer.observe(place);
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: place.clientWidth, height: HEIGHT }),
+    );
     const look = (): void => setDark(DARK.matches);
-    DARK.addEventListener('change', look);
+    let isGone = false;
+    const draw = async (): Promise<void> => {
+      const { default: UPlot } = await import('uplot');
+      if (isGone) return;
+      plot.current = new UPlot(optionsOf(latest, place), latestData.current, place);
+      observer.observe(place);
+      DARK.addEventListener('change', look);
+    };
+    draw().catch(() => !isGone && setFailed(true));
     return () => {
+      isGone = true;
       DARK.removeEventListener('change', look);
       observer.disconnect();
-      made.destroy();
+      plot.current?.destroy();
+      plot.current = undefined;
     };
   }, [shape]);
   useEffect(() => plot.current?.setData(data), [across.values, lines]);
+  if (failed) return <p class="hint">The chart could not be loaded. “Table” shows the numbers.</p>;
   return (
     <div
       ref={host}
@@ -167,12 +183,14 @@ function optionsOf(
         ...axis,
         size: 32,
         ...(!across.time && { values: (_: uPlot, ticks: number[]) => ticks.map(across.format), space: 70 }),
-        ...(across.time && { values: '{HH}:{mm}', space: 60 }),
+        ...(across.time && { values: '{HH}:{mm}', space: 60, incrs: MINUTES }),
+        ...(across.whole && { incrs: WHOLE }),
       },
       {
         ...axis,
         size: logarithmic ? 78 : 64,
         ...(logarithmic && { splits: powersOfTen, filter: all }),
+        ...(latest.current.whole && { incrs: WHOLE }),
         values: (_: uPlot, ticks: (number | null)[]) =>
           ticks.map((tick) => (tick === null ? '' : latest.current.format(tick))),
       },
@@ -186,6 +204,10 @@ function optionsOf(
     },
   };
 }
+
+/** Steps between ticks whose labels differ: in seconds, of clocks that show minutes; and of counts. */
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * 60);
+const WHOLE = Array.from({ length: 48 }, (_, i) => Number(`${[1, 2, 5][i % 3]}e${Math.floor(i / 3)}`));
 
 const MOST_POWERS = 6;
 

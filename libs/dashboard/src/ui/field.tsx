@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -31,6 +31,14 @@ export function Field({ label, hint, error, children }: FieldProps): preact.JSX.
       )}
     </div>
   );
+}
+
+/** The form, and what leads to the first of its fields that have a fault, once all of them are marked. */
+export function useFaults(): readonly [RefObject<HTMLFormElement | null>, () => void] {
+  const form = useRef<HTMLFormElement>(null);
+  const [times, setTimes] = useState(0);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [times]);
+  return [form, () => setTimes((before) => before + 1)];
 }
 
 /** One of a few. */

@@ -42,7 +42,8 @@ export function Failure({
   );
 }
 
-function isUnsure(error: Error): boolean {
+/** Whether what was asked for may have been done nevertheless. */
+export function isUnsure(error: Error): boolean {
   if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
   return error instanceof UnreachableError || error instanceof AnswerError;
 }

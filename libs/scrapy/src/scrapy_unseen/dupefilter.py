@@ -1,7 +1,7 @@
 """A filter of duplicates that asks Unseen about each request: for other schedulers, such as that of scrapy-redis."""
 
 import logging
-from typing import Any, Optional
+from typing import Any, Optional, Set
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -10,8 +10,12 @@ from scrapy.http import Request
 from scrapy.settings import BaseSettings
 from scrapy.utils.request import fingerprint
 
-from .loop import close_spider
+from .discovery import is_discovery, keep_discovery
+from .loop import close_spider, fail_opening
+from .marks import Key, is_redirected, keep, kept_keys, leads_back
 from .options import SettingError, options_of
+from .outage import Outage
+from .passed import Run
 from .service import ServiceError, ServiceUnavailable
 from .visited import Visited
 
@@ -29,6 +33,9 @@ class DupeFilter(BaseDupeFilter):
         self._crawler = crawler
         self._name = spider_name
         self._visited: Optional[Visited] = None
+        self._known = Run()
+        self._discovered: Set[bytes] = set()
+        self._outage = Outage()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "DupeFilter":
@@ -44,26 +51,66 @@ class DupeFilter(BaseDupeFilter):
         return cls(spider.settings, spider.name, spider.crawler)
 
     def open(self) -> None:
-        self._asked()
+        try:
+            self._asked()
+        except Exception:
+            fail_opening(self._crawler)
+            raise
 
     def request_seen(self, request: Request) -> bool:
+        key: Optional[Key] = None
         try:
             visited = self._asked()
+            if is_discovery(request, getattr(self._crawler, "spider", None)):
+                return self._discovery_seen(request)
             key = visited.key_of(request)
-            return visited.is_known(key) or visited.visit([key])[0]
+            seen = self._key_seen(visited, request, key)
         except ServiceUnavailable as error:
-            return self._not_asked(request, error)
+            seen = self._not_asked(request, error)
         except ServiceError as error:
             if self._visited is None:
                 raise
-            return self._not_asked(request, error)
+            seen = self._not_asked(request, error)
+        if not seen and key is not None:
+            keep(request, [*kept_keys(request), key], "")
+            self._known.let_through(self._fingerprint(request))
+        return seen
+
+    def _key_seen(self, visited: Visited, request: Request, key: Key) -> bool:
+        redirected = is_redirected(request)
+        # Back to a page of its own chain, such as by a cookie: that page was let through, and has not been delivered.
+        if redirected and key in kept_keys(request):
+            return False
+        if not redirected and visited.is_known(key):
+            return True
+        seen = visited.visit([key])[0]
+        self._outage.answered()
+        if seen:
+            return not (redirected and visited.is_one_page(key, kept_keys(request)))
+        return self._known.was_unasked(self._fingerprint(request))
+
+    def _discovery_seen(self, request: Request) -> bool:
+        """A document that lists pages passes once in each run, and again where it was redirected to itself."""
+        fingerprint = self._fingerprint(request)
+        if fingerprint in self._discovered and not leads_back(request, self._fingerprint):
+            return True
+        self._discovered.add(fingerprint)
+        keep_discovery(request)
+        return False
 
     def _not_asked(self, request: Request, error: Exception) -> bool:
-        logger.error("Unseen was not asked about %s: %s", request, error)
-        self._count("unseen/unknown" if self._options.on_error == "new" else "unseen/dropped")
+        if self._options.on_error == "new":
+            self._outage.failed(1, "fetched, but none twice by this run", str(error))
+            back = is_redirected(request) and leads_back(request, self._fingerprint)
+            if not back and not self._known.let_through_unasked(self._fingerprint(request)):
+                return True
+            self._count("unseen/unknown")
+            return False
+        self._outage.failed(1, "not fetched", str(error))
+        self._count("unseen/dropped")
         if self._options.on_error == "close" and self._crawler is not None:
             close_spider(self._crawler, "unseen_unavailable")
-        return self._options.on_error != "new"
+        return True
 
     def log(self, request: Request, spider: Spider) -> None:
         logger.debug("Filtered request that was seen: %s", request)
@@ -74,6 +121,8 @@ class DupeFilter(BaseDupeFilter):
         """Makes URLs, or requests of any method, unseen."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
         visited = self._asked()
+        for request in found:
+            self._known.forget(self._fingerprint(request))
         visited.forget([visited.key_of(request) for request in found])
 
     def clear(self) -> None:
@@ -88,10 +137,13 @@ class DupeFilter(BaseDupeFilter):
         if self._visited is None:
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
-            if self._options.mark == "crawled":
-                raise SettingError('UNSEEN_MARK = "crawled" needs SCHEDULER = "scrapy_unseen.Scheduler": a filter is asked once')
+            # It is asked once for each request, and knows nothing of what is done with it.
+            mark = self._settings.get("UNSEEN_MARK") or "scheduled"
+            if mark != "scheduled":
+                raise SettingError(f'UNSEEN_MARK = "{mark}" needs SCHEDULER = "scrapy_unseen.Scheduler"; a filter has "scheduled" only')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
-            visited = Visited(self._options, fingerprinter.fingerprint if fingerprinter else fingerprint)
+            self._fingerprint = fingerprinter.fingerprint if fingerprinter else fingerprint
+            visited = Visited(self._options, self._fingerprint)
             self._open(visited)
             self._visited = visited
         return self._visited

@@ -1,6 +1,6 @@
 """Threads and timers, with Twisted's reactor and without it, as Scrapy 2.15 and later can run."""
 
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
@@ -12,12 +12,25 @@ try:
 except ImportError:
     _call_later = _run_in_thread = None
 
+try:
+    from scrapy.utils.reactor import is_reactor_installed as _is_reactor_installed
+except ImportError:
+
+    def _is_reactor_installed() -> bool:
+        return True
+
 
 def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
     """What a blocking function answers, which is called in a thread."""
     if _run_in_thread is None:
         return threads.deferToThread(act)
     return deferred_from_coro(_run_in_thread(act))
+
+
+def fail_opening(crawler: Optional[Crawler]) -> None:
+    """Scrapy's commands exit with 1 if a crawl that has ended has no spider."""
+    if crawler is not None:
+        crawler.spider = None
 
 
 def close_spider(crawler: Crawler, reason: str) -> None:
@@ -45,3 +58,11 @@ def call_later(seconds: float, act: Callable[[], None]) -> Any:
 
         return reactor.callLater(seconds, act)
     return _call_later(seconds, act)
+
+
+def at_shutdown(act: Callable[[], None]) -> None:
+    """Calls a function when Twisted's reactor begins to stop, before it waits for its threads. Without a reactor it is not called."""
+    if _is_reactor_installed():
+        from twisted.internet import reactor
+
+        reactor.addSystemEventTrigger("before", "shutdown", act)

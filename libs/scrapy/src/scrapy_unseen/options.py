@@ -40,8 +40,11 @@ class Options:
     clear_on_start: bool
     #: ``url``: GET requests by their URLs; ``fingerprint``: all by their fingerprints.
     key: str
-    #: ``scheduled``: when a request is scheduled; ``crawled``: when its callback has succeeded.
+    #: ``scheduled``: when a request is scheduled; ``crawled``: when its callback has succeeded; ``queued``: when it is put into the
+    #: queue of the set.
     mark: str
+    #: How long a page is held by a crawl that was killed, in seconds.
+    lease_seconds: int
     #: How long a URL that was seen is not asked about again, in seconds.
     cache_seconds: float
 
@@ -59,7 +62,8 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
         timeout=_number(settings, "UNSEEN_TIMEOUT", 30, 0.1, 3_600),
         clear_on_start=settings.getbool("UNSEEN_CLEAR_ON_START", False),
         key=_one_of(settings, "UNSEEN_KEY", "url", "fingerprint"),
-        mark=_one_of(settings, "UNSEEN_MARK", "scheduled", "crawled"),
+        mark=_mark(settings),
+        lease_seconds=_whole(settings, "UNSEEN_LEASE_SECONDS", 60, 1, 86_400),
         cache_seconds=_number(settings, "UNSEEN_CACHE_SECONDS", 60, 0, 86_400),
     )
 
@@ -106,6 +110,14 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
         spec["capacity"] = max(1, math.floor(bits * math.log(2) / hashes))
         spec.setdefault("errorRate", max(1e-9, min(MOST_ERROR_RATE, 0.5**hashes)))
     return spec
+
+
+def _mark(settings: BaseSettings) -> str:
+    # A JOBDIR keeps what is left to do itself, and fingerprints are in no queue.
+    kept_elsewhere = settings.get("JOBDIR") or settings.get("UNSEEN_KEY") == "fingerprint"
+    if kept_elsewhere and not settings.get("UNSEEN_MARK"):
+        return "scheduled"
+    return _one_of(settings, "UNSEEN_MARK", "queued", "scheduled", "crawled")
 
 
 def _one_of(settings: BaseSettings, name: str, *allowed: str) -> str:

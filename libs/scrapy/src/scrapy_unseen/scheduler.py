@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from typing import Any, Callable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from scrapy import Spider, signals
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
@@ -15,9 +15,12 @@ from scrapy.utils.misc import load_object
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_of_run, is_redirected, keep, kept_keys
+from .discovery import is_discovery, keep_discovery
+from .loop import at_shutdown, call_later, close_spider, fail_opening, in_thread, slot_of
+from .marks import Key, is_of_run, is_redirected, keep, kept_keys, lease_of, leads_back
 from .options import Options, SettingError, options_of
+from .outage import Outage
+from .passed import Run
 from .service import ServiceError, ServiceUnavailable
 from .visited import Visited
 
@@ -47,10 +50,26 @@ class Scheduler(ScrapyScheduler):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Scheduler":
         settings = crawler.settings
+        # Scrapy makes the spider first.
+        spider: Any = crawler.spider
+        try:
+            options = options_of(settings, spider.name)
+            if options.mark == "crawled" and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
+                raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
+        except SettingError:
+            fail_opening(crawler)
+            raise
+        queued = options.mark == "queued"
+        if queued:
+            from .queued import QueuedScheduler
+
+            # A scheduler that somebody has derived from this one stays what it is.
+            cls = QueuedScheduler if cls is Scheduler else type(cls.__name__, (cls, QueuedScheduler), {})
         # What Scrapy would ask is asked here. A filter that was in use before is not made, since some empty their set when they end.
         scheduler = cls(
             dupefilter=BaseDupeFilter(),
-            jobdir=job_dir(settings),
+            # The queue of the set takes its place.
+            jobdir=None if queued else job_dir(settings),
             dqclass=load_object(settings["SCHEDULER_DISK_QUEUE"]),
             mqclass=load_object(settings["SCHEDULER_MEMORY_QUEUE"]),
             logunser=settings.getbool("SCHEDULER_DEBUG"),
@@ -58,18 +77,18 @@ class Scheduler(ScrapyScheduler):
             pqclass=load_object(settings["SCHEDULER_PRIORITY_QUEUE"]),
             crawler=crawler,
         )
-        # Scrapy makes the spider first.
-        spider: Any = crawler.spider
-        scheduler._options = options_of(settings, spider.name)
-        if scheduler.marks_crawled and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
-            raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
+        scheduler._options = options
         return scheduler
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         super().open(spider)
         self._fingerprint: Callable[[Request], bytes] = self.crawler.request_fingerprinter.fingerprint
         self._visited = Visited(self._options, self._fingerprint)
+        # Before the spider is open, Ctrl-C stops the reactor, which waits for its threads, and closes no scheduler.
+        at_shutdown(self._visited.hurry)
         self._run = uuid.uuid4().hex
+        self._known = Run()
+        self._outage = Outage()
         #: Fingerprints of what this run does not schedule again, whatever the service says: what it has scheduled, where marks come
         #: only when a page has been crawled; and what it has failed to fetch and forgotten.
         self._not_again: Set[bytes] = set()
@@ -90,11 +109,14 @@ class Scheduler(ScrapyScheduler):
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
         opened = in_thread(self._visited.open)
         opened.addErrback(self._cannot_open)
+        # A service that does not answer, or does not let this caller look, is told of elsewhere.
+        opened.addCallback(lambda _: in_thread(self._visited.queue).addCallbacks(self._tell_start, lambda failure: None))
         return opened
 
     def close(self, reason: str) -> "defer.Deferred[Any]":
         """What was marked and is not fetched is forgotten again, unless it is kept in a JOBDIR."""
         self._closing = True
+        self._visited.hurry()
         self._flush()
         closing = self._until_quiet()
         closing.addCallback(lambda _: self._give_back())
@@ -111,11 +133,19 @@ class Scheduler(ScrapyScheduler):
             return self._leave_out(request)
         if request.dont_filter:
             return self._push(request)
+        if is_discovery(request, self.spider):
+            return self._push_discovery(request)
         key = self._visited.key_of(request)
-        if self._visited.is_known(key):
+        redirected = is_redirected(request)
+        if redirected and key in kept_keys(request):
+            # Back to a page of its own chain, such as by a cookie: that page was let through, and has not been delivered.
+            self._schedule(request, key)
+            return True
+        # Where marks come first, the mark of a redirected request may be its own, under another spelling: that is asked.
+        if self._visited.is_known(key) and (self.marks_crawled or not redirected):
             self._mark_redirected(request)
             return self._count_seen(request)
-        if self._is_not_again(request):
+        if self._is_not_again(request) and not self._leads_back(request):
             return self._count_seen(request)
         if self._ending:
             return self._put_by(request)
@@ -147,7 +177,10 @@ class Scheduler(ScrapyScheduler):
     def forget(self, *requests: "str | Request") -> "defer.Deferred[None]":
         """Makes URLs, or requests of any method, unseen: they are fetched when they are found again."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
-        self._not_again.difference_update(self._fingerprint(request) for request in found)
+        for request in found:
+            fingerprint = self._fingerprint(request)
+            self._not_again.discard(fingerprint)
+            self._known.forget(fingerprint)
         return self._forget([self._visited.key_of(request) for request in found])
 
     def forget_failed(self, request: Request) -> None:
@@ -226,31 +259,60 @@ class Scheduler(ScrapyScheduler):
         return done.addBoth(ended)
 
     def _answered(self, results: Sequence[bool], asked: Sequence[Asked]) -> None:
+        self._outage.answered()
+        redirected: List[Asked] = []
         for (request, key), seen in zip(asked, results):
-            if seen:
+            if seen and is_redirected(request) and not self.marks_crawled:
+                redirected.append((request, key))
+            elif seen or self._known.was_unasked(self._fingerprint(request)) and not self._leads_back(request):
                 self._drop(request)
             else:
                 self._schedule(request, key)
+        if redirected:
+            looking = self._in_thread(lambda: [self._visited.is_one_page(key, kept_keys(one)) for one, key in redirected])
+            looking.addCallbacks(self._looked_up, self._not_answered, callbackArgs=(redirected,), errbackArgs=(redirected,))
+            looking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+
+    def _looked_up(self, results: Sequence[bool], redirected: Sequence[Asked]) -> None:
+        """A page that was redirected to another spelling of itself was marked by its own request, and is to be delivered."""
+        for (request, key), is_own in zip(redirected, results):
+            if is_own:
+                self._schedule(request, key)
+            else:
+                self._drop(request)
 
     def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
-        logger.error("Unseen was not asked about %d requests: %s", len(asked), _told(failure))
         if self._options.on_error == "close":
             self._end()
         # What may have been marked, and is not fetched, would be lost to the next run.
         marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or marked:
-            self.stats.inc_value("unseen/unknown", len(asked), spider=self.spider)
+            self._outage.failed(len(asked), "fetched, but none twice by this run", told(failure))
             for request, key in asked:
-                self._schedule(request, key)
+                if self._leads_back(request) or self._known.let_through_unasked(self._fingerprint(request)):
+                    self.stats.inc_value("unseen/unknown", spider=self.spider)
+                    self._schedule(request, key)
+                else:
+                    self._drop(request)
             return
+        self._outage.failed(len(asked), "left to the next run" if self._ending else "not fetched", told(failure))
         for request, _ in asked:
             if not (self._put_by(request) if self._ending else self._leave_out(request)):
                 self._signal_dropped(request)
 
     def _schedule(self, request: Request, key: Key) -> None:
         before = kept_keys(request) if is_redirected(request) else []
-        keep(request, [*(one for one in before if one != key), key], self._run)
+        keep(request, [*(one for one in before if one != key), key], self._run, lease_of(request))
+        self._known.let_through(self._fingerprint(request))
         self._push(request)
+
+    def _push_discovery(self, request: Request) -> bool:
+        """A document that lists pages passes once in each run, and is not marked."""
+        if self._is_not_again(request) and not self._leads_back(request):
+            return self._count_seen(request)
+        self._not_again.add(self._fingerprint(request))
+        keep_discovery(request)
+        return self._push(request)
 
     def _push(self, request: Request) -> bool:
         """As Scrapy's own scheduler does with a request that no filter has seen."""
@@ -268,6 +330,10 @@ class Scheduler(ScrapyScheduler):
 
     def _is_not_again(self, request: Request) -> bool:
         return bool(self._not_again) and self._fingerprint(request) in self._not_again
+
+    def _leads_back(self, request: Request) -> bool:
+        redirected = is_redirected(request) or is_discovery(request, self.spider)
+        return redirected and leads_back(request, self._fingerprint)
 
     def _count_seen(self, request: Request) -> bool:
         logger.debug("Filtered request that was seen: %s", request)
@@ -311,14 +377,14 @@ class Scheduler(ScrapyScheduler):
         return [final] if final.is_url and final not in keys else []
 
     def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
-        logger.error("Unseen did not mark %d pages: %s", len(keys), _told(failure))
+        self._outage.failed(len(keys), "not marked", told(failure))
         self.stats.inc_value("unseen/unmarked", len(keys), spider=self.spider)
 
     def _forget(self, keys: Sequence[Key]) -> "defer.Deferred[None]":
         return self._in_thread(lambda: self._visited.forget(keys))
 
     def _not_forgotten(self, failure: Failure, count: int) -> None:
-        logger.error("Unseen did not forget %d requests: %s", count, _told(failure))
+        logger.error("Unseen did not forget %d requests: %s", count, told(failure))
 
     # The engine.
 
@@ -348,6 +414,7 @@ class Scheduler(ScrapyScheduler):
         if failure.check(ServiceUnavailable) and self._options.on_error != "close" and not self._options.clear_on_start:
             logger.error("Unseen: the set cannot be made now: %s", failure.value)
             return None
+        fail_opening(self.crawler)
         return failure
 
     # The end.
@@ -380,15 +447,29 @@ class Scheduler(ScrapyScheduler):
         if not keys:
             return None
         self.stats.inc_value("unseen/given_back", count, spider=self.spider)
+        logger.warning(
+            "%d pages were found and not fetched. They are unmarked again, but a later run fetches them only if it finds them again on "
+            'a page that it fetches. UNSEEN_MARK = "queued", or a JOBDIR, keeps them',
+            count,
+        )
         giving = in_thread(lambda: self._visited.forget(keys))
         return giving.addErrback(self._not_forgotten, len(keys))
+
+    def _tell_start(self, queue: Dict[str, int]) -> None:
+        if queue["waiting"] + queue["leased"]:
+            logger.warning(
+                "The queue of set %s has %d pages that this run does not crawl, and takes for seen. "
+                'UNSEEN_MARK = "queued" crawls them',
+                self._options.set_name,
+                queue["waiting"] + queue["leased"],
+            )
 
     def _closed(self, result: Any) -> Any:
         self._visited.close()
         return result
 
 
-def _told(failure: Failure) -> str:
+def told(failure: Failure) -> str:
     """What the service said, or where in this package something is wrong."""
     return str(failure.value) if failure.check(ServiceError, ServiceUnavailable, SettingError) else failure.getTraceback()
 

@@ -1,6 +1,7 @@
 """Calls of the service: blocking, safe in several threads, and repeated until they are answered."""
 
 import json
+import math
 import random
 import re
 import socket
@@ -8,15 +9,17 @@ import threading
 import time
 import uuid
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 from urllib.parse import quote, urlsplit
 
 #: Longest answer that is read.
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
-#: How long a call may take while the service is known to be away.
+#: How long a call may take while the service is known to be away. Within that time of one the next ones fail at once.
 AWAY_SECONDS = 1.0
+#: How long a call may take when the crawl is closing.
+CLOSE_SECONDS = 3.0
 #: The service is to be asked later, or the way to it is broken.
 PASSING = frozenset({408, 429, 502, 503, 504})
 
@@ -48,9 +51,15 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        #: The last call was not answered in its time. The next ones do not wait as long, each after the other.
+        #: The last call was not answered in its time. Until one is, a single one a second tries, and does not wait as long.
         self._away = False
+        self._why = ""
+        self._next_try = 0.0
+        self._answered_at = 0.0
+        self._hurried = threading.Event()
+        self._hurried_at = math.inf
         self._idle: List[HTTPConnection] = []
+        self._used: Set[HTTPConnection] = set()
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
@@ -67,24 +76,73 @@ class Service:
         for connection in idle:
             connection.close()
 
+    def hurry(self) -> None:
+        """The crawl is closing: calls, those in progress too, end within CLOSE_SECONDS, and after one that failed none is made."""
+        with self._lock:
+            if self._hurried.is_set():
+                return
+            self._hurried_at = time.monotonic()
+            self._hurried.set()
+            used = set(self._used)
+        timer = threading.Timer(CLOSE_SECONDS, self._cut, (used,))
+        timer.daemon = True
+        timer.start()
+
+    def _cut(self, used: Set[HTTPConnection]) -> None:
+        with self._lock:
+            used &= self._used
+        for connection in used:
+            try:
+                # Past TLS, whose own state is the other thread's.
+                socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+            except (TypeError, OSError):
+                # It has ended by itself.
+                pass
+
     def _call(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
-        end = time.monotonic() + (min(AWAY_SECONDS, self._timeout) if self._away else self._timeout)
+        seconds = self._admit(path)
+        start = time.monotonic()
         wait = FIRST_WAIT
         sent = False
         while True:
-            left = end - time.monotonic()
+            end = min(start + seconds, max(start, self._hurried_at) + CLOSE_SECONDS)
             try:
-                seconds = max(0.05, min(ATTEMPT_SECONDS, left))
-                connection = self._take(seconds)
+                connection = self._take(max(0.05, min(ATTEMPT_SECONDS, end - time.monotonic())))
                 sent = True
                 return self._attempt(connection, method, path, data, headers)
             except (OSError, HTTPException, _Passing) as error:
                 pause = getattr(error, "retry_after", None) or random.uniform(0, wait)
+                end = min(end, max(start, self._hurried_at) + CLOSE_SECONDS)
                 if time.monotonic() + pause >= end:
-                    self._away = True
-                    raise ServiceUnavailable(f"{self._address[0]}:{self._address[1]}{path}: {error}", sent) from error
-                time.sleep(pause)
+                    self._failed(start, error)
+                    raise ServiceUnavailable(f"{self._where(path)}: {error}", sent) from error
+                if self._hurried.is_set():
+                    time.sleep(pause)
+                else:
+                    self._hurried.wait(pause)
                 wait = min(MOST_WAIT, 2 * wait)
+
+    def _admit(self, path: str) -> float:
+        """How long a call may take. Raises if the service was found to be away a moment ago."""
+        with self._lock:
+            if not self._away:
+                return self._timeout
+            now = time.monotonic()
+            if now < self._next_try:
+                raise ServiceUnavailable(f"{self._where(path)}: {self._why}", False)
+            self._next_try = now + AWAY_SECONDS
+        return min(AWAY_SECONDS, self._timeout)
+
+    def _failed(self, start: float, error: Exception) -> None:
+        with self._lock:
+            # Another call may have been answered since.
+            if self._answered_at <= start:
+                self._away = True
+                self._why = str(error)
+                self._next_try = math.inf if self._hurried.is_set() else time.monotonic() + AWAY_SECONDS
+
+    def _where(self, path: str) -> str:
+        return f"{self._address[0]}:{self._address[1]}{path}"
 
     def _attempt(
         self, connection: HTTPConnection, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]
@@ -104,14 +162,27 @@ class Service:
         except BaseException:
             connection.close()
             raise
+        finally:
+            with self._lock:
+                self._used.discard(connection)
         if response.will_close:
             connection.close()
         else:
             with self._lock:
                 self._idle.append(connection)
-        answer = _answer(response.status, response.getheader("Retry-After"), text)
-        self._away = False
+        try:
+            answer = _answer(response.status, response.getheader("Retry-After"), text)
+        except ServiceError:
+            # To refuse is to answer.
+            self._answered()
+            raise
+        self._answered()
         return answer
+
+    def _answered(self) -> None:
+        with self._lock:
+            self._away = False
+            self._answered_at = time.monotonic()
 
     def _take(self, seconds: float) -> HTTPConnection:
         with self._lock:
@@ -122,6 +193,8 @@ class Service:
             connection.connect()
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sock.settimeout(seconds)
+        with self._lock:
+            self._used.add(connection)
         return connection
 
 

@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from typing import Any, Callable, Dict, Iterable, List, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from scrapy.http import Request
 
@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MOST_CACHED = 200_000
 #: Entries of one call.
 BATCH = 1_000
+#: URLs of one call that explains them.
+MOST_EXPLAINED = 100
 
 
 class Visited:
@@ -49,6 +51,10 @@ class Visited:
     def close(self) -> None:
         self._service.close()
 
+    def hurry(self) -> None:
+        """The crawl is closing: calls end within seconds."""
+        self._service.hurry()
+
     def key_of(self, request: Request) -> Key:
         # A visited set takes no URLs such as those of ftp and of data.
         if self._options.key == "url" and request.method == "GET" and _is_http(request.url):
@@ -69,6 +75,64 @@ class Visited:
         for key in keys:
             self._cache.add(key)
         return seen
+
+    def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]]) -> List[str]:
+        """
+        Marks keys, and puts URLs that have a payload and were unseen into the queue: ``queued``, ``new`` for others that were
+        unseen, or ``seen``.
+        """
+        results: Dict[int, str] = {}
+        for some in _blocks([i for i, payload in enumerate(payloads) if payload is not None]):
+            entries = [{"url": keys[i].text, "payload": payloads[i]} for i in some]
+            words = self._post(f"{self._set}/urls/discover", "urls", entries)
+            results.update((i, "queued" if word == "new" else word) for i, word in zip(some, words) if word != "invalid")
+        others = [i for i in range(len(keys)) if i not in results]
+        seen = self.visit([keys[i] for i in others])
+        results.update((i, "seen" if was else "new") for i, was in zip(others, seen))
+        for key in keys:
+            self._cache.add(key)
+        return [results[i] for i in range(len(keys))]
+
+    def lease(self, most: int, seconds: int) -> List[Dict[str, Any]]:
+        return list(self._service.post(f"{self._set}/queue/lease", {"max": most, "leaseSeconds": seconds})["urls"])
+
+    def ack(self, leases: List[str]) -> None:
+        self._each("ack", leases)
+
+    def extend(self, leases: List[str], seconds: int) -> List[str]:
+        """Answers ``extended`` for each, or how it was lost."""
+        return self._each("extend", leases, leaseSeconds=seconds)
+
+    def give_back(self, done: List[str], held: List[str], keys: Sequence[Key]) -> Dict[str, int]:
+        """Ends all leases, and makes keys unseen. Pages given back were not tried. Answers what the queue has then."""
+        self._each("ack", done)
+        self.forget(keys)
+        self._each("release", held, countAttempt=False)
+        return self.queue()
+
+    def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
+        """Gives back leases that this crawl cannot use. They come back after a delay."""
+        self._each("release", leases, delaySeconds=seconds, reason=reason, countAttempt=False)
+
+    def queue(self) -> Dict[str, int]:
+        """How many URLs of the queue are ``waiting``, ``leased``, ``delayed`` and ``dead``."""
+        return dict(self._service.get(self._set)["queue"])
+
+    def _each(self, what: str, leases: List[str], **how: "int | str") -> List[str]:
+        words: List[str] = []
+        for start in range(0, len(leases), BATCH):
+            body = {"ids": leases[start : start + BATCH], **how}
+            words += self._service.post(f"{self._set}/queue/{what}", body)["results"]
+        return words
+
+    def is_one_page(self, key: Key, others: Sequence[Key]) -> bool:
+        """Whether the set compares a URL by the same key as one of the others."""
+        urls = [one.text for one in (key, *others) if one.is_url]
+        if not key.is_url or len(urls) == 1:
+            return False
+        found = self._post(f"{self._set}/urls/explain", "urls", urls[:MOST_EXPLAINED], "urls")
+        own, *theirs = [one.get("key") for one in found]
+        return own is not None and own in theirs
 
     def forget(self, keys: Sequence[Key]) -> None:
         """Makes keys unseen."""
@@ -101,7 +165,7 @@ class Visited:
             results.update((i, item_result(result)) for i, result in zip(some, found))
         return [results[i] for i in range(len(keys))]
 
-    def _post(self, path: str, member: str, entries: List[str]) -> List[Any]:
+    def _post(self, path: str, member: str, entries: Sequence[Any], answered: str = "results") -> List[Any]:
         try:
             answer = self._service.post(path, {member: entries})
         except ServiceError as error:
@@ -114,7 +178,7 @@ class Visited:
             else:
                 raise
             answer = self._service.post(path, {member: entries})
-        results = answer.get("results") if isinstance(answer, dict) else None
+        results = answer.get(answered) if isinstance(answer, dict) else None
         if not isinstance(results, list) or len(results) != len(entries):
             raise ServiceError(200, "NO_UNSEEN_SERVICE", f"{path} was not answered with a result for each")
         return results

@@ -1,4 +1,4 @@
-import { epochMs, lastsFor } from '../age.js';
+import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../age.js';
 import { Hidden } from './hidden.js';
 
 /** The time of a list of layers that ages. It never goes back. */
@@ -37,5 +37,11 @@ export class Ageing {
   /** For how many epochs after the present an item is live that is added now, for so long or the whole age. */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.present, this.now, ttlMs, this.epochMs);
+  }
+
+  /** For how many epochs after the present an item is live that was added at a time before, for the whole age: 0 at least. */
+  lastsSince(at: number): number {
+    const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.present;
+    return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));
   }
 }

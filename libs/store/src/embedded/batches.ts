@@ -1,10 +1,12 @@
-import { positionsOfHashes, relocate, select, type Positions } from '#bloom';
+import { copiesIn, positionsOfHashes, relocate, select, type Positions } from '#bloom';
+import { EPOCHS_OF_AGE } from '../age.js';
 import { full } from '../refusals.js';
 import { Removed } from '../store.js';
 import { Kept } from '../syncs.js';
 import type { FilterState, SyncState } from './filter-state.js';
 import type { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
+import type { Lasts } from './aged-batches.js';
 import { GONE } from './aged-cells.js';
 import type { Ageing } from './ageing.js';
 import {
@@ -90,11 +92,15 @@ export function addBatch(state: FilterState, positions: Positions, options: AddO
   const { grow = {}, ttlMs } = options;
   const chosen = sync && unclaimedBy(sync.list, list, positions);
   const here = chosen ? select(positions, chosen) : positions;
-  const own = addTo(list, here, { multiset: filter.semantics === 'multiset', grow: grow.own, ttlMs });
+  // Looked up before the filter's own list is changed.
+  const kept = sync && lastsBeside(list, here, ttlMs);
+  const own = addTo(list, here, {
+    ...{ multiset: filter.semantics === 'multiset', grow: grow.own, lasts: list.age?.lasts(ttlMs) },
+  });
   tally.added += own.added;
-  tally.duplicate += positions.count - own.added;
+  tally.duplicate += positions.count + copiesIn(positions) - own.added;
   if (!sync) return own;
-  const second = addTo(sync.list, positionsOn(sync.list, list, here), { grow: grow.sync, ttlMs });
+  const second = addTo(sync.list, positionsOn(sync.list, list, here), { grow: grow.sync, lasts: kept });
   sync.kept += second.added;
   const answers = chosen ? spread(own.answers, chosen, positions.count) : own.answers;
   const refreshed = chosen && list.age ? refreshListed(list, sync, positions, chosen, ttlMs) : [];
@@ -108,13 +114,24 @@ function addTo(
   {
     multiset = false,
     grow,
-    ttlMs,
-  }: { multiset?: boolean; grow?: (() => LayerState) | undefined; ttlMs?: number | undefined },
+    lasts,
+  }: { multiset?: boolean; grow?: (() => LayerState) | undefined; lasts?: Lasts | undefined },
 ): Outcome & { readonly added: number } {
   const { age } = list;
   return age
-    ? addToAgedList(list, age, positions, age.lasts(ttlMs), { grow })
+    ? addToAgedList(list, age, positions, lasts ?? age.lasts(), { grow })
     : addToList(list, positions, multiset, grow);
+}
+
+/**
+ * For how long items that are added now live once a sync is committed: for the time that they are added for, or for what they have left
+ * in the filter's own list if that is longer.
+ */
+function lastsBeside(list: LayerList, positions: Positions, ttlMs: number | undefined): Lasts | undefined {
+  const { age } = list;
+  const lasts = age?.lasts(ttlMs);
+  if (!age || lasts === undefined || lasts >= EPOCHS_OF_AGE) return lasts;
+  return Uint8Array.from(epochsLeftInList(list, age, positions), (left) => Math.max(left, lasts));
 }
 
 /** What the list of a sync claims, all but the items that are `chosen`, is live for longer wherever it is claimed. */
@@ -127,13 +144,13 @@ function refreshListed(
 ): readonly LayerChange[] {
   const listed = indexesOf(spread(new Uint8Array(chosen.length).fill(1), chosen, positions.count), 0);
   const here = select(positions, listed);
+  const kept = lastsBeside(list, here, ttlMs);
   return [
-    [list, here],
-    [sync.list, positionsOn(sync.list, list, here)],
-  ].flatMap((pair) => {
-    const [{ age }, there] = pair as [LayerList, Positions];
-    if (!age) return [];
-    return addToAgedList(pair[0] as LayerList, age, there, age.lasts(ttlMs), { onlyClaimed: true }).changes;
+    { list, there: here, lasts: list.age?.lasts(ttlMs) },
+    { list: sync.list, there: positionsOn(sync.list, list, here), lasts: kept },
+  ].flatMap(({ list: { age }, list: of, there, lasts }) => {
+    if (!age || lasts === undefined) return [];
+    return addToAgedList(of, age, there, lasts, { onlyClaimed: true }).changes;
   });
 }
 
@@ -170,7 +187,7 @@ export function keepBatch(
   const here = chosen ? select(positions, chosen) : positions;
   const there = positionsOn(sync.list, list, here);
   const { own, answers, changes } = list.age
-    ? keepAged(list, list.age, sync.list, here, there, grow)
+    ? keepAged(list, list.age, sync, here, there, grow)
     : { own: checkInList(list, here), ...addToList(sync.list, there, false, grow) };
   for (let i = 0; i < answers.length; i++) {
     if (answers[i] === 0 || own[i] === 0) continue;
@@ -181,18 +198,27 @@ export function keepBatch(
   return { answers: spread(answers, chosen, positions.count, Kept.Forgotten), changes };
 }
 
-/** Adds to the list of a sync what is listed: what is known keeps the time that it has left, and what is new has all of it. */
+/**
+ * Adds to the list of a sync what is listed: what is known keeps the time that it has left, and what is new has all of it. What only the
+ * list of the sync claims was listed before and keeps its time, too; or it is claimed by mistake, so it is to have a whole age since
+ * the opening at least, which is no longer than any that was listed has.
+ */
 function keepAged(
   list: LayerList,
   age: Ageing,
-  filled: LayerList,
+  { list: filled, opened }: SyncState,
   here: Positions,
   there: Positions,
   grow?: () => LayerState,
 ): Outcome & { readonly own: Uint8Array } {
   const left = epochsLeftInList(list, age, here);
-  const lasts = Uint8Array.from(left, (epochs) => (epochs === GONE ? age.lasts() : epochs));
   const own = Uint8Array.from(left, (epochs) => (epochs === GONE ? 0 : 1));
+  const listed = own.includes(0) ? checkInList(filled, there) : own;
+  const again = age.lastsSince(opened.openedAt);
+  const lasts = Uint8Array.from(left, (epochs, i) => {
+    if (epochs !== GONE) return epochs;
+    return listed[i] === 1 ? again : age.lasts();
+  });
   return { own, ...addToAgedList(filled, filled.age ?? age, there, lasts, { grow }) };
 }
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../test/support/until.js';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
 import { generationKey, numberedKey, numberKey } from './keys.js';
@@ -18,15 +18,17 @@ const keyed = (id: string, deadline = Infinity): Operation =>
 
 /** Repeats a call until the store has loaded its memory again. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
+  const answers: T[] = [];
+  await until('the store has loaded its memory again', async () => {
     try {
-      return await call();
+      answers.push(await call());
+      return true;
     } catch (error) {
-      if (attempt === 200 || !(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE')
-        throw error;
-      await sleep(20);
+      if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
+      return false;
     }
-  }
+  });
+  return answers[0] as T;
 }
 
 describe('a change that breaks off after it has written something', () => {
@@ -79,12 +81,7 @@ describe('a store whose last write failed', () => {
       unready = (await store.readiness()).reason;
     }
     expect(unready).toBe('the last write to the data directory failed');
-    let ready = false;
-    for (let turn = 0; turn < 500 && !ready; turn++) {
-      await sleep(20);
-      ({ ready } = await store.readiness());
-    }
-    expect(ready).toBe(true);
+    await until('it is ready again', async () => (await store.readiness()).ready);
   });
 });
 

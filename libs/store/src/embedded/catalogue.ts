@@ -1,5 +1,6 @@
 import type { Filter } from '../store.js';
-import type { EndedSync, FilterState, OpenSync } from './filter-state.js';
+import type { Sync } from '../syncs.js';
+import type { FilterState, OpenSync } from './filter-state.js';
 
 /** The description of a filter as JSON, with the seed in base64. */
 export function encodeFilter(filter: Filter): Buffer {
@@ -16,7 +17,7 @@ export interface CatalogueEntry {
   readonly filter: Filter;
   readonly nextLayer: number;
   readonly sync?: OpenSync;
-  readonly endedSync?: EndedSync;
+  readonly endedSync?: Sync;
 }
 
 /** As JSON, with the seed in base64. */

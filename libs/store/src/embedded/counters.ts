@@ -101,7 +101,7 @@ function assertRoomToHide(state: FilterState, positions: Positions, most: number
   if (hidden + positions.count <= most || !state.list.age) return;
   let claimed = 0;
   for (const present of checkBatch(state, positions)) claimed += present;
-  if (hidden + claimed > most) throw hidingFull(state.filter.name, hidden, most);
+  if (hidden + claimed > most) throw hidingFull(state.filter, hidden, most);
 }
 
 /** What opens layers of the list that a sync fills, for a batch that may need some. A sync that has no room for it is given up. */

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { SEED_BYTES, type Segmentation } from '#bloom';
+import type { Segmentation } from '#bloom';
 import { DEFAULT_MAX_HIDDEN, itemsByEpoch } from '../age.js';
 import { StoreError } from '../errors.js';
 import { cannotGrow, otherExists } from '../refusals.js';
+import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { rateLimiterOn } from '../rate-limiter.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
 import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
@@ -67,6 +67,7 @@ export interface EmbeddedOptions {
   readonly maxHidden?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  readonly random?: RandomSource;
 }
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
@@ -117,6 +118,7 @@ export class EmbeddedStore implements Store {
       maxSyncForgets: options.maxSyncForgets ?? DEFAULT_MAX_SYNC_FORGETS,
       maxHidden: options.maxHidden ?? DEFAULT_MAX_HIDDEN,
       now: options.now ?? Date.now,
+      random: options.random ?? SYSTEM_RANDOM,
     });
     return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
   }
@@ -151,7 +153,7 @@ export class EmbeddedStore implements Store {
           if (existing && !isSameFilter(existing, spec)) throw otherExists(existing);
           if (existing) return { answer: { filter: existing, created: false } };
           room.assert(session.memory);
-          const filter = newGeneration(spec, spec.seed, session.now);
+          const filter = newGeneration(session, spec, spec.seed);
           const cells = reserved ?? allocateCells(spec.geometry);
           return { answer: { filter, created: true }, apply: () => publish(session, filter, cells) };
         });
@@ -221,7 +223,7 @@ export class EmbeddedStore implements Store {
         const scope = session.memory.names;
         return session.once({ scope, verb: CLEAR, operation, subject: name }, () => {
           const old = session.memory.named(name, kind);
-          const filter = newGeneration(old.filter, randomBytes(SEED_BYTES), session.now);
+          const filter = newGeneration(session, old.filter, session.random.seed());
           const cells = allocateCells(filter.geometry);
           const apply = (): void => {
             withdraw(session, old);

@@ -1,4 +1,4 @@
-import type { CallCounts, Filter, Operation } from '../store.js';
+import type { CallCounts, Filter } from '../store.js';
 import { plannedLayers } from '../planned-layers.js';
 import type { Sync, SyncPlan } from '../syncs.js';
 import { generationKey } from './keys.js';
@@ -18,12 +18,6 @@ export interface OpenSync {
   /** Number of the first layer that it fills. */
   readonly base: number;
   readonly openedAt: number;
-  readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
-}
-
-/** A sync that is over, with the operation that opened it. */
-export interface EndedSync extends Sync {
-  readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
 }
 
 /** Counts of a sync that are kept with its filter's state, in this order. */
@@ -73,7 +67,7 @@ export class FilterState implements RecordScope {
   list: LayerList;
   sync: SyncState | undefined;
   /** The last sync that is over, until another is opened. */
-  endedSync: EndedSync | undefined;
+  endedSync: Sync | undefined;
   /** Number of the next layer of a list that is to come. */
   nextLayer: number;
   readonly tally: Tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };

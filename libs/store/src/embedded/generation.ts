@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Filter, FilterSpec } from '../store.js';
 import { encodeEntry } from './catalogue.js';
 import { FilterState } from './filter-state.js';
@@ -6,8 +5,8 @@ import { GENERATION_BYTES } from './keys.js';
 import type { Session } from './session.js';
 
 /** Makes the description of a filter from its spec, under a new generation. */
-export function newGeneration(spec: FilterSpec, seed: Uint8Array, now: number): Filter {
-  const generation = randomBytes(GENERATION_BYTES).toString('hex');
+export function newGeneration({ now, random }: Session, spec: FilterSpec, seed: Uint8Array): Filter {
+  const generation = random.id(GENERATION_BYTES);
   const { segments } = spec.geometry;
   return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now, base: 0, spread: segments };
 }

@@ -91,7 +91,7 @@ class Making {
     spec: FilterSpec,
     private readonly operation: Operation,
   ) {
-    const filter = newGeneration(spec, spec.seed, session.now);
+    const filter = newGeneration(session, spec, spec.seed);
     this.state = new FilterState(filter, this.cells[0] as Uint8Array[], session.now);
     this.state.tick(session.now);
   }
@@ -162,7 +162,7 @@ class Making {
       if (left >= 0) age.hidden.hide(hashes, 4 * n, left);
     }
     if (age.hidden.size > session.options.maxHidden)
-      throw hidingFull(this.state.filter.name, age.hidden.size, session.options.maxHidden);
+      throw hidingFull(this.state.filter, age.hidden.size, session.options.maxHidden);
     writeHidden(session, this.state);
   }
 

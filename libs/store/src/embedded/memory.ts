@@ -37,17 +37,17 @@ export class Memory {
   /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */
   named(name: string, kind: FilterKind): FilterState {
     const state = this.filters.get(name);
-    if (state?.filter.kind !== kind) throw notFound(name);
+    if (state?.filter.kind !== kind) throw notFound({ name, kind });
     return state;
   }
 
   /** The state of a filter's generation, whose cells and queue are to be used. Throws as the port says. */
   current(filter: Filter): FilterState {
     const state = this.filters.get(filter.name);
-    if (!state || state.filter.kind !== filter.kind) throw notFound(filter.name);
+    if (!state || state.filter.kind !== filter.kind) throw notFound(filter);
     const { generation, base } = state.filter;
     if (generation !== filter.generation || base !== filter.base) throw new StaleFilterError(filter.name);
-    if (state.lost) throw dataLost(filter.name);
+    if (state.lost) throw dataLost(filter);
     if (filter.maxAgeSeconds !== undefined) state.tick(this.clock());
     return state;
   }

@@ -3,7 +3,7 @@ import { keyExpired, keyReused } from '../refusals.js';
 import type { Operation } from '../store.js';
 import type { Database } from './database.js';
 import type { KeyRange } from './keys.js';
-import type { RecordScope, RecordWindow } from './record-window.js';
+import { windowAt, type RecordScope, type RecordWindow } from './record-window.js';
 import { DamagedRow } from './table.js';
 import type { Verb } from './verbs.js';
 
@@ -13,6 +13,15 @@ export interface Identity<T> {
   readonly verb: Verb<T>;
   readonly operation: Operation;
   readonly subject?: string;
+}
+
+/** What an operation answered before; undefined if it is no repeat, or has not been executed. Throws as findRecord does. */
+export function recall<T>(database: Database, identity: Identity<T>, now: number): { answer: T } | undefined {
+  const { scope, operation } = identity;
+  if (!operation.repeat) return undefined;
+  // A full window is still kept until the next record ends it.
+  const { origin } = operation;
+  return findRecord(database, identity, windowAt(scope.windows[origin], origin, now, Infinity));
 }
 
 /** Bytes that a record takes in the database beside its key and value. */

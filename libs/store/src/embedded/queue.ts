@@ -2,6 +2,7 @@ import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } f
 import type { Engine } from './engine.js';
 import { deadLetterNumber, TodoQueue } from './queue/todo-queue.js';
 import type { Session } from './session.js';
+import { isCopying, keepQueued } from './sync/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from './verbs.js';
 import type { Watches } from './watches.js';
 
@@ -84,10 +85,12 @@ export class EmbeddedQueue implements Queue {
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb, operation }, () => {
-          const queue = new TodoQueue(session, scope);
+          const queue = new TodoQueue(session, scope, isCopying(scope));
           const answer = use(queue, session.now);
           queue.flush();
-          return { answer };
+          // The copy of the queue does not come by them any more.
+          const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
+          return { answer, ...(kept && { records: kept }) };
         });
       },
       { deadline: operation.deadline, items: ids.length },

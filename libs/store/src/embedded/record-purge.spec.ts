@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '../../../../test/support/until.js';
 import { Database } from './database.js';
 import { generationKey, prefixRange } from './keys.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
@@ -24,7 +24,7 @@ describe('the records of windows that are over', () => {
     }
     const database = new Database(await bench.dataDir());
     const kept = () => [...database.records.getKeys(prefixRange(generationKey(filter.generation)))].length;
-    for (let tries = 0; tries < 500 && kept() > 2 * RECORDS_A_WINDOW; tries++) await sleep(20);
+    await until('the older windows are deleted', async () => kept() <= 2 * RECORDS_A_WINDOW);
     const found = kept();
     await database.close();
     expect(found).toBe(2 * RECORDS_A_WINDOW);

@@ -1,3 +1,4 @@
+import type { RandomSource } from '../random-source.js';
 import { Commits, UnchangedError } from './commits.js';
 import type { Database } from './database.js';
 import { FilterState } from './filter-state.js';
@@ -5,7 +6,7 @@ import { JOURNAL_LAST, JournalEncoder, setPrevious } from './journal.js';
 import { numberKey } from './keys.js';
 import { loadMemory } from './load.js';
 import type { Memory } from './memory.js';
-import { findRecord, outdatedRecords, putRecord, type Identity } from './operation-records.js';
+import { outdatedRecords, putRecord, recall, type Identity } from './operation-records.js';
 import { Purger } from './purge.js';
 import { windowAt, type Origin, type RecordScope, type RecordWindow } from './record-window.js';
 import { Sweeper } from './queue/sweeper.js';
@@ -27,6 +28,7 @@ export interface SessionOptions {
   /** See EmbeddedOptions. */
   readonly maxHidden: number;
   readonly now: () => number;
+  readonly random: RandomSource;
 }
 
 /** What a mutation answers, and the journal records of the cells that it changed, one per layer. */
@@ -77,6 +79,10 @@ export class Session {
     return Math.floor(this.options.now());
   }
 
+  get random(): RandomSource {
+    return this.options.random;
+  }
+
   /**
    * Inside a transaction: executes an operation, or gives the answer it gave before. `change` throws before it changes
    * anything, or not at all. Its answer is recorded together with the change. If the answer cannot be recorded and the
@@ -107,14 +113,9 @@ export class Session {
     this.save(scope);
   }
 
-  /** What an operation answered before; undefined if it has not been executed. Throws as findRecord does. */
+  /** See `recall` in operation-records.ts. */
   recall<T>(identity: Identity<T>): { answer: T } | undefined {
-    const { scope, operation } = identity;
-    if (!operation.repeat) return undefined;
-    // A full window is still kept until the next record ends it.
-    const { origin } = operation;
-    const window = windowAt(scope.windows[origin], origin, this.now, Infinity);
-    return findRecord(this.database, identity, window);
+    return recall(this.database, identity, this.now);
   }
 
   /** Inside a transaction: writes the small state of a scope. */

@@ -1,4 +1,5 @@
 import type { Filter } from '../store.js';
+import type { Sync } from '../syncs.js';
 import { decodeFilter, encodeFilter } from './catalogue.js';
 import { numberKey, readNumber } from './keys.js';
 
@@ -70,3 +71,17 @@ export const EXTEND = answers(10);
 export const PUT_BACK = answers(11);
 export const PURGE = answers(12);
 export const KEEP = answers(13);
+
+/** Of opening a sync only the sync's id is kept: a repeat answers the sync as it is then. */
+export const OPEN_SYNC: Verb<string> = {
+  number: 14,
+  encode: (id) => Buffer.from(id),
+  decode: (bytes) => bytes.toString(),
+};
+
+/** How a sync ended, under the sync's own id: its end is answered again after others have been opened. */
+export const END_SYNC: Verb<Sync> = {
+  number: 15,
+  encode: (sync) => Buffer.from(JSON.stringify(sync)),
+  decode: (bytes) => JSON.parse(bytes.toString()) as Sync,
+};

@@ -12,31 +12,34 @@ interface Watch {
   woken: number;
 }
 
-/** Who waits for something to lease, by the generation of the visited set, with a timer each for what comes due. */
+/**
+ * Callers that wait for something to lease, with a timer for each visited set for entries that come due. A watch goes by the
+ * name of its set, so it goes on when the set is cleared, or deleted and created again.
+ */
 export class Watches {
   private readonly watches = new Map<string, Watch>();
 
   constructor(private readonly engine: Engine) {}
 
   add(filter: Filter, wake: () => void): () => void {
-    const { generation } = filter;
-    const watch = this.watches.get(generation) ?? { wakes: new Set(), timer: undefined, woken: 0 };
-    this.watches.set(generation, watch);
+    const { name } = filter;
+    const watch = this.watches.get(name) ?? { wakes: new Set(), timer: undefined, woken: 0 };
+    this.watches.set(name, watch);
     // Each call is a watch of its own, though the function be the same.
     const own = (): void => wake();
     watch.wakes.add(own);
     this.reschedule(filter);
     return () => {
       watch.wakes.delete(own);
-      if (watch.wakes.size > 0 || this.watches.get(generation) !== watch) return;
+      if (watch.wakes.size > 0 || this.watches.get(name) !== watch) return;
       clearTimeout(watch.timer);
-      this.watches.delete(generation);
+      this.watches.delete(name);
     };
   }
 
   /** Something may have come into line. */
   wake(filter: Filter): void {
-    const watch = this.watches.get(filter.generation);
+    const watch = this.watches.get(filter.name);
     if (!watch) return;
     for (const wake of [...watch.wakes]) wake();
     this.reschedule(filter);
@@ -44,7 +47,7 @@ export class Watches {
 
   /** Something may come due at another time than before. */
   reschedule(filter: Filter): void {
-    const watch = this.watches.get(filter.generation);
+    const watch = this.watches.get(filter.name);
     if (watch) void this.schedule(filter, watch);
   }
 
@@ -54,17 +57,20 @@ export class Watches {
   }
 
   private async schedule(filter: Filter, watch: Watch): Promise<void> {
+    const { name, kind } = filter;
     const due = await this.engine
       .mutate(({ database, memory, now }) => {
         // On a busy machine it may have come due before this runs. The clock may have been set back.
         const from = Math.min(watch.woken, now) + 1;
-        const first = new DueIndex(database, memory.current(filter)).first(from);
+        // The caller's handle may be stale by now.
+        const { filter: renewed } = memory.named(name, kind);
+        const first = new DueIndex(database, memory.current(renewed)).first(from);
         return first && { now, at: first.at };
       })
       // Of a set that is gone or lost nothing comes due.
       .catch(() => undefined);
     clearTimeout(watch.timer);
-    if (due === undefined || this.watches.get(filter.generation) !== watch) return;
+    if (due === undefined || this.watches.get(name) !== watch) return;
     const { now, at } = due;
     const wait = Math.min(Math.max(0, at - now), MAX_TIMER_MS);
     watch.timer = setTimeout(() => {

@@ -43,7 +43,11 @@ export class ExportFileReader {
   private readonly bytes: ByteReader;
   private readonly sha256 = createHash('sha256');
 
-  constructor(source: AsyncIterable<Uint8Array>) {
+  /** `now`: the time of the store that takes the parts, in ms since the epoch. */
+  constructor(
+    source: AsyncIterable<Uint8Array>,
+    private readonly now: () => number = Date.now,
+  ) {
     this.bytes = new ByteReader(source);
   }
 
@@ -93,7 +97,7 @@ export class ExportFileReader {
           const layer = payload[SEGMENT_BYTES] as number;
           const geometry = order.cells(layer, segment, cells.length);
           const counts = countCells(cells, geometry);
-          refuseFuture(cells, geometry, header);
+          refuseFuture(cells, geometry, header, this.now());
           (held[layer] ??= new ItemsHeld({ geometry, semantics: header.semantics })).take(counts);
           totals.nonZero += counts.nonZero;
           totals.saturated += counts.saturated;
@@ -172,10 +176,15 @@ export class ExportFileReader {
 const MOST_AHEAD_MS = 86_400_000;
 
 /** Time never goes back in a filter: pages of a far future would make it stand still for ever. */
-function refuseFuture(cells: Uint8Array, geometry: Geometry, { maxAgeSeconds }: ExportHeader): void {
+function refuseFuture(
+  cells: Uint8Array,
+  geometry: Geometry,
+  { maxAgeSeconds }: ExportHeader,
+  now: number,
+): void {
   if (maxAgeSeconds === undefined) return;
   const lengthMs = epochMs(maxAgeSeconds);
-  const latest = Math.floor((Date.now() + MOST_AHEAD_MS) / lengthMs);
+  const latest = Math.floor((now + MOST_AHEAD_MS) / lengthMs);
   for (let page = 0; page < cells.length; page += pageBytes(geometry)) {
     const stamp = stampOf(cells, page);
     if (stamp <= latest) continue;

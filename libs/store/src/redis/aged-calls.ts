@@ -1,7 +1,7 @@
-import { pageBytes, type Positions } from '#bloom';
+import { copiesIn, pageBytes, type Positions } from '#bloom';
 import { epochMs } from '../age.js';
 import { hidingFull } from '../refusals.js';
-import type { KnownSync, RedisFilter, RedisList } from './filter.js';
+import type { RedisFilter, RedisList, SegmentView } from './filter.js';
 import { hiddenKey, removedKey } from './keys.js';
 import type { ChunkCall } from './layered-calls.js';
 import { locate } from './locate.js';
@@ -35,7 +35,6 @@ interface Call {
   readonly packed: Buffer | '';
   readonly hashes: Buffer;
   readonly args: readonly Value[];
-  readonly sync: KnownSync | undefined;
 }
 
 /** The calls on a chunk of items in a segment of a filter that ages. */
@@ -47,71 +46,80 @@ export class AgedCalls {
     private readonly limits: AgedLimits,
   ) {}
 
-  add(call: ChunkCall, payloads: readonly string[] | undefined, ttlMs?: number): Promise<Answer | Lack> {
+  add(
+    call: ChunkCall,
+    view: SegmentView,
+    payloads: readonly string[] | undefined,
+    ttlMs?: number,
+  ): Promise<Answer | Lack> {
     const { filter, positions, chunk } = call;
-    const found = this.locate(filter, positions, chunk);
+    const found = this.locate(view, positions, chunk);
     const queued = payloads !== undefined;
     const script = this.made(`add${queued}`, found.lists, () => addAgedScript(found.lists, queued));
     const queue = payloads
       ? [packPayloads(positions, chunk.indexes, payloads), filter.maxAttempts ?? 0]
       : ['', ''];
-    return this.change(call, script, found, queue, [ttlMs ?? maxAgeMs(filter), '']);
+    const copies = copiesIn(positions, chunk.indexes);
+    return this.change(call, view, script, found, queue, [ttlMs ?? maxAgeMs(filter), copies]);
   }
 
-  async remove(call: ChunkCall): Promise<Answer | Lack> {
+  async remove(call: ChunkCall, view: SegmentView): Promise<Answer | Lack> {
     const { filter, positions, chunk } = call;
-    const { name, queued, spread } = filter;
-    const found = this.locate(filter, positions, chunk);
+    const { queued, spread } = filter;
+    const found = this.locate(view, positions, chunk);
     const { maxSyncForgets, maxHidden } = this.limits;
     const script = this.made(`remove${queued}`, found.lists, () => removeAgedScript(found.lists, queued));
     const queue = [this.segments.limits.maxMarks, ''];
     const noted = Math.max(LEAST_NOTED, Math.ceil(maxSyncForgets / spread));
     const most = Math.ceil(maxHidden / spread);
-    const answer = await this.change(call, script, found, queue, [noted, most]);
-    if ('lack' in answer && answer.lack === 'full') throw hidingFull(name, answer.hidden, most);
+    const answer = await this.change(call, view, script, found, queue, [noted, most]);
+    if ('lack' in answer && answer.lack === 'full') throw hidingFull(filter, answer.hidden, most);
     return answer;
   }
 
-  keep(call: ChunkCall, counted: boolean): Promise<Answer | Lack> {
+  keep(call: ChunkCall, view: SegmentView, counted: boolean): Promise<Answer | Lack> {
     const { filter, positions, chunk } = call;
-    const found = this.locate(filter, positions, chunk);
+    const found = this.locate(view, positions, chunk);
     const script = this.made('keep', found.lists, () => keepAgedScript(found.lists));
-    return this.change(call, script, found, ['', ''], [counted ? '1' : '0', '']);
+    const age = maxAgeMs(filter);
+    const verb = [counted ? age : '0', (view.sync?.openedAt ?? 0) + age];
+    return this.change(call, view, script, found, ['', ''], verb);
   }
 
   read(
     verb: keyof typeof READS,
-    filter: RedisFilter,
+    view: SegmentView,
     positions: Positions,
     chunk: Chunk,
     deadline: number,
   ): Promise<Answer | Lack> {
-    const { lists, keys, packed, hashes, args } = this.locate(filter, positions, chunk);
+    const { filter } = view;
+    const { lists, keys, packed, hashes, args } = this.locate(view, positions, chunk);
     const script = this.made(verb, lists, () => READS[verb](lists));
     const { list } = filter;
     const values = [chunk.indexes.length, epochMsOf(filter), packed, hashes, list.cellsOf(0), ...args];
-    return this.segments.read(script, filter, chunk.segment, values, deadline, keys);
+    return this.segments.read(script, view, values, deadline, keys);
   }
 
   private change(
     call: ChunkCall,
+    view: SegmentView,
     script: Script,
-    { packed, hashes, args, keys, sync }: Call,
+    { packed, hashes, args, keys }: Call,
     queue: readonly Value[],
     verb: readonly Value[],
   ): Promise<Answer | Lack> {
-    const { filter, chunk } = call;
+    const { filter, sync } = view;
     const { list } = filter;
     const values: Value[] = [
-      ...[chunk.indexes.length, epochMsOf(filter), packed, hashes, ...queue],
+      ...[call.chunk.indexes.length, epochMsOf(filter), packed, hashes, ...queue],
       ...[mayGrow(list), list.shareOf(0), sync ? mayGrow(sync.list) : '0'],
       ...[...verb, list.cellsOf(0), ...args],
     ];
-    return this.segments.changeItems({ ...call, segment: chunk.segment, script, args: values }, keys);
+    return this.segments.changeItems({ ...call, view, script, args: values, keys });
   }
 
-  private locate(filter: RedisFilter, positions: Positions, chunk: Chunk): Call {
-    const sync = filter.syncIn(chunk.segment);
+  private locate({ filter, sync }: SegmentView, positions: Positions, chunk: Chunk): Call {
     const own = locate(filter, filter.list, positions, chunk, true);
     const second = sync && locate(filter, sync.list, positions, chunk, false);
     const keys = segmentKeysOf(filter, chunk.segment);
@@ -130,7 +138,6 @@ export class AgedCalls {
       packed: own.packed,
       hashes: packHashes(positions, chunk.indexes),
       args: [...own.args, ...(second?.args ?? [])],
-      sync,
     };
   }
 

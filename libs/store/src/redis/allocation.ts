@@ -7,6 +7,7 @@ import {
   hiddenKey,
   layerKeys,
   type LayerPieces,
+  owedKey,
   type QueueKeys,
   removedKey,
   segmentKeys,
@@ -69,6 +70,11 @@ export class Allocation {
     await this.connection.write('hset', removedKey(segmentKeys(tag), base), ['', ''], deadline);
   }
 
+  /** Makes the key of the entries that move in a segment's queue during the sync whose first layer is `base`. */
+  async makeOwed(tag: string, base: number, deadline: number): Promise<void> {
+    await this.connection.write('zadd', owedKey(segmentKeys(tag), base), ['0', ''], deadline);
+  }
+
   /** Makes the key of what is hidden in a segment, in the list whose first layer is `base`. */
   async makeHidden(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', hiddenKey(segmentKeys(tag), base), ['-inf', ''], deadline);
@@ -104,8 +110,8 @@ export class Allocation {
   }
 
   /**
-   * Deletes what a sync that is over has left in segments: layers, of which the first may be its own, and the removals that were
-   * noted. `base` is the number of the filter's first layer now, which is its own if it was committed.
+   * Deletes what a sync that is over has left in segments: layers, of which the first may be its own, and the removals and moved
+   * entries that were noted. `base` is the number of the filter's first layer now, which is its own if it was committed.
    */
   async freeSync(
     tags: readonly string[],
@@ -116,8 +122,9 @@ export class Allocation {
     await this.freeLayers(tags, layers, deadline);
     const numbers = [base, ...layers.map(({ number }) => number)];
     for (const tag of tags) {
+      const keys = segmentKeys(tag);
       await this.unlink(
-        numbers.map((number) => removedKey(segmentKeys(tag), number)),
+        numbers.flatMap((number) => [removedKey(keys, number), owedKey(keys, number)]),
         deadline,
       );
     }

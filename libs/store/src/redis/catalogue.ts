@@ -5,6 +5,7 @@ import { assertWithin } from '../quota.js';
 import { busy, dataLost, keyExpired, keyReused, notFound } from '../refusals.js';
 import { RETENTION_MS } from '../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage } from '../store.js';
+import type { Sync } from '../syncs.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, type EntryList, type EntryState } from './entry.js';
 import { RedisFilter } from './filter.js';
@@ -16,6 +17,7 @@ import {
   countUsageScript,
   makeHashScript,
   makeNamesScript,
+  nowScript,
   touchCatalogueScript,
 } from './scripts/catalogue.js';
 
@@ -28,18 +30,28 @@ export interface EntryRead {
   readonly entry: CatalogueEntry | undefined;
 }
 
-/** Outcome of a life-cycle operation, recorded under the filter's name. */
-export interface LifeCycleRecord {
+/** Outcome of an operation on a whole filter, recorded under the filter's name. */
+export interface CatalogueRecord {
   readonly fingerprint: string;
   readonly entry?: CatalogueEntry;
   readonly created?: boolean;
+  /** Of an operation on a sync: the sync, and the generation of the filter that it belongs to. */
+  readonly sync?: Pick<Sync, 'id'> | Sync;
+  readonly generation?: string;
 }
 
 /** The answer of a script that changed nothing because the usage has to be counted first. */
 const UNCOUNTED = 'UNCOUNTED';
 
+/** What is recorded in the same step as a change of an entry. */
+export interface RecordedOperation {
+  readonly verb: string;
+  readonly operation: Operation;
+  readonly value: CatalogueRecord;
+}
+
 interface SetOptions {
-  readonly record?: { verb: string; operation: Operation; value: LifeCycleRecord } | undefined;
+  readonly record?: RecordedOperation | undefined;
   readonly quota?: Quota | undefined;
 }
 
@@ -95,7 +107,7 @@ export class Catalogue {
     for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
       const { entry } = await this.read(name, deadline);
       if (!entry || entry.kind !== kind || entry.state === 'dropping') {
-        throw notFound(name);
+        throw notFound({ name, kind });
       }
       if (entry.state === 'ready') return entry;
       if (Date.now() + wait >= end) throw underWay(entry);
@@ -147,8 +159,8 @@ export class Catalogue {
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
 
-  /** What a life-cycle operation answered, if it has been executed. */
-  async recall(verb: string, name: string, operation: Operation): Promise<LifeCycleRecord | undefined> {
+  /** What an operation on a whole filter answered, if it has been executed. */
+  async recall(verb: string, name: string, operation: Operation): Promise<CatalogueRecord | undefined> {
     const { client } = this.connection;
     const { current, previous } = CATALOGUE.operations[operation.origin];
     const field = recordField(verb, name, operation);
@@ -160,11 +172,14 @@ export class Catalogue {
     if (!raw) {
       const { repeat, madeAt } = operation;
       // No record is kept from before the current windows.
-      const keptSince = Math.max(Date.now() - RETENTION_MS.made, parseInt(older?.[0] ?? '', 10) || 0);
+      const keptSince = Math.max(
+        this.connection.now() - RETENTION_MS.made,
+        parseInt(older?.[0] ?? '', 10) || 0,
+      );
       if (repeat && madeAt !== undefined && madeAt < keptSince) throw keyExpired(operation);
       return undefined;
     }
-    const record = JSON.parse(raw) as LifeCycleRecord;
+    const record = JSON.parse(raw) as CatalogueRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
     // The try that wrote the record may have failed for lack of replicas. This one must not succeed before they have
     // it.
@@ -289,25 +304,24 @@ export class Catalogue {
 
   /** The server's time, in ms. */
   async now(deadline: number): Promise<number> {
-    const [seconds, micros] = await this.connection.repeat(() => this.connection.client.time(), deadline);
-    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    return Number(await this.connection.run(nowScript, [CATALOGUE.filters], [], deadline));
   }
 
   /** The error for a segment of an open filter that is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
-      return notFound(filter.name);
+      return notFound(filter);
     }
     const isCurrent = entry.generation === filter.generation && (entry.base ?? 0) === filter.base;
     if (!isCurrent || entry.state !== 'ready') return new StaleFilterError(filter.name);
-    return dataLost(filter.name);
+    return dataLost(filter);
   }
 }
 
 /** The error while another operation works on the entry. */
-export function underWay({ name, state }: CatalogueEntry): StoreError {
-  return busy(name, `is ${state}`);
+export function underWay(entry: CatalogueEntry): StoreError {
+  return busy(entry, `is ${entry.state}`);
 }
 
 function isUsage(reply: unknown): reply is [filters: number, bytes: number] {

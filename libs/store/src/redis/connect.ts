@@ -38,6 +38,8 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Replicas that must have acknowledged a change before it is answered; 0 unless given. */
   readonly waitReplicas?: number;
+  /** For tests: ms to add to the time of the servers and of this process. */
+  readonly aheadMs?: () => number;
 }
 
 const RETRY_MOST_MS = 1000;

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { joinAll } from '../join-all.js';
 import { connect, type ConnectionOptions } from './connect.js';
-import { faultOf, finalError, originOf, unavailable, withoutCommand } from './faults.js';
+import { away, faultOf, finalError, inOurWords, originOf, withoutCommand } from './faults.js';
 import { ReplicatedWrites, type Write } from './replicated-writes.js';
 import { within } from '../within.js';
-import type { Script } from './scripts/script.js';
+import { aheadBy, type Script } from './scripts/script.js';
 
 export type { ConnectionOptions } from './connect.js';
 
@@ -18,6 +18,8 @@ type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd' | 'zrem';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
+/** Pause before a client that has given up connects again, in ms. */
+const REVIVE_MS = 100;
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
@@ -59,6 +61,16 @@ export class Connection {
     return this.client instanceof Cluster ? Math.max(1, this.client.nodes('master').length) : 1;
   }
 
+  /** Added to the time of this process and of the servers. */
+  get aheadMs(): number {
+    return this.options.aheadMs?.() ?? 0;
+  }
+
+  /** The time of this process, in ms since the epoch. */
+  now(): number {
+    return Date.now() + this.aheadMs;
+  }
+
   get connected(): boolean {
     return this.clients.every(({ status }) => status === 'ready');
   }
@@ -73,8 +85,9 @@ export class Connection {
    * Buffers if `binary` is set. Throws as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
+    const timed = this.timed(script);
     return this.repeat(
-      (attempt) => this.runOn(this.client, script, keys, valuesOf(args, attempt), binary),
+      (attempt) => this.runOn(this.client, timed, keys, valuesOf(args, attempt), binary),
       deadline,
     );
   }
@@ -85,11 +98,12 @@ export class Connection {
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
+    const timed = this.timed(script);
     return this.repeat((attempt, end) => {
       const values = valuesOf(args, attempt);
-      const evalsha = [this.digest(script), keys.length, ...keys, ...values];
+      const evalsha = [this.digest(timed), keys.length, ...keys, ...values];
       const write = { key: keys[0] as string, command: 'evalsha', args: evalsha, binary, end };
-      return this.replicated(write, () => this.runOn(writer, script, keys, values, binary));
+      return this.replicated(write, () => this.runOn(writer, timed, keys, values, binary));
     }, deadline);
   }
 
@@ -116,7 +130,7 @@ export class Connection {
         const final = finalError(withoutCommand(error), this.client instanceof Cluster);
         if (final) throw final;
         if (this.closing || Date.now() + wait >= end) {
-          throw unavailable('Redis does not answer', this.connected ? error : this.disconnection);
+          throw this.connected ? away('Redis does not answer', error) : away(this.fault, this.disconnection);
         }
         // The node that failed may have been replaced, and nothing else would tell the client.
         for (const client of this.clients) if (client instanceof Cluster) client.refreshSlotsCache();
@@ -153,7 +167,7 @@ export class Connection {
 
   /** Not watched: without it nothing is wrong, only later. */
   private openSubscriber(): void {
-    const subscriber = connect(this.options, this.options.timeoutMs);
+    const subscriber = this.revived(connect(this.options, this.options.timeoutMs));
     this.subscriber = subscriber;
     subscriber.on('error', () => undefined);
     subscriber.on('message', (channel: string) => this.heard(channel));
@@ -163,7 +177,7 @@ export class Connection {
   }
 
   private get disconnection(): Error {
-    return new Error('there is no connection', { cause: originOf(this.lastError) });
+    return new Error('there is no connection', { cause: inOurWords(originOf(this.lastError)) });
   }
 
   private get clients(): (Redis | Cluster)[] {
@@ -174,6 +188,21 @@ export class Connection {
     // Without a listener a lost connection would end the process. Readiness and calls report it.
     client.on('error', (error: unknown) => (this.lastError = withoutCommand(error)));
     client.on('ready', () => (this.lastError = undefined));
+    return this.revived(client);
+  }
+
+  /**
+   * A client ends for good, whatever its retry strategy, if a Sentinel tells of a failover while it asks for the master
+   * (ioredis: `FailoverDetector` disconnects the connector that is connecting).
+   */
+  private revived(client: Redis | Cluster): Redis | Cluster {
+    const revive = (): void => {
+      // If this fails, the client ends again and emits the event again.
+      if (!this.closing && client.status === 'end') client.connect().catch(() => undefined);
+    };
+    client.on('end', () => {
+      if (!this.closing) setTimeout(revive, REVIVE_MS).unref();
+    });
     return client;
   }
 
@@ -215,6 +244,13 @@ export class Connection {
       this.digests.set(name, digest);
     }
     return digest;
+  }
+
+  /** The script, with `aheadMs` added to its time. */
+  private timed(script: Script): Script {
+    const ahead = this.aheadMs;
+    if (ahead === 0) return script;
+    return { ...script, name: `${script.name}+${ahead}`, lua: aheadBy(ahead, script.lua) };
   }
 }
 

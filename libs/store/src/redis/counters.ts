@@ -3,9 +3,10 @@ import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter, type RedisList } from './filter.js';
-import type { LayeredCalls } from './layered-calls.js';
-import { type Chunk, dealChunks, itemsPerRead, segmentsOf } from './packing.js';
-import type { Answer, Segments } from './segments.js';
+import type { EndSync, LayeredCalls } from './layered-calls.js';
+import { itemsPerRead, segmentsOf } from './packing.js';
+import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
+import type { Segments } from './segments.js';
 
 /** How long the last item count seen by this process is relied on for the limit on items, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
@@ -22,8 +23,7 @@ export class RedisCounters implements Counters {
     private readonly segments: Segments,
     private readonly layered: LayeredCalls,
     private readonly countItems: (filter: RedisFilter) => Promise<void>,
-    /** Gives up the sync of a filter, since its list has no room. */
-    private readonly endSync: (filter: RedisFilter, deadline: number) => Promise<void>,
+    private readonly endSync: EndSync,
   ) {}
 
   async add(
@@ -105,18 +105,19 @@ export class RedisCounters implements Counters {
       list.itemsSeenAt = Date.now();
     }
     const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
-    if (!short(list) && !short(sync?.list)) return;
-    // Only items that are absent count, each once.
-    const present = await this.check(filter, positions, operation.deadline);
-    const absent = new Set<string>();
-    present.forEach((answer, i) => {
-      if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
-    });
-    if (absent.size > list.room && !(await this.wasBegun(filter, positions, operation))) {
-      throw full(filter, list.items, absent.size);
+    if (short(list)) {
+      // Only items that are absent count, each once.
+      const present = await this.check(filter, positions, operation.deadline);
+      const absent = countDistinct(positions, (i) => present[i] === 0);
+      if (absent > list.room && !(await this.wasBegun(filter, positions, operation))) {
+        throw full(filter, list.items, absent);
+      }
     }
-    // What the own list has room for is not refused because another list has none.
-    if (sync && absent.size > sync.list.room) await this.endSync(filter, operation.deadline);
+    if (!sync || !short(sync.list)) return;
+    // The sync's list takes in what the own one has, too. What the own list has room for is not refused because another has none.
+    const unlisted = await countUnlisted(this.layered, filter, positions, operation.deadline);
+    if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
+      await this.endSync(filter, sync.id, operation.deadline);
   }
 
   /**
@@ -137,29 +138,3 @@ export class RedisCounters implements Counters {
 }
 
 const addField = (operation: Operation, chunk: number) => `add:${operation.id}:${chunk}`;
-
-/**
- * Runs a batch in chunks of at most `size` items. The chunks of a segment run one after the other, those of several
- * segments at once. Answers are in the order of the batch.
- */
-export async function perChunk(
-  { spread, list }: RedisFilter,
-  positions: Positions,
-  size: number,
-  run: (chunk: Chunk) => Promise<Answer>,
-): Promise<Uint8Array> {
-  const results = new Uint8Array(positions.count);
-  const dealt = dealChunks(segmentsOf(positions, list.piecesOf(0)), spread, size);
-  await joinAll(
-    dealt.map(async (chunks) => {
-      for (const chunk of chunks) {
-        const { answers } = await run(chunk);
-        if (answers.length !== chunk.indexes.length) {
-          throw new Error(`a script answered ${answers.length} items, not ${chunk.indexes.length}`);
-        }
-        chunk.indexes.forEach((index, n) => (results[index] = answers.charCodeAt(n) - 48));
-      }
-    }),
-  );
-  return results;
-}

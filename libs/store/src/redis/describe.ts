@@ -83,13 +83,12 @@ async function readRows(
   const later = filter.list.plan.length - 1;
   const rows = await joinAll(
     filter.segments.map(async (keysOf, segment) => {
-      for (;;) {
+      for (let view = filter.viewOf(segment); ;) {
         const pieces = piecesToCheck(filter, keysOf);
         const queue = queued || ages ? queueKeys(keysOf) : [];
         const hidden = ages ? [hiddenKey(keysOf, filter.base)] : [];
         const keys = [keysOf.cells, keysOf.meta, ...queue, ...hidden, ...pieces.keys];
-        const sent = filter.tokenOf(segment);
-        const head = [sent, filter.pieceBytes];
+        const head = [view.token, filter.pieceBytes];
         const args = ages
           ? [later, epochMs(filter.maxAgeSeconds), ...pieces.args]
           : grows
@@ -97,7 +96,7 @@ async function readRows(
             : [];
         const reply = await connection.run(script, keys, [...head, ...args], deadline);
         if (reply !== 'LOST') return ages ? readAgedRow(reply, filter) : readRow(reply, queued);
-        await views.look(filter, segment, sent, deadline);
+        view = await views.look(view, deadline);
       }
     }),
   );

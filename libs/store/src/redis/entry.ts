@@ -64,10 +64,7 @@ export interface CatalogueEntry extends EntryList {
   readonly nextLayer?: number;
   readonly sync?: EntrySync;
   /** The last sync that is over, until the next is opened, with the layers that it has left. */
-  readonly endedSync?: Sync & {
-    readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
-    readonly left: readonly LayerPieces[];
-  };
+  readonly endedSync?: Sync & { readonly left: readonly LayerPieces[] };
   /** Layers that a sync which is over has left, until their keys are deleted. */
   readonly left?: readonly LayerPieces[];
   readonly urlProfile?: unknown;

@@ -5,7 +5,7 @@ import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { hiddenKey, pieceKey, queueKeys } from './keys.js';
-import { QueueReader, type RawPage } from './queue-reader.js';
+import { KINDS, QueueReader, type RawPage } from './queue-reader.js';
 import { countOf } from './scripts/layers.js';
 import type { Script } from './scripts/script.js';
 import { segmentKeysOf } from './segments.js';
@@ -99,9 +99,8 @@ export class RedisSource implements SegmentSource {
     const keys = segmentKeysOf(this.filter, segment);
     const cells = pieceKey(keys, list.base + layer, piece);
     const ages = this.filter.maxAgeSeconds !== undefined && counts.length > 0;
-    for (;;) {
+    for (let view = this.filter.viewOf(segment); ;) {
       const deadline = Date.now() + this.timeoutMs;
-      const sent = this.filter.tokenOf(segment);
       const [kept, bytes, hidden = []] = await this.connection.repeat(() => {
         const transaction = this.connection.client
           .multi()
@@ -111,8 +110,8 @@ export class RedisSource implements SegmentSource {
         return together(transaction);
       }, deadline);
       const [found, ...numbers] = kept as (string | null)[];
-      if (found !== sent) {
-        await this.views.look(this.filter, segment, sent, deadline);
+      if (found !== view.token) {
+        view = await this.views.look(view, deadline);
         continue;
       }
       const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
@@ -139,14 +138,18 @@ export class RedisSource implements SegmentSource {
     }
   }
 
-  /** The entries of a segment of the filter. */
-  async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    const reader = new QueueReader((script, args) => this.readPage(script, segment, args));
+  /** Reads the queue of a segment of the filter. */
+  readerOf(segment: number): QueueReader {
+    return new QueueReader((script, args) => this.readPage(script, segment, args));
+  }
+
+  private async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
+    const reader = this.readerOf(segment);
     yield* reader.line();
     // What was taken out of the line so far is among the others, which are read now.
     reader.overtaken();
     for (let round = 1; ; round++) {
-      for (const kind of ['leases', 'delayed', 'dead'] as const) yield* reader.rest(kind);
+      for (const kind of KINDS) yield* reader.rest(kind);
       yield* reader.line();
       if (!reader.overtaken() || round === ROUNDS) return;
     }
@@ -166,15 +169,14 @@ export class RedisSource implements SegmentSource {
     keys: string[],
     args: (string | number)[],
   ): Promise<unknown[]> {
-    for (;;) {
+    for (let view = this.filter.viewOf(segment); ;) {
       const deadline = Date.now() + this.timeoutMs;
-      const sent = this.filter.tokenOf(segment);
-      const values = [sent, this.filter.pieceBytes, ...args];
+      const values = [view.token, this.filter.pieceBytes, ...args];
       const reply = await this.connection.run(script, keys, values, deadline, true);
       if (Array.isArray(reply)) return reply as unknown[];
       if (String(reply) !== 'LOST')
         throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
-      await this.views.look(this.filter, segment, sent, deadline);
+      view = await this.views.look(view, deadline);
     }
   }
 }

@@ -42,6 +42,35 @@ export function unavailable(message: string, cause: unknown): StoreError {
   return new StoreError('STORE_UNAVAILABLE', message, { cause });
 }
 
+/** The connection is lost or silent, as `fault` says. Its words are for everyone; those of the cause are for the log. */
+export function away(fault: string, cause: unknown): StoreError {
+  const message = `${fault}. Repeat the request later`;
+  return new StoreError('STORE_UNAVAILABLE', message, { cause: inOurWords(cause), isPublic: true });
+}
+
+/** What the client says, and what that means. Its own words name options of its own, which are not settings here. */
+const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(Connection is closed|Reached the max retries|Stream isn't writeable)/,
+    'the connection to Redis was lost',
+  ],
+  [/^(Command timed out|Socket timeout)/, 'Redis did not answer in time'],
+  [
+    /^(Cluster isn't ready|Failed to refresh slots|None of startup nodes|Cluster is ended)/,
+    'no node of the Redis cluster can be reached',
+  ],
+  [/^All sentinels are unreachable/, 'no Sentinel can be reached, or none knows the master'],
+];
+
+/** An error of the client in our words; any other one as it is. */
+export function inOurWords(error: unknown): unknown {
+  const message = text(error, 'message');
+  const [, words] = CLIENT_WORDS.find(([theirs]) => theirs.test(message)) ?? [];
+  if (words === undefined) return error;
+  const cause = error instanceof Error ? inOurWords(error.cause) : undefined;
+  return new Error(words, cause === undefined ? {} : { cause });
+}
+
 /** Redis 7.0 does not name the command if it is inside a script. */
 function notPermitted(message: string): string {
   const command = /'([\w|-]+)' command/.exec(message)?.[1];

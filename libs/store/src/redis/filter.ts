@@ -107,7 +107,25 @@ export class RedisList {
 /** A sync that an open filter is known to have. */
 export interface KnownSync {
   readonly id: string;
+  readonly plan: SyncPlan;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
   readonly list: RedisList;
+}
+
+/**
+ * A segment as one call takes it to be. The call's script, keys and token all come from the same view, and are sent again unchanged
+ * when the call is retried. If a sync has begun or ended in the segment since, the token no longer matches, the script changes
+ * nothing, and the call needs a new view.
+ */
+export interface SegmentView {
+  readonly filter: RedisFilter;
+  readonly segment: number;
+  readonly token: string;
+  /** The sync, if the segment is known to take part in one. */
+  readonly sync: KnownSync | undefined;
+  /** The catalogue entry as it was read before the call, if an earlier call on the segment was rejected. */
+  readonly entry?: string;
 }
 
 /** An open filter of the Redis store, with the keys of its segments. */
@@ -188,7 +206,12 @@ export class RedisFilter implements Filter {
     }
     this.takesPart.fill(0);
     const list = sync && new RedisList(sync.plan, sync.base, sync.made ?? 1, this.spread);
-    this.known = sync && list ? { id: sync.id, list } : undefined;
+    this.known = sync && list ? { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, list } : undefined;
+  }
+
+  /** Whether all segments are known to take part in this sync. */
+  takesPartIn(id: string): boolean {
+    return this.known?.id === id && !this.takesPart.includes(0);
   }
 
   /** The catalogue has said that all segments take part in the sync. */
@@ -196,18 +219,14 @@ export class RedisFilter implements Filter {
     if (this.known) this.takesPart.fill(1);
   }
 
-  /** The sync, if a segment is known to take part in it. */
-  syncIn(segment: number): KnownSync | undefined {
-    return this.takesPart[segment] === 1 ? this.known : undefined;
-  }
-
   /**
-   * What a segment's meta has as its generation, as far as this process knows: it is another one after a commit, and while the segment
-   * takes part in a sync. So scripts of who does not know that change nothing.
+   * A segment as this process knows it now. The token is the generation in the segment's meta; it changes when the segment begins
+   * or ends a sync, so scripts sent with a stale token are rejected unchanged.
    */
-  tokenOf(segment: number): string {
-    const sync = this.syncIn(segment);
-    return sync ? this.syncedToken(sync.id) : this.plainToken;
+  viewOf(segment: number): SegmentView {
+    const sync = this.takesPart[segment] === 1 ? this.known : undefined;
+    const token = sync ? this.syncedToken(sync.id) : this.plainToken;
+    return { filter: this, segment, token, sync };
   }
 
   get plainToken(): string {
@@ -231,7 +250,7 @@ export class RedisFilter implements Filter {
   }
 }
 
-/** See RedisFilter.tokenOf. It begins with the generation. */
+/** See RedisFilter.viewOf. It begins with the generation. */
 export function tokenOf(
   { generation, base = 0 }: Pick<CatalogueEntry, 'generation' | 'base'>,
   sync?: string,

@@ -1,6 +1,6 @@
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
-import { dataLost } from '../refusals.js';
+import { called, dataLost } from '../refusals.js';
 import type { Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
@@ -106,6 +106,11 @@ export class Growth {
     const read = await this.catalogue.read(filter.name, deadline);
     const entry = current(read.entry, filter);
     const found = listIn(entry, list);
+    if (entry && !found && list !== filter.list) {
+      // A sync that is over needs no more layers. The next call takes another view.
+      filter.learn(entry.sync);
+      return;
+    }
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
     // The catalogue has lost the layer, too.
@@ -144,7 +149,10 @@ export class Growth {
       if (!entry || !found) {
         // The layer is not known to whoever has ended the list, or was not when its keys were deleted.
         if (allocated) await this.free(filter, list, known, Date.now() + FREE_MS);
-        if (entry && list !== filter.list) return;
+        if (entry && list !== filter.list) {
+          filter.learn(entry.sync);
+          return;
+        }
         throw await this.catalogue.explainLoss(filter);
       }
       const { made = 1 } = found;
@@ -153,7 +161,7 @@ export class Growth {
         return;
       }
       // A segment that has opened a layer beyond the last is not as any script left it.
-      if (made >= list.plan.length) throw dataLost(filter.name);
+      if (made >= list.plan.length) throw dataLost(filter);
       const claimed = await this.announce(filter, list, read, entry, quota, deadline);
       if (!claimed) continue;
       allocated = true;
@@ -260,8 +268,8 @@ function withList(
   return sync?.base === base ? { ...entry, sync: merged(sync) } : merged(entry);
 }
 
-function noMemory({ name }: RedisFilter): StoreError {
-  return new StoreError('STORE_FULL', `Redis has not enough memory for filter ${name} to grow`);
+function noMemory(filter: RedisFilter): StoreError {
+  return new StoreError('STORE_FULL', `Redis has not enough memory for ${called(filter)} to grow`);
 }
 
 function isFull(error: unknown): boolean {

@@ -74,9 +74,9 @@ export class RedisImport {
     const { entry } = this.claim;
     const { name, maxAgeSeconds } = entry;
     if (maxAgeSeconds === undefined) throw new RangeError(`filter ${name} does not age`);
-    const present = Math.floor(Date.now() / epochMs(maxAgeSeconds));
+    const present = Math.floor(this.connection.now() / epochMs(maxAgeSeconds));
     this.hidden += items.length;
-    if (this.hidden > this.maxHidden) throw hidingFull(name, this.hidden, this.maxHidden);
+    if (this.hidden > this.maxHidden) throw hidingFull(entry, this.hidden, this.maxHidden);
     const { keys } = await this.segment(piece);
     // Nothing is hidden for longer than a cell can tell.
     const members = items
@@ -160,7 +160,7 @@ export class RedisImport {
   private ages(layers: readonly Filled[]): [string, number | Buffer][] {
     const { entry } = this.claim;
     if (entry.maxAgeSeconds === undefined) return [];
-    const now = Math.floor(Date.now() / epochMs(entry.maxAgeSeconds));
+    const now = Math.floor(this.connection.now() / epochMs(entry.maxAgeSeconds));
     const epoch = Math.max(now, ...layers.map(({ expiring }) => expiring.epoch));
     const fields: [string, number | Buffer][] = [['epoch', epoch]];
     for (const [layer, { expiring }] of layers.entries()) {
@@ -187,11 +187,11 @@ export class RedisImport {
     geometry: Geometry,
     args: (string | number | Buffer)[],
   ): Promise<void> {
-    const { generation, name } = this.claim.entry;
-    const values = [generation, segmentBytes(geometry), ...args];
+    const { entry } = this.claim;
+    const values = [entry.generation, segmentBytes(geometry), ...args];
     const reply = await this.connection.mutate(script, keys, values, this.deadline);
     if (reply === 'OK') return;
-    if (reply === 'LOST') throw busy(name, 'was taken over while it was imported');
+    if (reply === 'LOST') throw busy(entry, 'was taken over while it was imported');
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
 

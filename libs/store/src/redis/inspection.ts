@@ -11,6 +11,7 @@ import {
 } from '../found-cells.js';
 import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
 import { StoreError } from '../errors.js';
+import { called } from '../refusals.js';
 import { joinAll } from '../join-all.js';
 import type { Filter } from '../store.js';
 import type { Connection } from './connection.js';
@@ -201,8 +202,7 @@ export class RedisInspection implements Inspection {
     const { list, maxAgeSeconds } = filter;
     const { meta, ...keys } = segmentKeysOf(filter, segment);
     const ages = maxAgeSeconds !== undefined;
-    for (;;) {
-      const sent = filter.tokenOf(segment);
+    for (let view = filter.viewOf(segment); ;) {
       const answers = await this.connection.repeat(() => {
         const transaction = this.connection.client.multi();
         transaction.hmget(meta, 'generation', 'items', 'open', 'epoch');
@@ -220,19 +220,20 @@ export class RedisInspection implements Inspection {
       const whole = pieces.every(
         ({ bytes, layer }, n) => sizes[n] === bytes || (sizes[n] === 0 && layer > open),
       );
-      if (generation === sent && items !== null && whole && hasHidden === 1) {
-        const present = maxAgeSeconds === undefined ? undefined : presentOf(maxAgeSeconds, time, epoch);
+      if (generation === view.token && items !== null && whole && hasHidden === 1) {
+        const now = msOf(time) + this.connection.aheadMs;
+        const present = maxAgeSeconds === undefined ? undefined : presentOf(maxAgeSeconds, now, epoch);
         return { open, present, replies: (rest as unknown[]).slice(pieces.length) };
       }
-      await this.views.look(filter, segment, sent, deadline);
+      view = await this.views.look(view, deadline);
     }
   }
 }
 
 /** Throws STORE_UNAVAILABLE. */
-function assertInTime({ name }: RedisFilter, deadline: number): void {
+function assertInTime(filter: RedisFilter, deadline: number): void {
   if (Date.now() > deadline)
-    throw new StoreError('STORE_UNAVAILABLE', `filter ${name} was changed again and again`);
+    throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
 }
 
 /** The items of a batch by the piece of their segment that they are in, by their places in the batch. */
@@ -274,13 +275,13 @@ function swapped(value: number): number {
   return bytes.readUInt32LE();
 }
 
+/** The answer of TIME, in ms since the epoch. */
+function msOf([seconds, micros]: readonly (string | number)[]): number {
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+}
+
 /** The time of a filter that ages, as its scripts have it. */
-function presentOf(
-  maxAgeSeconds: number,
-  [seconds, micros]: readonly (string | number)[],
-  epoch: string | null | undefined,
-): Present {
+function presentOf(maxAgeSeconds: number, now: number, epoch: string | null | undefined): Present {
   const length = epochMs(maxAgeSeconds);
-  const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   return { epoch: Math.max(Number(epoch ?? 0), Math.floor(now / length)), epochMs: length };
 }

@@ -12,6 +12,9 @@ import calculateSlot from 'cluster-key-slot';
  *                                                           layers, which are the only ones once it is committed
  *                                         :removed:<layer>  hashes of items removed during the sync whose first layer it is
  *                                                           (hash)
+ *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries that have moved since
+ *                                                           the opening, so that the copy of the queue may miss them, in order
+ *                                                           (sorted set)
  *                                         :hidden:<layer>   of a filter that ages: hashes of items that were forgotten while their
  *                                                           cells stay live, by the last epoch of that (sorted set); with the
  *                                                           list of layers whose first it is
@@ -26,7 +29,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
- * All are made with the filter, those of a layer with the layer, that of removals with the sync. They are never empty and have no time to live, so a
+ * All are made with the filter, those of a layer with the layer, those of removals and of moved entries with the sync. They are never empty and have no time to live, so a
  * missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
  *
  * The catalogue, under a hash tag of its own:
@@ -50,6 +53,8 @@ export interface SegmentKeys {
   readonly pieces: string;
   /** What the keys of noted removals begin with. */
   readonly removed: string;
+  /** What the keys of entries that moved during a sync begin with. */
+  readonly owed: string;
   /** What the keys of hidden items begin with. */
   readonly hidden: string;
   readonly meta: string;
@@ -150,6 +155,7 @@ export function segmentKeys(tag: string, base = 0): SegmentKeys {
     cells: pieceKey({ pieces }, base, 0),
     pieces,
     removed: `${prefix}:removed`,
+    owed: `${prefix}:owed`,
     hidden: `${prefix}:hidden`,
     meta: `${prefix}:meta`,
     queue: {
@@ -177,8 +183,9 @@ export function allKeys(keys: SegmentKeys, queued: boolean, layers: readonly Lay
   const always = [keys.meta, caller.current, caller.previous, made.current, made.previous];
   const cells = new Set([pieceKey(keys, 0, 0), ...layers.flatMap((layer) => layerKeys(keys, layer))]);
   const removed = layers.map(({ number }) => removedKey(keys, number));
+  const owed = queued ? layers.map(({ number }) => owedKey(keys, number)) : [];
   const hidden = layers.map(({ number }) => hiddenKey(keys, number));
-  return [...cells, ...removed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
+  return [...cells, ...removed, ...owed, ...hidden, ...always, ...(queued ? queueKeys(keys) : [])];
 }
 
 /** The key of a piece of a layer. */
@@ -192,6 +199,11 @@ export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number,
  */
 export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
   return `${removed}:${base}`;
+}
+
+/** The key of the entries that have moved since a sync was opened, by the number of the first layer that it fills. */
+export function owedKey({ owed }: Pick<SegmentKeys, 'owed'>, base: number): string {
+  return `${owed}:${base}`;
 }
 
 /** The key of what is hidden in a list, by the number of its first layer. */

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { filterSpec, keyed } from '../../../../test/contract/calls.js';
 import { startRedis, type RedisServer } from '../../../../test/support/redis-server.js';
+import { SYSTEM_RANDOM } from '../random-source.js';
 import { Allocation } from './allocation.js';
-import { Catalogue, type LifeCycleRecord } from './catalogue.js';
+import { Catalogue, type CatalogueRecord } from './catalogue.js';
 import { Connection } from './connection.js';
 import { LifeCycle } from './life-cycle.js';
 
@@ -17,7 +18,7 @@ afterEach(async () => {
 class InterruptedCatalogue extends Catalogue {
   twin: (() => Promise<unknown>) | undefined;
 
-  override async recall(...known: Parameters<Catalogue['recall']>): Promise<LifeCycleRecord | undefined> {
+  override async recall(...known: Parameters<Catalogue['recall']>): Promise<CatalogueRecord | undefined> {
     const record = await super.recall(...known);
     const { twin } = this;
     this.twin = undefined;
@@ -33,8 +34,8 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
     await connection.firstTry();
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const allocation = new Allocation(connection);
-    const lifeCycle = new LifeCycle(catalogue, allocation);
-    const other = new LifeCycle(new Catalogue(connection, 5_000, 2 ** 20), allocation);
+    const lifeCycle = new LifeCycle(catalogue, allocation, SYSTEM_RANDOM);
+    const other = new LifeCycle(new Catalogue(connection, 5_000, 2 ** 20), allocation, SYSTEM_RANDOM);
     const [spec, creating, clearing] = [filterSpec(), keyed(), keyed()];
     const generations: string[] = [];
 

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { SEED_BYTES } from '#bloom';
 import { StoreError } from '../errors.js';
-import { busy, notFound, otherExists, taken } from '../refusals.js';
+import { busy, type Named, notFound, otherExists, taken } from '../refusals.js';
+import type { RandomSource } from '../random-source.js';
 import { isSameFilter } from '../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
@@ -9,7 +8,7 @@ import {
   type Catalogue,
   endOfPatience,
   type EntryRead,
-  type LifeCycleRecord,
+  type CatalogueRecord,
   underWay,
 } from './catalogue.js';
 import { Claim, STALE_MS } from './claim.js';
@@ -17,6 +16,8 @@ import { allLayers, allTags, type CatalogueEntry } from './entry.js';
 import { RedisFilter } from './filter.js';
 import { segmentTags } from './keys.js';
 import { itemsPerScript } from './packing.js';
+
+const GENERATION_BYTES = 8;
 
 /**
  * Creation, clearing and removal of filters. Each first sets the catalogue entry to a state that names the work, so
@@ -27,6 +28,7 @@ export class LifeCycle {
   constructor(
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
+    private readonly random: RandomSource,
   ) {}
 
   async create(
@@ -34,11 +36,11 @@ export class LifeCycle {
     operation: Operation,
     quota?: Quota,
   ): Promise<{ filter: RedisFilter; created: boolean }> {
-    const recalled = (record: LifeCycleRecord) => ({
+    const recalled = (record: CatalogueRecord) => ({
       filter: recordedFilter(record),
       created: record.created ?? false,
     });
-    return this.onEntry('create', spec.name, operation, recalled, async (read, now) => {
+    return this.onEntry('create', spec, operation, recalled, async (read, now) => {
       const { entry } = read;
       if (!entry || entry.state === 'creating') {
         const claim = this.describe(spec, 'create', operation, now, entry);
@@ -68,7 +70,7 @@ export class LifeCycle {
     fill: (claim: Claim) => Promise<void>,
     quota?: Quota,
   ): Promise<RedisFilter> {
-    return this.onEntry('import', spec.name, operation, recordedFilter, async (read, now) => {
+    return this.onEntry('import', spec, operation, recordedFilter, async (read, now) => {
       const { entry } = read;
       if (entry && entry.state !== 'creating') throw taken(entry);
       const next = this.describe(spec, 'import', operation, now, entry);
@@ -83,16 +85,16 @@ export class LifeCycle {
   }
 
   async clear(name: string, kind: FilterKind, operation: Operation): Promise<RedisFilter> {
-    return this.onEntry('clear', name, operation, recordedFilter, (read, now) => {
+    return this.onEntry('clear', { name, kind }, operation, recordedFilter, (read, now) => {
       const entry = existing(read, name, kind);
-      if (entry.state === 'creating') throw notFound(name);
+      if (entry.state === 'creating') throw notFound(entry);
       return this.build(read, this.emptied(entry, 'clear', operation, now), operation, 'clear');
     });
   }
 
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
-    await this.onEntry('drop', name, operation, recalled, async (read, now) => {
+    await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
       // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
       const entry = existing(read, name, kind);
       const under = { since: now, operation: identity('drop', operation) };
@@ -111,11 +113,12 @@ export class LifeCycle {
    */
   private async onEntry<T>(
     verb: string,
-    name: string,
+    filter: Named,
     operation: Operation,
-    recalled: (record: LifeCycleRecord) => T,
+    recalled: (record: CatalogueRecord) => T,
     step: (read: EntryRead, now: number) => Promise<T | undefined>,
   ): Promise<T> {
+    const { name } = filter;
     const end = endOfPatience(operation.deadline);
     for (let wait = 5, first = true; ; wait = Math.min(wait * 2, 100), first = false) {
       const read = await this.catalogue.read(name, operation.deadline);
@@ -136,7 +139,7 @@ export class LifeCycle {
         if (result !== undefined) return result;
       }
       if (Date.now() + wait >= end) {
-        throw entry ? underWay(entry) : busy(name, 'keeps changing');
+        throw entry ? underWay(entry) : busy(filter, 'keeps changing');
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
@@ -150,7 +153,7 @@ export class LifeCycle {
     now: number,
     before: CatalogueEntry | undefined,
   ): CatalogueEntry {
-    const generation = randomBytes(8).toString('hex');
+    const generation = this.random.id(GENERATION_BYTES);
     const { name, kind, type, semantics, capacity, errorRate, geometry, layers } = spec;
     const { urlProfile, maxAttempts, maxAgeSeconds } = spec;
     return {
@@ -173,7 +176,7 @@ export class LifeCycle {
 
   /** The entry of a filter's next, empty generation. */
   private emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
-    const spec = { ...entry, seed: randomBytes(SEED_BYTES) };
+    const spec = { ...entry, seed: this.random.seed() };
     const { original } = entry;
     const emptied = this.describe(spec, verb, operation, now, entry);
     return { ...emptied, ...(original && { original }), state: 'clearing' };
@@ -265,13 +268,13 @@ function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retire
   return { retired: allTags(entry), retiredLayers: allLayers(entry) };
 }
 
-function recordedFilter({ entry }: LifeCycleRecord): RedisFilter {
+function recordedFilter({ entry }: CatalogueRecord): RedisFilter {
   if (!entry) throw new Error('the record of a life-cycle operation has no entry');
   return new RedisFilter(entry);
 }
 
 function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEntry {
   const { entry } = read;
-  if (!entry || entry.kind !== kind) throw notFound(name);
+  if (!entry || entry.kind !== kind) throw notFound({ name, kind });
   return entry;
 }

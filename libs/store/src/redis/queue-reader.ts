@@ -18,13 +18,19 @@ export interface RawPage {
   readonly bytes: Buffer;
 }
 
-type Kind = 'leases' | 'delayed' | 'dead';
+/** Where entries are that are not in line, in the order in which they may move. */
+export const KINDS = ['leases', 'delayed', 'dead'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** What exportLogScript answers of where it is. */
+const PLACE = /^(?<place>(?<list>\d+ \d) \d+) (?<flag>\d) (?<read>\d+) (?<behind>\d+)$/;
 
 /** Reads the queue of a segment, page by page. */
 export class QueueReader {
   private place = '';
   private run: string | undefined;
   private wasOvertaken = false;
+  private wasRestarted = false;
 
   constructor(private readonly read: (script: Script, args: (string | number)[]) => Promise<RawPage>) {}
 
@@ -35,17 +41,50 @@ export class QueueReader {
     return was;
   }
 
-  /** What is in line, from where it was read to before. */
-  async *line(): AsyncGenerator<QueuePage, void, undefined> {
+  /** Id of the run of the server that was read from, once something was. */
+  get serverRun(): string {
+    return this.run ?? '';
+  }
+
+  /** Whether the server's run has become another one, since this was asked last. */
+  private restarted(): boolean {
+    const was = this.wasRestarted;
+    this.wasRestarted = false;
+    return was;
+  }
+
+  /**
+   * All entries that are there when this begins and stay where they are, or move only from the line to leases, from there to the delayed
+   * and to the dead. It reads no more than that many, however fast others come into line.
+   */
+  async *once(): AsyncGenerator<QueuePage, void, undefined> {
+    for (let another = true; another; another = this.restarted()) {
+      this.place = '';
+      yield* this.line(true);
+      for (const kind of KINDS) yield* this.rest(kind);
+    }
+  }
+
+  /** What is in line, from where it was read to before; with `bounded`, only what is there at the first page. */
+  async *line(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
+    let list: string | undefined;
+    let left = Infinity;
     for (let more = true; more;) {
       const { next, run, removals, bytes } = await this.read(exportLogScript, [this.place, PAGE_ENTRIES]);
       yield { entries: readEntries(bytes), removals };
-      const { place, flag } = /^(?<place>.*) (?<flag>\d)$/.exec(next)?.groups ?? {};
-      if (place === undefined) throw new Error('a script answered no place in line');
-      if (this.isAnotherRun(run)) continue;
-      this.place = place;
-      this.wasOvertaken ||= Number(flag) >= 2;
-      more = Number(flag) % 2 === 1;
+      const page = PLACE.exec(next)?.groups;
+      if (!page) throw new Error('a script answered no place in line');
+      if (this.isAnotherRun(run)) {
+        list = undefined;
+        continue;
+      }
+      this.place = page.place as string;
+      const flag = Number(page.flag);
+      this.wasOvertaken ||= flag >= 2;
+      // A sweep moves entries from one list to the other, also such as were read before.
+      left = page.list === list ? left - Number(page.read) : Number(page.behind);
+      list = page.list;
+      more = flag % 2 === 1 && !(bounded && left <= 0);
     }
   }
 
@@ -67,6 +106,7 @@ export class QueueReader {
     this.run = run;
     if (another) {
       this.wasOvertaken = true;
+      this.wasRestarted = true;
       this.place = '';
     }
     return another;

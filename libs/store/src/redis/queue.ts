@@ -63,20 +63,21 @@ export class RedisQueue implements Queue {
   }
 
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.settle('ack', filter, ids, operation, [0, '']);
+    return this.settle('ack', filter, ids, operation, [0, '', 1]);
   }
 
   release(
     filter: Filter,
     ids: readonly string[],
     operation: Operation,
-    { delayMs = 0, reason = '' }: Partial<Release> = {},
+    { delayMs = 0, reason = '', countAttempt = true }: Partial<Release> = {},
   ): Promise<Uint8Array> {
-    return this.settle('release', filter, ids, operation, [delayMs, reason === '' ? RELEASED : reason]);
+    const args = [delayMs, reason === '' ? RELEASED : reason, countAttempt ? 1 : 0] as const;
+    return this.settle('release', filter, ids, operation, args);
   }
 
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array> {
-    return this.settle('extend', filter, ids, operation, [leaseMs, '']);
+    return this.settle('extend', filter, ids, operation, [leaseMs, '', 1]);
   }
 
   watch(filter: Filter, wake: () => void): () => void {
@@ -100,7 +101,7 @@ export class RedisQueue implements Queue {
     filter: Filter,
     ids: readonly string[],
     operation: Operation,
-    args: readonly [number, string],
+    args: readonly [number, string, 0 | 1],
   ): Promise<Uint8Array> {
     const settling = { script: settleScript, verb, of: 'lease', args } as const;
     return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);

@@ -1,6 +1,7 @@
 import { segmentBytes, type Segmentation } from '#bloom';
 import { DEFAULT_MAX_HIDDEN } from '../age.js';
 import { cannotGrow } from '../refusals.js';
+import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import type {
@@ -30,7 +31,7 @@ import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { Growth } from './growth.js';
 import { RedisInspection } from './inspection.js';
-import { LayeredCalls } from './layered-calls.js';
+import { type EndSync, LayeredCalls } from './layered-calls.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
 import { QueueWatches } from './queue-watches.js';
@@ -58,6 +59,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
    * expired, a part of them in each segment. One more is refused.
    */
   readonly maxHidden?: number;
+  readonly random?: RandomSource;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
@@ -82,29 +84,40 @@ export class RedisStore implements Store {
     private readonly connection: Connection,
     private readonly options: RedisStoreOptions,
   ) {
-    const { timeoutMs, maxRecordBytes = DEFAULT_RECORD_BYTES, maxMarks = DEFAULT_MAX_MARKS } = options;
+    const {
+      timeoutMs,
+      random = SYSTEM_RANDOM,
+      maxRecordBytes = DEFAULT_RECORD_BYTES,
+      maxMarks = DEFAULT_MAX_MARKS,
+    } = options;
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     const allocation = new Allocation(connection);
-    this.lifeCycle = new LifeCycle(this.catalogue, allocation);
+    this.lifeCycle = new LifeCycle(this.catalogue, allocation, random);
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
     this.views = new Views(connection, this.catalogue, stragglers);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
-    const layered = new LayeredCalls(segments, this.growth, { maxSyncForgets, maxHidden });
+    const endSync: EndSync = (filter, id, deadline) => this.syncs.abandonFull(filter, id, deadline);
+    const layered = new LayeredCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, layered },
-      ...{ timeoutMs, idleMs: syncIdleMs },
+      ...{ random, timeoutMs, idleMs: syncIdleMs },
     });
     this.counters = new RedisCounters(
       segments,
       layered,
       (filter) => this.syncs.countItems(filter, () => countItems(connection, this.views, filter, timeoutMs)),
-      (filter, deadline) => this.syncs.abandonFull(filter, deadline),
+      endSync,
     );
-    this.watches = new QueueWatches(connection, segments, timeoutMs);
+    this.watches = new QueueWatches(
+      connection,
+      segments,
+      (name) => this.openFresh(name, 'visited-set'),
+      timeoutMs,
+    );
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.inspection = new RedisInspection(connection, this.views, this.growth);
     this.transfer = new RedisTransfer(
@@ -148,11 +161,7 @@ export class RedisStore implements Store {
 
   async open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter> {
     const known = options?.fresh ? undefined : this.opened.get(name);
-    if (known?.kind === kind) return known;
-    this.opened.delete(name);
-    return this.remember(
-      new RedisFilter(await this.catalogue.ready(name, kind, Date.now() + this.options.timeoutMs)),
-    );
+    return known?.kind === kind ? known : this.openFresh(name, kind);
   }
 
   async describe(handle: Filter): Promise<FilterStats> {
@@ -208,6 +217,12 @@ export class RedisStore implements Store {
     this.watches.close();
     await this.connection.close();
     await this.growth.close();
+  }
+
+  private async openFresh(name: string, kind: FilterKind): Promise<RedisFilter> {
+    this.opened.delete(name);
+    const entry = await this.catalogue.ready(name, kind, Date.now() + this.options.timeoutMs);
+    return this.remember(new RedisFilter(entry));
   }
 
   private remember(filter: RedisFilter): RedisFilter {

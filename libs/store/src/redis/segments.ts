@@ -1,7 +1,7 @@
 import type { Operation } from '../store.js';
 import type { Connection } from './connection.js';
-import type { RedisFilter } from './filter.js';
-import { queueKeys, type SegmentKeys } from './keys.js';
+import type { RedisFilter, SegmentView } from './filter.js';
+import { owedKey, queueKeys, type SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
 import type { Script } from './scripts/script.js';
@@ -24,24 +24,34 @@ export interface Answer<T = string> {
 /**
  * Why a script on items has changed nothing. `grow`: it needs a layer that the filter's own list, or that of its sync, is not known
  * to have. `unmade`: it needs the keys in this segment of a layer, by its place among those that the script was given.
- * `view`: the segment is not as it was known to be, by a sync; now it is known. `ended`: its sync can go on no longer. `full`: so many
+ * `view`: the segment was not as this view had it; the next call takes the new one. `ended`: its sync can go on no longer. `full`: so many
  * items are hidden in it, and more would have to be.
  */
 export type Lack =
   | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
   | { readonly lack: 'unmade'; readonly place: number }
-  | { readonly lack: 'view' }
+  | { readonly lack: 'view'; readonly view: SegmentView }
   | { readonly lack: 'ended' }
   | { readonly lack: 'full'; readonly hidden: number };
 
-/** A script that changes a segment for an operation. `field` distinguishes it from the operation's other scripts. */
-export interface Change {
+/** What a script does for an operation. `field` distinguishes it from the operation's other scripts. */
+interface Step {
   readonly script: Script;
-  readonly filter: RedisFilter;
-  readonly segment: number;
   readonly operation: Operation;
   readonly field: string;
   readonly args: readonly Value[];
+}
+
+/** A script that changes a segment, whether or not that takes part in a sync. */
+export interface Change extends Step {
+  readonly filter: RedisFilter;
+  readonly segment: number;
+}
+
+/** A script on items, made for a view of their segment. `keys` come behind those that all scripts have. */
+export interface ItemChange extends Step {
+  readonly view: SegmentView;
+  readonly keys?: readonly string[];
 }
 
 export interface SegmentLimits {
@@ -62,17 +72,15 @@ export class Segments {
   /** Runs a script that reads items. */
   async read(
     script: Script,
-    filter: RedisFilter,
-    segment: number,
+    view: SegmentView,
     args: readonly Value[],
     deadline: number,
     more: readonly string[] = [],
   ): Promise<Answer | Lack> {
-    const { cells, meta } = segmentKeysOf(filter, segment);
-    const sent = filter.tokenOf(segment);
-    const values = [...head(filter, segment), ...args];
+    const { cells, meta } = segmentKeysOf(view.filter, view.segment);
+    const values = [...head(view), ...args];
     const reply = await this.connection.run(script, [cells, meta, ...more], values, deadline);
-    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, sent, deadline, undefined);
+    return lackIn(reply) ?? this.decodeItems(reply, view, deadline, undefined);
   }
 
   /** Runs a script that reads the queue, and whose answers are bytes. */
@@ -83,34 +91,34 @@ export class Segments {
     args: Value[],
     deadline: number,
   ): Promise<Answer<Buffer>> {
-    return this.seen(filter, segment, deadline, undefined, async () => {
+    return this.seen(filter, segment, deadline, undefined, async (view) => {
       const keys = segmentKeysOf(filter, segment);
       const all = [keys.cells, keys.meta, ...queueKeys(keys)];
-      return this.connection.run(script, all, [...head(filter, segment), ...args], deadline, true);
+      return this.connection.run(script, all, [...head(view), ...args], deadline, true);
     });
   }
 
   /** A script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
     const { filter, segment, operation } = change;
-    return this.seen(filter, segment, operation.deadline, operation, () => this.call(change));
+    return this.seen(filter, segment, operation.deadline, operation, (view) =>
+      this.call({ ...change, view }),
+    );
   }
 
   /** As `change`, for scripts whose answers are bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
     const { filter, segment, operation } = change;
-    return this.seen(filter, segment, operation.deadline, operation, () => this.call(change, true));
+    return this.seen(filter, segment, operation.deadline, operation, (view) =>
+      this.call({ ...change, view }, true),
+    );
   }
 
-  /**
-   * As `change`, of a script on items, whose other `keys` come last. Which script that is depends on what the segment is
-   * known to be like.
-   */
-  async changeItems(change: Change, keys: readonly string[] = []): Promise<Answer | Lack> {
-    const { filter, segment, operation } = change;
-    const sent = filter.tokenOf(segment);
-    const reply = await this.call(change, false, keys);
-    return lackIn(reply) ?? this.decodeItems(reply, filter, segment, sent, operation.deadline, operation);
+  /** As `change`, of a script on items. Another view of the segment may need another script, so it is not called again here. */
+  async changeItems(change: ItemChange): Promise<Answer | Lack> {
+    const { view, operation } = change;
+    const reply = await this.call(change);
+    return lackIn(reply) ?? this.decodeItems(reply, view, operation.deadline, operation);
   }
 
   /**
@@ -127,13 +135,13 @@ export class Segments {
 
   /** A step of a sweep; see scripts/sweep.ts. Answers whether there is more to do. */
   async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
-    const { answers } = await this.seen<string>(filter, segment, deadline, undefined, () => {
+    const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
       const keys = segmentKeysOf(filter, segment);
       const { current, previous } = keys.operations.made;
       return this.connection.mutate(
         sweepScript,
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [...head(filter, segment), 'made', this.limits.maxMarks, entries],
+        [...head(view), 'made', this.limits.maxMarks, entries],
         deadline,
       );
     });
@@ -143,11 +151,17 @@ export class Segments {
   /** What the segment has recorded of the operation under `field`; undefined if nothing. */
   async recall(recall: Omit<Change, 'script' | 'args'>): Promise<Answer | undefined> {
     const { filter, segment, operation } = recall;
-    const change = { ...recall, script: recallScript, args: [] };
-    const found = await this.seen<string | null>(filter, segment, operation.deadline, operation, async () => {
-      const reply = await this.call(change);
-      return reply === 'NONE' ? [null, 0] : reply;
-    });
+    const step = { ...recall, script: recallScript, args: [] };
+    const found = await this.seen<string | null>(
+      filter,
+      segment,
+      operation.deadline,
+      operation,
+      async (view) => {
+        const reply = await this.call({ ...step, view });
+        return reply === 'NONE' ? [null, 0] : reply;
+      },
+    );
     const { answers } = found;
     return answers === null ? undefined : { ...found, answers };
   }
@@ -158,40 +172,38 @@ export class Segments {
     segment: number,
     deadline: number,
     operation: Operation | undefined,
-    call: () => Promise<unknown>,
+    call: (view: SegmentView) => Promise<unknown>,
   ): Promise<Answer<T>> {
-    for (;;) {
-      const sent = filter.tokenOf(segment);
-      const reply = await call();
+    for (let view = filter.viewOf(segment); ;) {
+      const reply = await call(view);
       const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
-      if (word !== 'LOST') return decode<T>(word, filter, segment, operation);
-      await this.views.look(filter, segment, sent, deadline);
+      if (word !== 'LOST') return decode<T>(word, view, operation);
+      view = await this.views.look(view, deadline);
     }
   }
 
   private async decodeItems(
     reply: unknown,
-    filter: RedisFilter,
-    segment: number,
-    sent: string,
+    view: SegmentView,
     deadline: number,
     operation: Operation | undefined,
   ): Promise<Answer | Lack> {
-    if (reply !== 'LOST') return decode(reply, filter, segment, operation);
-    await this.views.look(filter, segment, sent, deadline);
-    return { lack: 'view' };
+    if (reply !== 'LOST') return decode(reply, view, operation);
+    return { lack: 'view', view: await this.views.look(view, deadline) };
   }
 
-  private call(change: Change, binary = false, more: readonly string[] = []): Promise<unknown> {
-    const { script, filter, segment, operation, field, args } = change;
-    const keys = segmentKeysOf(filter, segment);
+  private call(change: ItemChange, binary = false): Promise<unknown> {
+    const { script, view, operation, field, args, keys: more = [] } = change;
+    const keys = segmentKeysOf(view.filter, view.segment);
     const { current, previous } = keys.operations[operation.origin];
     const queue = script.numberOfKeys >= CHANGE_KEYS_AT ? queueKeys(keys) : [];
+    const sync = queue.length > 0 ? view.sync : undefined;
+    const owed = sync ? [owedKey(keys, sync.list.base)] : [];
     return this.connection.mutate(
       script,
-      [keys.cells, keys.meta, current, previous, ...queue, ...more],
+      [keys.cells, keys.meta, current, previous, ...queue, ...owed, ...more],
       (attempt) => [
-        ...head(filter, segment),
+        ...head(view),
         ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
       ],
@@ -202,16 +214,12 @@ export class Segments {
 }
 
 /** ARGV 1 and 2 of every script on a segment. */
-const head = (filter: RedisFilter, segment: number): [string, number] => [
-  filter.tokenOf(segment),
-  filter.pieceBytes,
-];
+const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
 
 /** Reads an answer: {answers, items, sweep, open, items of the other layers}; see scripts/synced.ts for what may follow. */
 function decode<T>(
   reply: unknown,
-  filter: RedisFilter,
-  segment: number,
+  { filter, segment, sync }: SegmentView,
   operation: Operation | undefined,
 ): Answer<T> {
   if (Array.isArray(reply) && typeof reply[1] === 'number') {
@@ -219,7 +227,7 @@ function decode<T>(
     const own = later.includes(END_OF_LIST) ? later.indexOf(END_OF_LIST) : later.length;
     filter.list.saw(segment, open, [items, ...later.slice(0, own)]);
     const [syncOpen, ...stored] = later.slice(own + 1);
-    filter.syncIn(segment)?.list.saw(segment, syncOpen, stored);
+    sync?.list.saw(segment, syncOpen, stored);
     return { answers, items, sweep: sweep === 1 };
   }
   if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);

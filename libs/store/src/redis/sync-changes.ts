@@ -1,8 +1,8 @@
 import { segmentBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
-import { dataLost } from '../refusals.js';
-import type { Quota } from '../store.js';
+import { called, dataLost } from '../refusals.js';
+import type { Operation, Quota } from '../store.js';
 import type { Sync, SyncPlan } from '../syncs.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
@@ -13,6 +13,7 @@ import type { Connection } from './connection.js';
 import type { Script } from './scripts/script.js';
 import { abandonSyncScript, commitSyncScript, openSyncScript } from './scripts/sync.js';
 import type { Stragglers } from './stragglers.js';
+import { endOf, openedBy } from './sync-records.js';
 
 /** Time for deleting what was made in vain. */
 const UNDO_MS = 10_000;
@@ -62,28 +63,39 @@ export class SyncChanges {
     return raw === undefined ? undefined : { raw, entry };
   }
 
-  /** Makes the keys, has all segments take part, and says so. False if the entry has changed meanwhile. */
-  async open({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
+  /**
+   * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has changed
+   * meanwhile.
+   */
+  async open({ raw, entry }: Syncing, operation: Operation): Promise<boolean> {
+    const { deadline } = operation;
     const { sync } = entry;
+    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
     try {
       await this.makeKeys(entry, deadline);
-      await this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
+      const synced = tokenOf(entry, sync.id);
+      const isDone = await this.inSegments(openSyncScript, entry, tokenOf(entry), synced, deadline);
+      const record = openedBy(operation, entry);
+      const set = isDone && (await this.catalogue.set({ raw, entry }, open, deadline, { record }));
+      if (set !== false && set !== undefined) return true;
     } catch (error) {
       await this.undo(entry, Date.now() + UNDO_MS).catch(() => undefined);
       throw error;
     }
-    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
-    if ((await this.catalogue.set({ raw, entry }, open, deadline)) !== undefined) return true;
     await this.undo(entry, Date.now() + UNDO_MS);
     return false;
   }
 
-  private async makeKeys({ sync, tags, maxAgeSeconds }: Syncing['entry'], deadline: number): Promise<void> {
+  private async makeKeys(
+    { kind, sync, tags, maxAgeSeconds }: Syncing['entry'],
+    deadline: number,
+  ): Promise<void> {
     const { geometry } = sync.plan;
     await joinAll(
       tags.map(async (tag) => {
         await this.allocation.makeLayer(tag, sync.base, geometry, tags.length, deadline);
         await this.allocation.makeRemoved(tag, sync.base, deadline);
+        if (kind === 'visited-set') await this.allocation.makeOwed(tag, sync.base, deadline);
         if (maxAgeSeconds !== undefined) await this.allocation.makeHidden(tag, sync.base, deadline);
       }),
     );
@@ -122,7 +134,7 @@ export class SyncChanges {
       const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
       if (done) return;
       if (Date.now() > deadline) {
-        throw new StoreError('STORE_UNAVAILABLE', `the sync of filter ${name} could not be ended in time`);
+        throw new StoreError('STORE_UNAVAILABLE', `the sync of ${called(entry)} could not be ended in time`);
       }
     }
   }
@@ -130,25 +142,28 @@ export class SyncChanges {
   /** False if there is more to do, or the entry has changed. True also if nothing is to be done. */
   private async finish({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
     const { sync, tags, base = 0 } = entry;
-    const { ended, operation, stage } = sync;
+    const { ended, stage } = sync;
     if (!ended || stage === 'opening' || stage === 'open') return true;
     const synced = tokenOf(entry, sync.id);
     const { sync: _sync, ...rest } = entry;
+    const over = {
+      ...ended,
+      state: stage === 'abandoning' ? ('abandoned' as const) : ('committed' as const),
+    };
+    const record = endOf(entry, over, deadline);
     if (stage === 'abandoning') {
-      await this.inSegments(abandonSyncScript, entry, synced, tokenOf(entry), deadline);
+      if (!(await this.inSegments(abandonSyncScript, entry, synced, tokenOf(entry), deadline))) return false;
       const left = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
-      await this.catalogue.set(
-        { raw, entry },
-        { ...rest, endedSync: { ...ended, operation, left }, left },
-        deadline,
-      );
+      await this.catalogue.set({ raw, entry }, { ...rest, endedSync: { ...ended, left }, left }, deadline, {
+        record,
+      });
       return false;
     }
     const next = tokenOf({ ...entry, base: sync.base });
-    await this.inSegments(commitSyncScript, entry, synced, next, deadline);
+    if (!(await this.inSegments(commitSyncScript, entry, synced, next, deadline))) return false;
     const left = layersOf(entry, base, tags.length);
-    const renewed = { ...withPlan(rest, sync), endedSync: { ...ended, operation, left }, left };
-    await this.catalogue.set({ raw, entry }, renewed, deadline);
+    const renewed = { ...withPlan(rest, sync), endedSync: { ...ended, left }, left };
+    await this.catalogue.set({ raw, entry }, renewed, deadline, { record });
     return false;
   }
 
@@ -168,32 +183,38 @@ export class SyncChanges {
     await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
   }
 
+  /** False if another instance has taken the sync further since its entry was read. Throws STORE_DATA_LOST. */
   private async inSegments(
     script: Script,
-    entry: CatalogueEntry,
+    entry: Syncing['entry'],
     from: string,
     to: string,
     deadline: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const bytes = segmentBytes(entry.geometry);
-    await joinAll(
+    const done = await joinAll(
       entry.tags.map(async (tag) => {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
-        if ((await run()) === 'OK') return;
+        if ((await run()) === 'OK') return true;
         // It may not have ended the sync before this one.
         const { name, generation } = entry;
         const isEnded = await this.stragglers.end(name, generation, tag, deadline);
-        if (!isEnded || (await run()) !== 'OK') throw await this.lossOf(entry, deadline);
+        if (isEnded && (await run()) === 'OK') return true;
+        await this.assertMovedOn(entry, deadline);
+        return false;
       }),
     );
+    return !done.includes(false);
   }
 
-  private async lossOf({ name, generation }: CatalogueEntry, deadline: number): Promise<Error> {
-    const { entry } = await this.catalogue.read(name, deadline);
-    // Whoever has cleared or dropped it has ended its sync, too.
-    if (entry?.generation !== generation) return new StoreError('SYNC_ENDED', `filter ${name} was made anew`);
-    return dataLost(name);
+  /** Throws STORE_DATA_LOST if a sync is still at the stage at which a segment has rejected a step of it. */
+  private async assertMovedOn(read: Syncing['entry'], deadline: number): Promise<void> {
+    const { generation, sync } = read;
+    const { entry } = await this.catalogue.read(read.name, deadline);
+    // Clearing or dropping the filter has ended its sync, too.
+    if (entry?.generation !== generation) throw new StoreError('SYNC_ENDED', `${called(read)} was made anew`);
+    if (entry.sync?.id === sync.id && entry.sync.stage === sync.stage) throw dataLost(read);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Catalogue } from './catalogue.js';
 import type { CatalogueEntry, EntrySync } from './entry.js';
 import { RedisFilter } from './filter.js';
 import { type SyncChanges, syncing } from './sync-changes.js';
+import { recallEnd } from './sync-records.js';
 import { figuresOf, NOTHING, type SyncSums } from './sync-sums.js';
 
 /** Longest that what goes on in the background may take for one step. */
@@ -20,14 +21,6 @@ const STATES = {
 /** The state of a sync that is under way, as callers see it. */
 export const stateOf = ({ stage }: EntrySync): SyncState => STATES[stage];
 
-/** The last sync of a filter, if it is this one; SYNC_NOT_FOUND if not, and SYNC_ENDED if it has not ended as `expected`. */
-export function endedOf({ name, endedSync }: CatalogueEntry, id: string, expected?: SyncState): Sync {
-  if (endedSync?.id !== id) throw syncNotFound(name, id);
-  const { operation: _operation, left: _left, ...sync } = endedSync;
-  if (expected !== undefined && sync.state !== expected) throw syncEnded(name, sync);
-  return sync;
-}
-
 /** How syncs end: given up, or when a commit is through. */
 export class SyncEnds {
   constructor(
@@ -36,6 +29,19 @@ export class SyncEnds {
     private readonly sums: SyncSums,
   ) {}
 
+  /**
+   * A sync of a filter that is over. Throws SYNC_NOT_FOUND if there is none of this id, or its record has expired, and SYNC_ENDED if it
+   * has not ended as `expected`.
+   */
+  async of(entry: CatalogueEntry, id: string, deadline: number, expected?: SyncState): Promise<Sync> {
+    const { endedSync } = entry;
+    const sync =
+      endedSync?.id === id ? withoutLayers(endedSync) : await recallEnd(this.catalogue, entry, id, deadline);
+    if (!sync) throw syncNotFound(entry, id);
+    if (expected !== undefined && sync.state !== expected) throw syncEnded(entry, sync);
+    return sync;
+  }
+
   /** Gives a sync up, unless it is over or committing. */
   async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
     for (;;) {
@@ -43,7 +49,7 @@ export class SyncEnds {
       if (found?.entry.sync.id !== id || found.entry.sync.stage === 'committing') return;
       const { sync } = found.entry;
       if (sync.stage !== 'abandoning') {
-        const sums = await this.sums.of(new RedisFilter(found.entry), id, deadline).catch(() => undefined);
+        const sums = await this.sums.of(new RedisFilter(found.entry), sync, deadline).catch(() => undefined);
         const figures = figuresOf(sync, sums ?? NOTHING);
         const ended = { ...figures, state: 'abandoned' as const, bytes: 0, reason };
         if (!(await this.changes.end(found, 'abandoning', ended, deadline))) continue;
@@ -67,8 +73,12 @@ export class SyncEnds {
     const { entry } = await this.catalogue.read(name, Math.max(deadline, Date.now() + LOOK_MS));
     if (entry?.generation !== generation) throw await this.catalogue.explainLoss(filter);
     if (entry.sync?.id === id && entry.sync.ended) return { ...entry.sync.ended, state: 'committing' };
-    return endedOf(entry, id, 'committed');
+    return this.of(entry, id, Math.max(deadline, Date.now() + LOOK_MS), 'committed');
   }
+}
+
+function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown }): Sync {
+  return sync;
 }
 
 /** What cannot be waited for goes on. */

@@ -1,29 +1,42 @@
-import { randomBytes } from 'node:crypto';
-import { positionsOfHashes } from '#bloom';
+import { positionsOfHashes, type Positions } from '#bloom';
 import { StoreError } from '../errors.js';
 import { hashesOf } from '../queued-hashes.js';
+import { called, lacksRoom } from '../refusals.js';
+import type { RandomSource } from '../random-source.js';
 import type { Operation, QueuedItem } from '../store.js';
 import { within } from '../within.js';
 import type { Connection } from './connection.js';
-import { perChunk } from './counters.js';
 import type { RedisSource } from './export-source.js';
 import type { RedisFilter } from './filter.js';
+import { owedKey } from './keys.js';
 import type { ChunkCall } from './layered-calls.js';
+import { perChunk } from './per-chunk.js';
 import type { Answer } from './segments.js';
 import { segmentKeysOf } from './segments.js';
-import { copiedScript } from './scripts/sync.js';
+import { copiedScript, owedScript } from './scripts/sync.js';
 import { STEP_MS } from './sync-ends.js';
 import type { SyncSums } from './sync-sums.js';
 
 const ID_BYTES = 8;
 
+const HASH_BYTES = 16;
+/** Owed entries that are read at a time. */
+const OWED_ENTRIES = 1_000;
+
+type Queued = Pick<QueuedItem, 'hash'>;
+
 /** Where the entries come from, and how they are kept. */
 export interface QueueKeeper {
   readonly connection: Connection;
+  readonly random: RandomSource;
   readonly sums: SyncSums;
   source(filter: RedisFilter): RedisSource;
+  /** Throws FILTER_FULL if the list that the sync fills has no room for a batch. */
+  admit(filter: RedisFilter, id: string, positions: Positions, operation: Operation): Promise<void>;
   /** Keeps some entries of the queue. Throws SYNC_ENDED. */
   keep(call: ChunkCall, id: string): Promise<Answer>;
+  /** Gives up a sync whose list has no room. */
+  giveUp(filter: RedisFilter, id: string): Promise<void>;
 }
 
 /** The field of the record of a chunk that was kept. */
@@ -51,29 +64,97 @@ export class SyncQueue {
   }
 
   private async copy(filter: RedisFilter, id: string): Promise<void> {
-    const { connection, sums } = this.keeper;
+    const { sync } = filter;
+    if (sync?.id !== id) return;
     filter.takePart();
-    const found = await sums.of(filter, id, Date.now() + STEP_MS);
-    for (const segment of found?.uncopied ?? []) {
-      for await (const { entries } of this.keeper.source(filter).queueOf(segment)) {
-        if (entries.length > 0) await this.keepEntries(filter, id, entries);
-      }
-      const { cells, meta } = segmentKeysOf(filter, segment);
-      const args = [filter.tokenOf(segment), filter.pieceBytes];
-      await connection.mutate(copiedScript, [cells, meta], args, Date.now() + STEP_MS);
+    const found = await this.keeper.sums.of(filter, sync, Date.now() + STEP_MS);
+    try {
+      for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
+    } catch (error) {
+      if (!lacksRoom(error)) throw error;
+      await this.keeper.giveUp(filter, id);
     }
   }
 
-  private async keepEntries(filter: RedisFilter, id: string, entries: readonly QueuedItem[]): Promise<void> {
+  /** What has moved while the queue was read, so that it may have been missed, is owed: see scripts/queue-state.ts. */
+  private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
+    for (let isAnew = true; isAnew;) {
+      const reader = this.keeper.source(filter).readerOf(segment);
+      for await (const { entries } of reader.once()) await this.keepEntries(filter, id, entries);
+      let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
+      for (let last = '0'; state === 'MORE';) {
+        const owed = await this.owedBehind(filter, segment, id, last);
+        await this.keepEntries(filter, id, owed.entries);
+        last = owed.last;
+        state = await this.endCopy(filter, segment, id, last, reader.serverRun);
+      }
+      isAnew = state === 'ANEW';
+    }
+  }
+
+  /** Notes that a segment's queue has been copied, unless copiedScript answers why that is not so. */
+  private async endCopy(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+    last: string,
+    run: string,
+  ): Promise<'OK' | 'MORE' | 'ANEW'> {
+    const [keys, head] = this.callOn(filter, segment, id);
+    const args = [...head, last, run];
+    const reply = await this.keeper.connection.mutate(copiedScript, keys, args, Date.now() + STEP_MS);
+    if (reply !== 'OK' && reply !== 'MORE' && reply !== 'ANEW') throw cutOff(filter);
+    return reply;
+  }
+
+  private async owedBehind(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+    after: string,
+  ): Promise<{ last: string; entries: Queued[] }> {
+    const [keys, head] = this.callOn(filter, segment, id);
+    const args = [...head, after, OWED_ENTRIES];
+    const reply = await this.keeper.connection.run(owedScript, keys, args, Date.now() + STEP_MS, true);
+    if (!Array.isArray(reply)) throw cutOff(filter);
+    const [last, hashes] = reply as [Buffer, Buffer];
+    const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
+      hash: hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+    }));
+    return { last: last.toString(), entries };
+  }
+
+  private callOn(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+  ): [keys: string[], head: (string | number)[]] {
+    const { sync, token } = filter.viewOf(segment);
+    if (sync?.id !== id) throw cutOff(filter);
+    const keys = segmentKeysOf(filter, segment);
+    return [
+      [keys.cells, keys.meta, owedKey(keys, sync.list.base)],
+      [token, filter.pieceBytes],
+    ];
+  }
+
+  private async keepEntries(filter: RedisFilter, id: string, entries: readonly Queued[]): Promise<void> {
+    if (entries.length === 0) return;
     const positions = positionsOfHashes(hashesOf(entries), filter.geometry);
-    const now = Date.now();
+    const { connection, random } = this.keeper;
     const operation: Operation = {
-      ...{ id: `${id}:${randomBytes(ID_BYTES).toString('hex')}`, origin: 'made', fingerprint: id },
-      ...{ repeat: false, madeAt: now, deadline: now + STEP_MS },
+      ...{ id: `${id}:${random.id(ID_BYTES)}`, origin: 'made', fingerprint: id },
+      ...{ repeat: false, madeAt: connection.now(), deadline: Date.now() + STEP_MS },
     };
+    await this.keeper.admit(filter, id, positions, operation);
     await perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const field = keepField(operation, chunk.number);
       return this.keeper.keep({ filter, positions, chunk, operation, field }, id);
     });
   }
+}
+
+/** The sync has ended meanwhile, or data is lost: the next try tells. */
+function cutOff(filter: RedisFilter): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; try again`);
 }

@@ -1,7 +1,9 @@
+import { cellCount, type Layer } from '#bloom';
+import { epochMs, itemsFromCells } from '../age.js';
 import { joinAll } from '../join-all.js';
 import type { Sync } from '../syncs.js';
 import type { Connection } from './connection.js';
-import type { EntrySync } from './entry.js';
+import { type EntrySync, plannedIn } from './entry.js';
 import type { RedisFilter } from './filter.js';
 import { segmentKeysOf } from './segments.js';
 import { describeSyncScript } from './scripts/sync.js';
@@ -30,35 +32,59 @@ export class SyncSums {
   constructor(private readonly connection: Connection) {}
 
   /** Undefined if some segment takes no part in the sync. */
-  async of(filter: RedisFilter, id: string, deadline: number): Promise<Sums | undefined> {
-    const { sync } = filter;
-    if (sync?.id !== id) return undefined;
-    const rows = await joinAll(filter.segments.map((_, segment) => this.read(filter, segment, id, deadline)));
+  async of(
+    filter: RedisFilter,
+    sync: Pick<EntrySync, 'id' | 'plan'>,
+    deadline: number,
+  ): Promise<Sums | undefined> {
+    const rows = await joinAll(
+      filter.segments.map((_, segment) => this.read(filter, segment, sync, deadline)),
+    );
+    const known = filter.sync?.id === sync.id ? filter.sync : undefined;
     const sums = { ...NOTHING, full: false, uncopied: [] as number[] };
+    const own = filter.list.plan.map(() => 0);
     for (const [segment, row] of rows.entries()) {
       if (!row) return undefined;
-      const [items = 0, kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...stored] = row;
-      sums.items += items;
+      const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...counts] = row;
+      const second = counts.splice(own.length);
+      for (const [layer, count] of counts.entries()) own[layer] = (own[layer] as number) + count;
       sums.kept += kept;
       sums.listed += listed;
       sums.new += fresh;
       sums.full ||= isFull === 1;
       if (copied === 0) sums.uncopied.push(segment);
-      sync.list.saw(segment, open, stored);
+      known?.list.saw(segment, open, itemsIn(filter, known.list.plan, second, filter.spread));
     }
-    return sums;
+    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    const items = itemsIn(filter, filter.list.plan, own).reduce((all, one) => all + one, 0);
+    return { ...sums, items };
   }
 
   private async read(
     filter: RedisFilter,
     segment: number,
-    id: string,
+    { id, plan }: Pick<EntrySync, 'id' | 'plan'>,
     deadline: number,
   ): Promise<number[] | undefined> {
     const { cells, meta } = segmentKeysOf(filter, segment);
-    const layers = [filter.list.plan.length, filter.sync?.list.plan.length ?? 1];
-    const args = [filter.syncedToken(id), filter.pieceBytes, ...layers];
+    const layers = [filter.list.plan.length, plannedIn(plan)];
+    const epoch = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
+    const args = [filter.syncedToken(id), filter.pieceBytes, ...layers, epoch];
     const reply = await this.connection.run(describeSyncScript, [cells, meta], args, deadline);
     return Array.isArray(reply) ? reply.map(Number) : undefined;
   }
+}
+
+/** Items of each layer, of which describeSyncScript has answered these counts in one of so many segments, or in all together. */
+function itemsIn(
+  { maxAgeSeconds }: RedisFilter,
+  plan: readonly Layer[],
+  counts: readonly number[],
+  segments = 1,
+): readonly number[] {
+  if (maxAgeSeconds === undefined) return counts;
+  return counts.map((live, layer) => {
+    const { geometry } = plan[layer] as Layer;
+    return itemsFromCells(live, cellCount(geometry) / segments, geometry);
+  });
 }

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Positions } from '#bloom';
 import { StoreError } from '../errors.js';
 import {
   ABANDONED,
+  called,
   full,
   keyReused,
   syncEnded,
@@ -10,22 +10,24 @@ import {
   syncUnsupported,
   syncWouldForget,
 } from '../refusals.js';
+import type { RandomSource } from '../random-source.js';
 import type { Filter, Operation, Quota } from '../store.js';
 import { forgottenBy, type Sync, type SyncPlan, type Syncs } from '../syncs.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { STALE_MS } from './claim.js';
 import type { Connection } from './connection.js';
-import { perChunk } from './counters.js';
 import { type CatalogueEntry, type EntrySync, plannedIn } from './entry.js';
 import { RedisSource } from './export-source.js';
 import { RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
-import type { LayeredCalls } from './layered-calls.js';
-import type { Segments } from './segments.js';
+import type { ChunkCall, LayeredCalls } from './layered-calls.js';
+import type { Answer, Segments } from './segments.js';
+import { countUnlisted, perChunk } from './per-chunk.js';
 import { planOf, type SyncChanges, syncing, type Syncing } from './sync-changes.js';
-import { endedOf, ignoreTime, stateOf, STEP_MS, SyncEnds } from './sync-ends.js';
+import { ignoreTime, stateOf, STEP_MS, SyncEnds } from './sync-ends.js';
 import { keepField, SyncQueue } from './sync-queue.js';
-import { figuresOf, NOTHING, SyncSums } from './sync-sums.js';
+import { recallOpened } from './sync-records.js';
+import { figuresOf, NOTHING, type Sums, SyncSums } from './sync-sums.js';
 import type { Views } from './views.js';
 
 const ID_BYTES = 8;
@@ -34,6 +36,9 @@ const ITEMS_SEEN_FOR_MS = 1_000;
 /** A call is noted at most so often by an instance, in ms, or ten times in the time after which a sync is given up. */
 const NOTED_MS = 30_000;
 
+/** Codes of the errors for a sync that takes no more items: what was kept in it is still answered from its records. */
+const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
+
 interface Parts {
   readonly connection: Connection;
   readonly catalogue: Catalogue;
@@ -41,6 +46,7 @@ interface Parts {
   readonly changes: SyncChanges;
   readonly segments: Segments;
   readonly layered: LayeredCalls;
+  readonly random: RandomSource;
   readonly timeoutMs: number;
   readonly idleMs: number;
 }
@@ -54,15 +60,17 @@ export class RedisSyncs implements Syncs {
   private readonly queue: SyncQueue;
 
   constructor(private readonly parts: Parts) {
-    const { connection, catalogue, views, changes, layered, timeoutMs } = parts;
+    const { connection, catalogue, views, changes, random, timeoutMs } = parts;
     views.goOn = (filter, deadline) => changes.goOn(filter.name, deadline);
     this.sums = new SyncSums(connection);
     this.ends = new SyncEnds(catalogue, changes, this.sums);
     this.queue = new SyncQueue({
-      ...{ connection, sums: this.sums },
+      ...{ connection, random, sums: this.sums },
       source: (filter) => new RedisSource(connection, catalogue, views, filter, timeoutMs),
-      keep: async (call, id) =>
-        (await layered.keep(call, id, false)) ?? this.refuse(call.filter, id, call.operation.deadline),
+      keep: (call, id) => this.keepChunk(call, id, false),
+      admit: (filter, id, positions, operation) =>
+        this.refuseOverfull(filter, id, positions, operation, true),
+      giveUp: (filter, id) => this.ends.giveUp(filter.name, id, ABANDONED.full, Date.now() + STEP_MS),
     });
   }
 
@@ -74,11 +82,13 @@ export class RedisSyncs implements Syncs {
     for (;;) {
       const read = await this.read(filter, deadline);
       const { entry } = read;
-      const { sync, endedSync } = entry;
-      const last = sync ?? endedSync;
-      const isOurs = last?.operation.id === operation.id;
-      if (isOurs && last.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
-      if (isOurs && sync?.stage !== 'opening') return this.get(filter, last.id);
+      const { sync } = entry;
+      const opened = await recallOpened(this.parts.catalogue, entry, operation);
+      if (opened !== undefined) return this.get(filter, opened);
+      const isOurs = sync?.operation.id === operation.id;
+      if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
+      // Its opening has been recorded since this call has looked.
+      if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
       if (entry.left) {
         await changes.goOn(filter.name, deadline);
         continue;
@@ -86,8 +96,8 @@ export class RedisSyncs implements Syncs {
       if (sync && !isOurs) {
         const now = await this.parts.catalogue.now(deadline);
         const isDead = sync.stage === 'opening' && now - sync.since > STALE_MS;
-        if (!isDead) throw syncExists(filter.name, { id: sync.id, state: stateOf(sync) });
-        await this.ends.giveUp(filter.name, sync.id, ABANDONED.lost, deadline);
+        if (!isDead) throw syncExists(filter, { id: sync.id, state: stateOf(sync) });
+        await this.ends.giveUp(filter.name, sync.id, ABANDONED.opening, deadline);
         continue;
       }
       const found = isOurs ? syncing(read) : await this.announce(read, plan, operation, quota);
@@ -95,7 +105,7 @@ export class RedisSyncs implements Syncs {
       const { id } = found.entry.sync;
       try {
         // The filter may have grown meanwhile: then all of it is done again, which changes nothing more.
-        if (!(await changes.open(found, deadline))) continue;
+        if (!(await changes.open(found, operation))) continue;
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
           await this.ends
@@ -116,28 +126,40 @@ export class RedisSyncs implements Syncs {
     const deadline = Date.now() + this.parts.timeoutMs;
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
-    if (sync?.id !== id) return endedOf(entry, id);
+    if (sync?.id !== id) return this.ends.of(entry, id, deadline);
     await this.noteCall(filter, id, deadline);
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
-    return endedOf((await this.read(filter, deadline)).entry, id);
+    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline);
   }
 
   async keep(handle: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
-    const { deadline } = operation;
-    if (filter.sync?.id !== id) {
-      const known = await this.recall(filter, positions, operation);
-      if (known) return known;
-      await this.learn(filter, id, deadline);
+    try {
+      return await this.keepAll(filter, id, positions, operation);
+    } catch (error) {
+      const isOver = error instanceof StoreError && OVER.includes(error.code);
+      const known = isOver ? await this.recall(filter, positions, operation) : undefined;
+      if (!known) throw error;
+      return known;
     }
+  }
+
+  private async keepAll(
+    filter: RedisFilter,
+    id: string,
+    positions: Positions,
+    operation: Operation,
+  ): Promise<Uint8Array> {
+    const { deadline } = operation;
+    if (!filter.takesPartIn(id)) await this.learn(filter, id, deadline);
     await this.parts.segments.begin(filter, operation, 'keep');
     await this.refuseOverfull(filter, id, positions, operation);
     await this.noteCall(filter, id, deadline);
-    return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
-      const call = { filter, positions, chunk, operation, field: keepField(operation, chunk.number) };
-      return (await this.parts.layered.keep(call, id, true)) ?? this.refuse(filter, id, deadline);
+    return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
+      const field = keepField(operation, chunk.number);
+      return this.keepChunk({ filter, positions, chunk, operation, field }, id, true);
     });
   }
 
@@ -147,10 +169,10 @@ export class RedisSyncs implements Syncs {
     for (let copied = false; ;) {
       const read = await this.read(filter, deadline);
       const { entry } = read;
-      if (entry.sync?.id !== id) return endedOf(entry, id, 'committed');
+      if (entry.sync?.id !== id) return this.ends.of(entry, id, deadline, 'committed');
       const { sync } = entry;
       if (sync.stage === 'opening') throw opening(filter, id);
-      if (sync.stage === 'abandoning') throw syncEnded(filter.name, sync.ended ?? { id, state: 'abandoned' });
+      if (sync.stage === 'abandoning') throw syncEnded(filter, sync.ended ?? { id, state: 'abandoned' });
       if (sync.stage === 'open') {
         if (!copied) {
           await this.queue.kept(filter, id, deadline);
@@ -158,14 +180,18 @@ export class RedisSyncs implements Syncs {
           continue;
         }
         await this.noteCall(filter, id, deadline);
-        const sums = await this.sums.of(filter, id, deadline);
+        const sums = await this.sums.of(filter, sync, deadline);
         if (!sums || sums.full) {
-          await this.ends.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
+          await this.giveUpUnlessChanged(read, id, sums, deadline);
+          continue;
+        }
+        if (filter.queued && sums.uncopied.length > 0) {
+          copied = false;
           continue;
         }
         const view = { ...figuresOf(sync, sums), state: 'committed' as const, bytes: 0 };
         const share = view.items === 0 ? 0 : forgottenBy(view) / view.items;
-        if (share > most) throw syncWouldForget(filter.name, view, most);
+        if (share > most) throw syncWouldForget(filter, view, most);
         if (!(await changes.end({ raw: read.raw, entry: { ...entry, sync } }, 'committing', view, deadline)))
           continue;
       }
@@ -176,12 +202,12 @@ export class RedisSyncs implements Syncs {
   async abandon(handle: Filter, id: string, deadline: number): Promise<Sync> {
     const filter = RedisFilter.of(handle);
     const { entry } = await this.read(filter, deadline);
-    if (entry.sync?.id !== id) return endedOf(entry, id, 'abandoned');
+    if (entry.sync?.id !== id) return this.ends.of(entry, id, deadline, 'abandoned');
     if (entry.sync.stage === 'committing') {
-      throw syncEnded(filter.name, { id, state: 'committing' });
+      throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
-    return endedOf((await this.read(filter, deadline)).entry, id, 'abandoned');
+    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline, 'abandoned');
   }
 
   async tend(): Promise<void> {
@@ -219,12 +245,20 @@ export class RedisSyncs implements Syncs {
   /** Has the filter know how many items its segments hold, those of its sync's list, too. */
   async countItems(filter: RedisFilter, own: () => Promise<void>): Promise<void> {
     await own();
-    if (filter.sync) await this.sums.of(filter, filter.sync.id, Date.now() + this.parts.timeoutMs);
+    if (filter.sync) await this.sums.of(filter, filter.sync, Date.now() + this.parts.timeoutMs);
   }
 
-  /** Gives up the sync of a filter whose list has no room for what is added. */
-  async abandonFull(filter: RedisFilter, deadline: number): Promise<void> {
-    if (filter.sync) await this.ends.giveUp(filter.name, filter.sync.id, ABANDONED.full, deadline);
+  /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
+  async abandonFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+    try {
+      await this.ends.giveUp(filter.name, id, ABANDONED.full, deadline);
+      // A commit cannot be given up. It makes the handle stale.
+      const { entry } = await this.read(filter, deadline);
+      if (entry.sync?.id === id) await this.parts.changes.goOn(filter.name, deadline);
+    } catch (error) {
+      // The filter was cleared or dropped meanwhile. The next script finds that out.
+      if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
+    }
   }
 
   /** Undefined if the entry has changed since it was read. */
@@ -238,7 +272,7 @@ export class RedisSyncs implements Syncs {
     const now = await this.parts.catalogue.now(deadline);
     const base = entry.nextLayer ?? plannedIn(entry);
     const sync: EntrySync = {
-      id: randomBytes(ID_BYTES).toString('hex'),
+      id: this.parts.random.id(ID_BYTES),
       stage: 'opening',
       plan: planOf(plan),
       base,
@@ -287,67 +321,82 @@ export class RedisSyncs implements Syncs {
   private async learn(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
-    if (sync?.id !== id) throw syncEnded(filter.name, endedOf(entry, id));
+    if (sync?.id !== id) throw syncEnded(filter, await this.ends.of(entry, id, deadline));
     if (sync.stage === 'opening') throw opening(filter, id);
-    if (sync.stage !== 'open') throw syncEnded(filter.name, { id, state: stateOf(sync) });
+    if (sync.stage !== 'open') throw syncEnded(filter, { id, state: stateOf(sync) });
     filter.takePart();
   }
 
-  /** The error for a segment that takes no part in a sync that is open, or can note no more. The sync is over then. */
-  private async refuse(filter: RedisFilter, id: string, deadline: number): Promise<never> {
-    const { entry } = await this.read(filter, deadline);
-    const { sync } = entry;
-    if (sync?.id === id && sync.stage === 'open') {
-      const sums = await this.sums.of(filter, id, deadline);
-      await this.ends.giveUp(filter.name, id, sums ? ABANDONED.forgets : ABANDONED.lost, deadline);
+  private async keepChunk(call: ChunkCall, id: string, counted: boolean): Promise<Answer> {
+    for (;;) {
+      const answer = await this.parts.layered.keep(call, id, counted);
+      if (answer) return answer;
+      await this.rejoin(call.filter, id, call.operation.deadline);
     }
-    const now = (await this.read(filter, deadline)).entry;
-    if (now.sync?.id === id) throw syncEnded(filter.name, { id, state: stateOf(now.sync) });
-    throw syncEnded(filter.name, endedOf(now, id));
   }
 
-  /** Throws FILTER_FULL if the second list has not so much room, unless an earlier try has begun to keep the batch. */
+  /**
+   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it can note
+   * no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED if it is over.
+   */
+  private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+    const read = await this.read(filter, deadline);
+    const { sync } = read.entry;
+    if (sync?.id === id && sync.stage === 'open') {
+      const sums = await this.sums.of(filter, sync, deadline);
+      if (!sums || sums.full) await this.giveUpUnlessChanged(read, id, sums, deadline);
+    }
+    await this.learn(filter, id, deadline);
+  }
+
+  /**
+   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The latter is
+   * certain only if the catalogue entry is still as it was `read` before the segments were asked.
+   */
+  private async giveUpUnlessChanged(
+    { raw, entry: { name } }: EntryRead & { readonly entry: CatalogueEntry },
+    id: string,
+    sums: Sums | undefined,
+    deadline: number,
+  ): Promise<void> {
+    const reason = sums ? ABANDONED.forgets : ABANDONED.lost;
+    if (!sums && (await this.parts.catalogue.read(name, deadline)).raw !== raw) return;
+    await this.ends.giveUp(name, id, reason, deadline);
+  }
+
+  /**
+   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has begun to keep the batch. `queued`:
+   * the items are from the queue; expired ones are not kept and need no room.
+   */
   private async refuseOverfull(
     filter: RedisFilter,
     id: string,
     positions: Positions,
     operation: Operation,
+    queued = false,
   ): Promise<void> {
     const { deadline } = operation;
-    const list = filter.sync?.list;
-    if (!list) return this.refuse(filter, id, deadline);
+    const { sync } = filter;
+    // The segments find out what has become of it.
+    if (sync?.id !== id) return;
+    const { list } = sync;
     if (Date.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
-      await this.sums.of(filter, id, deadline);
+      await this.sums.of(filter, sync, deadline);
       list.itemsSeenAt = Date.now();
     }
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
-    const absent = await this.absent(filter, positions, deadline);
+    const absent = await countUnlisted(this.parts.layered, filter, positions, deadline, queued);
     if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
-    throw full(
-      { ...list.plan[0], name: filter.name, ...(list.grows && { layers: list.plan }) },
-      list.items,
-      absent,
-    );
-  }
-
-  /** How many distinct items of a batch the second list does not claim. */
-  private async absent(filter: RedisFilter, positions: Positions, deadline: number): Promise<number> {
-    const listed = await perChunk(filter, positions, filter.itemsPerScript, (chunk) =>
-      this.parts.layered.listed(filter, positions, chunk, deadline),
-    );
-    const absent = new Set<string>();
-    listed.forEach((answer, i) => {
-      if (answer === 0) absent.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
-    });
-    return absent.size;
+    const { name, kind } = filter;
+    throw full({ ...list.plan[0], name, kind, ...(list.grows && { layers: list.plan }) }, list.items, absent);
   }
 
   /** Undefined if it can go on no longer, since more was removed than can be noted. */
   private async viewOf(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<Sync | undefined> {
     if (sync.ended) return { ...sync.ended, state: stateOf(sync) };
     if (sync.stage === 'open') filter.takePart();
-    const sums = await this.sums.of(filter, sync.id, deadline);
+    const sums = await this.sums.of(filter, sync, deadline);
     if (sums?.full) return undefined;
     const bytes = filter.sync?.list.bytes ?? 0;
     return { ...figuresOf(sync, sums ?? NOTHING), state: 'open', bytes };
@@ -363,6 +412,6 @@ export class RedisSyncs implements Syncs {
   }
 }
 
-function opening({ name }: RedisFilter, id: string): StoreError {
-  return new StoreError('STORE_UNAVAILABLE', `sync ${id} of filter ${name} is still being opened`);
+function opening(filter: RedisFilter, id: string): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', `sync ${id} of ${called(filter)} is still being opened`);
 }

@@ -1,8 +1,8 @@
 import { StoreError } from '../errors.js';
-import { dataLost } from '../refusals.js';
+import { called, dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
-import type { RedisFilter } from './filter.js';
+import type { RedisFilter, SegmentView } from './filter.js';
 import type { Stragglers } from './stragglers.js';
 
 /**
@@ -20,14 +20,18 @@ export class Views {
   ) {}
 
   /**
-   * Has `filter` know what a segment is like now: then the call can be made again. Throws if that is what the caller has `sent` for
-   * its token.
+   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call. Throws
+   * STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the segment's token
+   * unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as `Counters` if the filter is gone.
    */
-  async look(filter: RedisFilter, segment: number, sent: string, deadline: number): Promise<void> {
+  async look(
+    { filter, segment, token: rejected, entry: before }: SegmentView,
+    deadline: number,
+  ): Promise<SegmentView> {
     if (Date.now() > deadline) {
-      throw new StoreError('STORE_UNAVAILABLE', `filter ${filter.name} was changed again and again`);
+      throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
     }
-    const { entry } = await this.catalogue.read(filter.name, deadline);
+    const { raw, entry } = await this.catalogue.read(filter.name, deadline);
     const isCurrent = entry?.generation === filter.generation && (entry.base ?? 0) === filter.base;
     if (!isCurrent || entry.state !== 'ready') throw await this.catalogue.explainLoss(filter);
     if (entry.sync?.stage === 'committing') {
@@ -39,9 +43,13 @@ export class Views {
     const { client } = this.connection;
     const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
     filter.sees(segment, token);
-    if (filter.tokenOf(segment) !== sent) return;
+    const next = { ...filter.viewOf(segment), entry: raw };
+    if (next.token !== rejected || before !== raw) return next;
     const { name, generation, tags } = filter;
-    const isEnded = await this.stragglers.end(name, generation, tags[segment] as string, deadline);
-    if (!isEnded) throw dataLost(filter.name);
+    const takesPart = entry.sync !== undefined && token === filter.syncedToken(entry.sync.id);
+    const isEnded =
+      !takesPart && (await this.stragglers.end(name, generation, tags[segment] as string, deadline));
+    if (isEnded) return filter.viewOf(segment);
+    throw dataLost(filter);
   }
 }

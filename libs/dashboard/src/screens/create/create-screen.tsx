@@ -5,7 +5,7 @@ import { goTo, hashOf, place } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
 import { Button } from '../../ui/button.js';
 import { Crumbs } from '../../ui/crumbs.js';
-import { Choice } from '../../ui/field.js';
+import { Choice, useFaults } from '../../ui/field.js';
 import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { FilterFields, SetFields, SizeFields } from './fields.js';
@@ -27,21 +27,20 @@ export function CreateScreen(): preact.JSX.Element {
   const [refused, setRefused] = useState<{ readonly error: Error; readonly form: Form }>();
   const [making, setMaking] = useState(false);
   const [tried, setTried] = useState(false);
+  const [formRef, showFaults] = useFaults();
   const leaving = useLeaving();
   // What the service has refused stays said until the form is another one.
   const error = refused?.form === form ? refused.error : undefined;
   const faults: Faults = {
-    ...(tried && form.name === '' && { name: 'A name is needed' }),
-    ...faultsOf(form),
+    ...faultsOf(form, tried),
     ...(error && faultsIn(error)),
   };
   const change = (changes: Partial<Form>): void => setForm((old) => ({ ...old, ...changes }));
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setTried(true);
-    const first = form.name === '' ? 'name' : Object.keys(faultsOf(form))[0];
-    if (first !== undefined) {
-      document.querySelector<HTMLElement>(`[name="${first}"]`)?.focus();
+    if (Object.keys(faultsOf(form, true)).length > 0) {
+      showFaults();
       return;
     }
     setMaking(true);
@@ -52,6 +51,7 @@ export function CreateScreen(): preact.JSX.Element {
       if (!leaving.aborted) goTo(hashOf([form.kind, form.name]));
     } catch (thrown) {
       setRefused({ error: thrown as Error, form });
+      showFaults();
     }
     setMaking(false);
   };
@@ -61,7 +61,7 @@ export function CreateScreen(): preact.JSX.Element {
       <Title text="New" />
       {!may('admin') && <Notice tone="warn">Making one needs a key with the scope “admin”.</Notice>}
       <div class="split">
-        <form class="panel" onSubmit={(event) => void submit(event)} noValidate>
+        <form ref={formRef} class="panel" onSubmit={(event) => void submit(event)} noValidate>
           <Choice legend="What" value={form.kind} options={KINDS} onChange={(kind) => change({ kind })} />
           <SizeFields form={form} faults={faults} change={change} />
           {form.kind === 'sets' ? (

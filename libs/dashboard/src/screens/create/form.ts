@@ -52,6 +52,8 @@ export const EMPTY: Form = {
 /** What is wrong with members of the form, by the names that the API has for them. */
 export type Faults = Readonly<Record<string, string>>;
 
+const NAME = /^[a-z0-9][a-z0-9._-]*$/;
+
 /** The numbers of a form; NaN where there is none. */
 interface Numbers {
   readonly capacity: number;
@@ -71,10 +73,13 @@ function numbersOf(form: Form): Numbers {
   };
 }
 
-/** What can be told to be wrong here. Limits are the service's to tell. */
-export function faultsOf(form: Form): Faults {
+/** What can be told to be wrong here. Limits are the service's to tell. A name is looked at once it is `tried`. */
+export function faultsOf(form: Form, tried = false): Faults {
   const { capacity, errorRate, maxAgeSeconds, maxAttempts } = numbersOf(form);
   const faults: Record<string, string> = {};
+  if (tried && !NAME.test(form.name))
+    faults.name =
+      form.name === '' ? 'A name is needed' : 'a-z, 0-9, “.”, “_” and “-”, a letter or digit first';
   if (!(capacity >= 1)) faults.capacity = 'A whole number, such as 1,000,000 or 1M';
   if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'A share, such as 0.01 % or 1 in 10,000';
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))

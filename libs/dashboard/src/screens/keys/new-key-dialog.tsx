@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { client, signOut } from '../../session.js';
 import { useAct } from '../../ui/act.js';
 import { Dialog } from '../../ui/dialog.js';
-import { Check, Choice, Field } from '../../ui/field.js';
+import { Check, Choice, Field, useFaults } from '../../ui/field.js';
 import { Notice } from '../../ui/notice.js';
 import { keepAnd } from './made-keys.js';
 import { MakeActions } from './make-actions.js';
@@ -41,6 +41,7 @@ export function NewKeyDialog({
   const [form, setForm] = useState<KeyForm>({ ...EMPTY_KEY, scope: isFirst ? 'admin' : 'read' });
   const [use, setUse] = useState(isFirst);
   const [tried, setTried] = useState(false);
+  const [formRef, showFaults] = useFaults();
   const { working, error, act } = useAct();
   const faults = tried ? faultsOfKey(form) : {};
   const change = (changes: Partial<KeyForm>): void => setForm((old) => ({ ...old, ...changes }));
@@ -54,10 +55,11 @@ export function NewKeyDialog({
     event.preventDefault();
     setTried(true);
     if (Object.keys(faultsOfKey(form)).length === 0) void act(make);
+    else showFaults();
   };
   return (
     <Dialog title={isFirst ? 'The first key' : 'A new key'} onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <form ref={formRef} onSubmit={submit} noValidate>
         {isFirst && (
           <Notice tone="warn">
             Once it is made, the service is closed to callers without a key. Without a key of the scope

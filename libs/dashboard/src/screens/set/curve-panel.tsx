@@ -37,7 +37,7 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
     <section class="panel" aria-label="Error rate by items">
       <Chart
         title="Error rate by items"
-        across={{ name: 'Items', values: across, format: short }}
+        across={{ name: 'Items', values: across, format: short, whole: true }}
         lines={lines}
         format={share}
         logarithmicFrom={LEAST}

@@ -54,10 +54,10 @@ function Charts({ history }: { readonly history: History }): preact.JSX.Element 
   const lines = useMemo(() => linesOf(points.map(({ point }) => point)), [points]);
   return (
     <div class="grid">
-      <Chart title="Items" across={across} lines={lines.items} format={short} />
+      <Chart title="Items" across={across} lines={lines.items} format={short} whole />
       <Chart title="Error rate" across={across} lines={lines.errors} format={share} />
       <Chart title="What happened, a second" across={across} lines={lines.rates} format={perSecond} />
-      {lines.queue && <Chart title="Queue" across={across} lines={lines.queue} format={short} />}
+      {lines.queue && <Chart title="Queue" across={across} lines={lines.queue} format={short} whole />}
     </div>
   );
 }

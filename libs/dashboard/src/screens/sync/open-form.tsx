@@ -5,25 +5,28 @@ import { count, share } from '../../parse.js';
 import { client } from '../../session.js';
 import { handleOf, type Whole, type Subject } from '../../sets.js';
 import { Button } from '../../ui/button.js';
-import { Field } from '../../ui/field.js';
+import { Field, useFaults } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
 
 /** The first step. */
 export function OpenForm({
   subject: { kind, name },
   described,
+  onOpening,
   onOpen,
   onRefused,
 }: {
   readonly subject: Subject;
   readonly described: Whole;
+  readonly onOpening: () => void;
   readonly onOpen: (id: string) => void;
-  readonly onRefused: () => void;
+  readonly onRefused: (error: Error) => void;
 }): preact.JSX.Element {
   const [capacity, setCapacity] = useState('');
   const [errorRate, setErrorRate] = useState('');
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error>();
+  const [form, showFaults] = useFaults();
   const asked: OpenSync = {
     ...(capacity.trim() !== '' && { capacity: count(capacity) }),
     ...(errorRate.trim() !== '' && { errorRate: share(errorRate) }),
@@ -34,20 +37,24 @@ export function OpenForm({
   };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (faults.capacity !== undefined || faults.errorRate !== undefined) return;
+    if (faults.capacity !== undefined || faults.errorRate !== undefined) {
+      showFaults();
+      return;
+    }
     setWorking(true);
     setError(undefined);
+    onOpening();
     try {
       const { id } = await handleOf(client.value, kind, name).syncs.open(asked);
       onOpen(id);
     } catch (thrown) {
       setError(thrown as Error);
       setWorking(false);
-      onRefused();
+      onRefused(thrown as Error);
     }
   };
   return (
-    <form class="panel narrow" onSubmit={(event) => void submit(event)}>
+    <form ref={form} class="panel narrow" onSubmit={(event) => void submit(event)}>
       <h2>Keep what is on a list, and forget the rest</h2>
       <p>
         Open a sync, give it the list of what is live, look at what a commit would forget, and commit it.

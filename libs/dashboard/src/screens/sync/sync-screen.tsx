@@ -5,7 +5,7 @@ import { isLost, type Whole, type Subject } from '../../sets.js';
 import { Crumbs } from '../../ui/crumbs.js';
 import { Lost } from '../../ui/lost.js';
 import { isGone, Missing } from '../../ui/missing.js';
-import { Empty, Notice } from '../../ui/notice.js';
+import { Empty, isUnsure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { SyncPanel } from '../set/sync-panel.js';
 import { CommitPanel } from './commit-panel.js';
@@ -43,6 +43,9 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
   return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
 }
 
+/** In place of an id, of a sync that is being opened here. */
+const OPENING = '';
+
 function Steps({
   subject,
   described,
@@ -54,7 +57,9 @@ function Steps({
   readonly sync: SyncDescription | undefined;
   readonly looks: Looks;
 }): preact.JSX.Element {
+  /** The sync that was opened here. Its id may be seen before the call that opens it is answered. */
   const own = useRef<string | undefined>(undefined);
+  if (sync && own.current === OPENING) own.current = sync.id;
   const job = currentJob.value;
   const isOfSync = sync !== undefined && job?.work.sync === sync.id;
   const isListing = isOfSync && !job.isOver;
@@ -65,11 +70,16 @@ function Steps({
       <OpenForm
         subject={subject}
         described={described}
+        onOpening={() => (own.current = OPENING)}
         onOpen={(id) => {
           own.current = id;
           looks.refresh();
         }}
-        onRefused={looks.refresh}
+        onRefused={(error) => {
+          // Without an answer it may have been opened all the same.
+          if (!isUnsure(error)) own.current = undefined;
+          looks.refresh();
+        }}
       />
     );
   if (sync.state !== 'open' && sync.state !== 'committing')

@@ -52,10 +52,13 @@ export class TodoQueue {
   private readonly due: DueIndex;
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
+  /** With `collects`: the entries that were acknowledged or purged. */
+  readonly taken: Pick<QueuedItem, 'hash'>[] = [];
 
   constructor(
     private readonly session: Session,
     private readonly state: FilterState,
+    private readonly collects = false,
   ) {
     const { database, memory } = session;
     this.log = new QueueLog(database, state, memory.headRows);
@@ -128,25 +131,30 @@ export class TodoQueue {
 
   /** Settled.* of each id. */
   ack(ids: readonly string[], now: number): Uint8Array {
-    return this.settle(ids, now, (lease, held) => this.leases.remove(lease, held));
+    return this.settle(ids, now, (lease, held) => {
+      this.leases.remove(lease, held);
+      this.takeOff(held.entry);
+    });
   }
 
   release(
     ids: readonly string[],
     now: number,
-    { delayMs = 0, reason = '' }: Partial<Release> = {},
+    { delayMs = 0, reason = '', countAttempt = true }: Partial<Release> = {},
   ): Uint8Array {
     this.moveDue(now);
     const delayed: Entry[] = [];
+    // A lease counts from its beginning.
+    const uncounted = countAttempt ? 0 : 1;
     const answers = this.settle(ids, now, (lease, held) => {
       this.leases.remove(lease, held);
-      if (this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
+      if (countAttempt && this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
       else if (delayMs > 0) delayed.push(held.entry);
-      else this.log.append(held.entry);
+      else this.log.append(held.entry, held.entry.attempt - uncounted);
     });
     if (delayed.length > 0) {
       this.state.queue.delayed += delayed.length;
-      this.due.delay(now + Math.ceil(delayMs), pack(delayed));
+      this.due.delay(now + Math.ceil(delayMs), pack(delayed, uncounted));
     }
     return answers;
   }
@@ -180,7 +188,7 @@ export class TodoQueue {
   }
 
   purge(ids: readonly string[]): Uint8Array {
-    return this.takeLetters(ids, () => undefined);
+    return this.takeLetters(ids, (entry) => this.takeOff(entry));
   }
 
   /** Writes what is still to be written; drops all marks when there is no entry that they could concern. */
@@ -284,6 +292,10 @@ export class TodoQueue {
     });
   }
 
+  private takeOff({ hash }: Entry): void {
+    if (this.collects) this.taken.push({ hash });
+  }
+
   /** Undefined for an id that was never given. */
   private decode(id: string, of: EntryId['of'], next: number): EntryId | undefined {
     const named = decodeEntryId(id);
@@ -321,8 +333,9 @@ function idOf(of: EntryId['of'], number: number, index: number, entry: Entry): s
   return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
 }
 
-function pack(entries: readonly Entry[]): Buffer {
+/** `uncounted`: leases of each that are taken back. */
+function pack(entries: readonly Entry[], uncounted: number): Buffer {
   packer.clear();
-  for (const entry of entries) packer.add(entry);
+  for (const entry of entries) packer.add(entry, entry.attempt - uncounted);
   return packer.packed();
 }

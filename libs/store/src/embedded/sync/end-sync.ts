@@ -1,9 +1,11 @@
 import type { Filter } from '../../store.js';
 import { forgottenBy, type Sync, type SyncState as Stage } from '../../syncs.js';
-import type { EndedSync, FilterState, SyncState } from '../filter-state.js';
+import type { FilterState, SyncState } from '../filter-state.js';
 import { describeAnew } from '../generation.js';
 import { numberKey } from '../keys.js';
+import type { Identity } from '../operation-records.js';
 import type { Session } from '../session.js';
+import { END_SYNC } from '../verbs.js';
 
 /** What callers see of an open sync. */
 export function viewOf(
@@ -56,12 +58,17 @@ export function abandonSync(session: Session, state: FilterState, sync: SyncStat
   session.purger.hiddenOf(state, sync.list.base, sync.list.end);
 }
 
-function ending(state: FilterState, sync: SyncState, stage: Stage): EndedSync {
-  const { operation } = sync.opened;
-  return { ...viewOf(state, sync), state: stage, bytes: 0, operation };
+function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
+  return { ...viewOf(state, sync), state: stage, bytes: 0 };
 }
 
-function close(session: Session, state: FilterState, base: number, ended: EndedSync): void {
+/** The record of the end of a sync. It is kept as long as those of callers' operations. */
+export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
+  const operation = { id, origin: 'caller', fingerprint: '', repeat: true, deadline: Infinity } as const;
+  return { scope, verb: END_SYNC, operation };
+}
+
+function close(session: Session, state: FilterState, base: number, ended: Sync): void {
   state.sync = undefined;
   state.endedSync = ended;
   describeAnew(session, state);
@@ -70,7 +77,7 @@ function close(session: Session, state: FilterState, base: number, ended: EndedS
   for (const { written } of state.list.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));
   session.purger.removals(state, base);
-  session.keep(state);
+  session.once(endIdentity(state, ended.id), () => ({ answer: ended }));
 }
 
 /** Share of the items that a commit would forget. */

@@ -4,7 +4,7 @@ import { EmbeddedStore } from '../embedded-store.js';
 import { compare, facts, fill, type Model } from './full-store.js';
 
 /**
- * A program for damage.spec.ts.
+ * A program for damage.all.spec.ts.
  *
  *   fill DIRECTORY killed|closed    makes a full store in it, and dies or closes it
  *   ask DIRECTORY                   prints the facts of a copy of it

@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
+
+/** Of every filter: the same items have the same false positives in each run. */
+const SEED = Buffer.alloc(SEED_BYTES, 'unseen');
 
 /**
  * What the specs of this folder share: a temporary directory and the stores opened in it, which it closes and removes.
@@ -45,7 +48,7 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
   const { maxAgeSeconds } = changes;
   const cellBits = maxAgeSeconds !== undefined ? 8 : chosen.type === 'counting' ? 4 : 1;
   const geometry = planGeometry({ ...chosen, cellBits }, store.segmentation);
-  return { geometry, seed: randomBytes(SEED_BYTES), ...chosen };
+  return { geometry, seed: SEED, ...chosen };
 }
 
 /** Makes a filter as filterSpec describes it. */

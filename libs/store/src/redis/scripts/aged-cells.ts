@@ -37,11 +37,15 @@ export const restOf = ({ hashes: k }: ItemShape) =>
 
 /**
  * \`lastingUntil(last)\`: whether a cell of a page that is up to date is live for so many more epochs, by its byte. Looking that up
- * takes a third of computing it for each cell.
+ * takes a third of computing it for each cell. What it answers is made once.
  */
 export const LASTING = `
+local lastings = {}
 local function lastingUntil(last)
-  local lasting = {}
+  local lasting = lastings[last]
+  if lasting then return lasting end
+  lasting = {}
+  lastings[last] = lasting
   for expiry = 0, 15 do
     if (expiry - epoch) % 16 >= last then
       for c = ${UNIT} + expiry, 255, ${UNIT} do lasting[c] = true end
@@ -52,14 +56,12 @@ end
 `;
 
 /**
- * Behind readItem: whether the item is there for \`last\` more epochs, as \`lasting\`; if not, whether it is \`live\`. \`table\`: what
- * lastingUntil answers for \`last\`, if there is that.
+ * Behind readItem and LASTING: whether the item is there for \`last\` more epochs, as \`lasting\`; if not, whether it is \`live\`.
  */
-export const judgeVisit = ({ hashes: k }: ItemShape, table?: string) => `${STAMP}
-      local want, lasting = lag + last, false
-      ${table === undefined ? '' : `if lag == 0 then lasting = ${each(k, (j) => `${table}[v${j}]`, ' and ')} else`}
-      lasting = ${liveFor(k, 'want')}
-      ${table === undefined ? '' : 'end'}
+export const judgeVisit = ({ hashes: k }: ItemShape) => `${STAMP}
+      local want, lastingCells, lasting = lag + last, lastingUntil(last), false
+      if lag == 0 then lasting = ${each(k, (j) => `lastingCells[v${j}]`, ' and ')}
+      else lasting = ${liveFor(k, 'want')} end
       local live = lasting or ${liveFor(k, 'lag')}`;
 
 /**

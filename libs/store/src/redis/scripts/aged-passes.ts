@@ -88,7 +88,7 @@ export const addTo = (
     out: done,
     before: `local ring
   local size, share, saturated = stored[${place}], shares[${place}], 0`,
-    item: `local last = ${lasts}${judgeVisit(shape, lasts === 'lifetime' ? 'lastingCells' : undefined)}
+    item: `local last = ${lasts}${judgeVisit(shape)}
       if lasting and not ${gone}[n] then
         ${done}[n], ${left} = true, ${left} - 1
       else

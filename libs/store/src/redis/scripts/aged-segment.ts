@@ -1,5 +1,5 @@
 import { CYCLE } from '../../age.js';
-import { checkPieces, countOf, firstWithArgs, type LayerShape, nameOf } from './layers.js';
+import { changePlaces, checkPieces, countOf, firstWithArgs, type LayerShape, nameOf } from './layers.js';
 import { RECORD_FIELDS } from './script.js';
 import { SYNC } from './synced.js';
 
@@ -7,7 +7,7 @@ import { SYNC } from './synced.js';
  * The scripts over a packed batch in a segment of a filter that ages, with one list of layers, or with that which a sync fills, too.
  * They are as those of scripts/layers.ts and scripts/synced.ts, and answer the same, but for this:
  *
- * KEYS behind those of all calls: what is hidden in the own list; during a sync, what is hidden in the second, and the noted removals;
+ * KEYS behind those of all calls: during a sync, what is owed to the copy of the queue, if there is one; what is hidden in the own list; during a sync, what is hidden in the second, and the noted removals;
  * then the pieces. ARGV: see CHANGE and READ. A layer has AGED_LAYER_ARGS: the sixth is how many cells it has in this segment.
  * meta has the last epoch in which something was changed, as `epoch`, and of each layer its cells by their last epoch, as `ring`:
  * CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from it, and is kept as of
@@ -49,8 +49,11 @@ export const READ = {
   ...{ hiddenAt: 3, fieldAt: 3, count: 3, epochMs: 4, packed: 5, hashes: 6, cells: 7, argsAt: 8 },
 } as const;
 
-export const changeFrame = (queued: boolean): Frame => ({
-  ...{ hiddenAt: queued ? 13 : 5, fieldAt: 3 + RECORD_FIELDS.length + (queued ? 1 : 0) },
+export const changeFrame = ({ sync }: AgedLists, queued: boolean): Frame => ({
+  ...{
+    hiddenAt: changePlaces(queued).keysAt + (queued && sync ? 1 : 0),
+    fieldAt: 3 + RECORD_FIELDS.length + (queued ? 1 : 0),
+  },
   ...CHANGE,
 });
 
@@ -90,6 +93,7 @@ local syncOpen = ${sync ? `tonumber(kept[${fieldAt + 2}] or 0)` : '0'}
 for n = ${hiddenAt}, ${hiddenAt + (sync ? 1 : 0)} do
   if call('ZCARD', KEYS[n]) == 0 then return redis.status_reply('LOST') end
 end
+${sync ? `if call('HLEN', KEYS[${hiddenAt + 2}]) == 0 then return redis.status_reply('LOST') end` : ''}
 ${pieces}
 if open >= ${own.length} then return redis.status_reply('GROW') end
 ${sync ? `if syncOpen >= ${sync.layers.length} then return redis.status_reply('GROWSYNC') end` : ''}`;

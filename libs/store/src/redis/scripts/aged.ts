@@ -39,16 +39,16 @@ import {
 import { FORGET, openLine } from './items.js';
 import { type LayerShape, QUEUE_NEW } from './layers.js';
 import { bringBack, LEASES, MARKS, MOVE_DUE } from './queue-state.js';
-import { addCounts, ALLOW_OOM, checkSegment, RECALL, type Script } from './script.js';
-import { SYNC } from './synced.js';
+import { addCounts, ALLOW_OOM, checkSegment, NOW, RECALL, type Script } from './script.js';
+import { noteRemovals, SYNC } from './synced.js';
 
 /*
  * The scripts on items of a filter that ages: see aged-segment.ts.
  */
 
-/** add. The verb says for how many ms the items live. What the second list claims is not new. */
+/** add. The verb says for how many ms the items live, and how many copies of items the batch leaves out. What the second list claims is not new. */
 export function addAgedScript(lists: AgedLists, queued: boolean): Script {
-  const frame = changeFrame(queued);
+  const frame = changeFrame(lists, queued);
   const { hiddenAt } = frame;
   const { own, sync } = lists;
   const ofOwn = {
@@ -68,7 +68,7 @@ export function addAgedScript(lists: AgedLists, queued: boolean): Script {
       gone: 'syncGone',
       only: 'nothing',
       shown: 'shown2',
-      lasts: 'lifetime',
+      lasts: 'math.max(lifetime, before[n] or 0)',
     },
   };
   return {
@@ -78,10 +78,18 @@ export function addAgedScript(lists: AgedLists, queued: boolean): Script {
     lua: `${head(lists, queued)}${openKeys(lists, frame)}${RECALL}${openAge(lists, frame)}${CLEAN}${SHARES(lists)}
 local opened, syncOpened, listed, unlisted, nothing = open, syncOpen, {}, count, {}
 local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ARGV[${CHANGE.verb}]) / epochMs) - epoch)
-${LASTING}local lastingCells = lastingUntil(lifetime)
+${LASTING}
 ${
   sync
-    ? `do
+    ? `-- In the second list an item lives for no shorter than it has left in the own one.
+local before = {}
+if lifetime < ${EPOCHS_OF_AGE} then
+  local seen, seenLeft = {}, count
+  local claiming = {${claim(lists, 'own', frame, { done: 'seen', left: 'seenLeft', found: 'before', gone: 'gone' })}
+  }
+  ${through(lists, 'own', 'claiming', 'seenLeft')}
+end
+do
 local seen, seenLeft = {}, count
 local listing = {${claim(lists, 'sync', frame, { done: 'seen', left: 'seenLeft', found: 'listed', gone: 'syncGone' })}
 }
@@ -111,7 +119,7 @@ ${
 end`
     : ''
 }
-${queued ? openLine(`${MARKS}${bringBack(`ARGV[${CHANGE.limit}]`)}${LEASES}${MOVE_DUE}`) : ''}
+${queued ? openLine(`${MARKS}${bringBack(`ARGV[${CHANGE.limit}]`)}${LEASES}${MOVE_DUE}`, sync !== undefined) : ''}
 local done, left, fresh, shown = {}, count, {}, {}
 local adding = {${addTo(lists, 'own', frame, ofOwn)}
 }
@@ -137,17 +145,13 @@ ${addSyncCount('kept', 'freshCount')}`
 }
 ${show(hiddenAt, 'shown')}
 ${queued ? QUEUE_NEW : ''}
-local answers, duplicate = concat(out, '', 1, count), count - added
+local answers, duplicate = concat(out, '', 1, count), count + ARGV[${CHANGE.more}] - added
 ${SAVE_OPEN}${saveAge(lists, frame)}
 ${addCounts('added', 'duplicate')}
 ${RECORDED}
 ${reply(lists, 'answers')}`,
   };
 }
-
-const READ_NOW = `
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 function readScript(
   verb: string,
@@ -164,7 +168,7 @@ function readScript(
     name: scriptName(verb, lists),
     numberOfKeys: 2,
     moreKeys: true,
-    lua: `${checkSegment(...fieldsOf(lists))}${openKeys(lists, READ)}${READ_NOW}${openAge(lists, READ)}
+    lua: `${checkSegment(...fieldsOf(lists))}${openKeys(lists, READ)}${NOW}${openAge(lists, READ)}
 local out, left = {}, count
 local passes = {${of.map(visit).join('\n')}
 }
@@ -197,7 +201,7 @@ export function listedAgedScript(lists: AgedLists): Script {
  * says.
  */
 export function removeAgedScript(lists: AgedLists, queued: boolean): Script {
-  const frame = changeFrame(queued);
+  const frame = changeFrame(lists, queued);
   const { hiddenAt } = frame;
   const { sync } = lists;
   const lower = (of: Of, key: number, names: Record<'out' | 'left' | 'gone', string>) =>
@@ -266,10 +270,7 @@ for n = 1, count do
 end
 unkept = math.max(unkept, -tonumber(call('HGET', meta, '${SYNC}kept') or 0))
 ${addSyncCount('kept', 'unkept')}
-local removedKey, noted = KEYS[${hiddenAt + 2}], {}
-for n = 1, count do noted[2 * n - 1], noted[2 * n] = hashes[n], '' end
-if count > 0 then call('HSET', removedKey, unpack(noted)) end
-if call('HLEN', removedKey) - 1 > tonumber(ARGV[${CHANGE.verb}]) then call('HSET', meta, '${SYNC}full', '1') end`
+local removedKey = KEYS[${hiddenAt + 2}]${noteRemovals(CHANGE.verb)}`
     : ''
 }
 local removed, refused = 0, 0
@@ -292,11 +293,13 @@ ${reply(lists, 'answers', queued ? 'sweep' : '0')}`,
 }
 
 /**
- * keep. The verb: '1' if the items count as listed, else they are of the queue, and only those that are live are kept. What is known
- * keeps the time that it has left, and what is new has all of it. The word ENDED: more removals were made than could be noted.
+ * keep. The verb: for how many ms what is new lives; '0' if the items are of the queue, of which only those that are live are kept. Behind
+ * it: when what was listed at the opening ends, in ms. What is known keeps the time that it has left. What only the second list claims was
+ * listed before and keeps its time, too; or it is claimed by mistake, so it is to have a whole age since the opening at least, which
+ * is no longer than any that was listed has. The word ENDED: more removals were made than could be noted.
  */
 export function keepAgedScript(lists: AgedLists): Script {
-  const frame = changeFrame(false);
+  const frame = changeFrame(lists, false);
   const { hiddenAt } = frame;
   const { own, sync } = lists;
   const last = own.length + (sync?.layers.length ?? 0) - 1;
@@ -313,7 +316,7 @@ export function keepAgedScript(lists: AgedLists): Script {
     name: scriptName('Keep', lists),
     numberOfKeys: 4,
     moreKeys: true,
-    lua: `${head(lists, false)}${openKeys(lists, frame)}${RECALL}${openAge(lists, frame)}${CLEAN}${SHARES(lists)}
+    lua: `${head(lists, false)}${openKeys(lists, frame)}${RECALL}${openAge(lists, frame)}${CLEAN}${SHARES(lists)}${LASTING}
 local removedKey, opened, syncOpened, nothing = KEYS[${hiddenAt + 2}], open, syncOpen, {}
 if call('HEXISTS', meta, '${SYNC}full') == 1 then return redis.status_reply('ENDED') end
 local away, left = {}, count
@@ -326,16 +329,29 @@ local seen, seenLeft, owned = {}, count, {}
 local claiming = {${claim(lists, 'own', frame, { done: 'seen', left: 'seenLeft', found: 'owned', gone: 'gone' })}
 }
 ${through(lists, 'own', 'claiming', 'seenLeft')}
-local done, fresh, shown, lasts, counted = {}, {}, {}, {}, ARGV[${CHANGE.verb}] == '1'
+local done, fresh, shown, lasts, counted, unknown = {}, {}, {}, {}, ARGV[${CHANGE.verb}] ~= '0', 0
 for n = 1, count do
-  lasts[n] = owned[n] or ${EPOCHS_OF_AGE}
-  if away[n] or not counted and not owned[n] then done[n], left = true, left - 1 end
+  if away[n] or not counted and not owned[n] then
+    done[n], left = true, left - 1
+  elseif not owned[n] then
+    unknown = unknown + 1
+  end
 end
-if ARGV[${CHANGE.syncGrows}] == '1' and left > room(${own.length} + syncOpen, ${last}) then
-  local listed, listedLeft, found, new = {}, count, {}, left
+local full, found = ARGV[${CHANGE.syncGrows}] == '1' and left > room(${own.length} + syncOpen, ${last}), {}
+if full or unknown > 0 then
+  local listed, listedLeft = {}, count
   local listing = {${claim(lists, 'sync', frame, { done: 'listed', left: 'listedLeft', found: 'found', gone: 'nothing' })}
   }
   ${through(lists, 'sync', 'listing', 'listedLeft')}
+end
+local function lastsUntil(at) return math.max(0, min(${EPOCHS_OF_AGE}, math.floor(at / epochMs) - epoch)) end
+local whole = lastsUntil(math.max(now, epoch * epochMs) + ARGV[${CHANGE.verb}])
+local again = lastsUntil(tonumber(ARGV[${CHANGE.more}]))
+for n = 1, count do
+  lasts[n] = owned[n] or found[n] and not syncGone[n] and again or whole
+end
+if full then
+  local new = left
   for n in pairs(found) do if not done[n] then new = new - 1 end end
   if new > room(${own.length} + syncOpen, ${last}) then return redis.status_reply('GROWSYNC') end
 end

@@ -1,5 +1,5 @@
 import { CHECK_QUEUE } from './queue-state.js';
-import { ALLOW_OOM, type Script } from './script.js';
+import { ALLOW_OOM, NOW, type Script } from './script.js';
 
 /** For so long after a look somebody is taken to wait, in ms: for some looks more. */
 export const AWAITED_MS = 5_000;
@@ -12,9 +12,7 @@ export const AWAITED_MS = 5_000;
 export const awaitScript: Script = {
   name: 'unseenAwait',
   numberOfKeys: 10,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE}
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  lua: `${ALLOW_OOM}${CHECK_QUEUE}${NOW}
 local till = now + ARGV[3]
 -- A time that is further ahead was given before the clock was set back.
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end

@@ -1,5 +1,5 @@
 import { STAMP_BYTES } from '#bloom';
-import { CAN_ROTATE, type Script } from './script.js';
+import { CAN_ROTATE, NOW, type Script } from './script.js';
 
 /*
  * The first line of these scripts lets them run when the server is at its memory limit, because a drop must be possible
@@ -126,8 +126,7 @@ if ARGV[3] == '' then call('HDEL', filters, ARGV[1]) else call('HSET', filters, 
 if ARGV[4] == 'listed' then call('ZADD', names, 0, ARGV[1]) else call('ZREM', names, ARGV[1]) end
 if ARGV[4] == 'unfinished' then call('ZADD', unfinished, 0, ARGV[1]) else call('ZREM', unfinished, ARGV[1]) end
 if ARGV[5] ~= '' then
-  local time = call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  ${NOW}
   local since, bytes = string.match(call('HGET', current, '') or '', '^(%d+) (%d+)$')
   since, bytes = tonumber(since) or now, tonumber(bytes) or 0
   local size = #ARGV[5] + #ARGV[6] + 64
@@ -140,4 +139,12 @@ if ARGV[5] ~= '' then
   call('HSET', current, '', string.format('%.0f %.0f', since, bytes + size), ARGV[5], ARGV[6])
 end
 return 1`,
+};
+
+/** The server's time, in ms since the epoch. KEYS: 1 any key of the catalogue, to say which server. */
+export const nowScript: Script = {
+  name: 'unseenNow',
+  numberOfKeys: 1,
+  lua: `${NOW}
+return string.format('%.0f', now)`,
 };

@@ -37,6 +37,7 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 export const reviewScript: Script = {
   name: 'unseenReview',
   numberOfKeys: 12,
+  moreKeys: true,
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
 if ARGV[10] == 'putBack' then queue.moveDue() end
 local packed, out, gone, entries, places, taken = ARGV[11], {}, {}, {}, {}, {}
@@ -63,6 +64,7 @@ for n = 1, #entries do
   end
 end
 each('ZREM', queue.letters, gone)
+queue.owe(back)
 if ARGV[10] == 'putBack' then queue.append(back) end
 ${TIDY}
 queue.save()

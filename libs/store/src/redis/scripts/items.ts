@@ -9,7 +9,7 @@ import {
   writeItem,
 } from './cells.js';
 import type { Script } from './script.js';
-import { bringBack, CHECK_QUEUE_CHANGE, LEASES, MARKS, MOVE_DUE, OPEN_QUEUE } from './queue-state.js';
+import { bringBack, CHECK_QUEUE_CHANGE, LEASES, MARKS, MOVE_DUE, openQueueToChange } from './queue-state.js';
 import { tooManyMarks } from './sweep.js';
 import { addCounts, ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
 
@@ -17,11 +17,14 @@ import { addCounts, ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } fro
  * The scripts over a packed batch of a filter that does not grow; layers.ts has those for the others.
  */
 
-/** Opens the queue, as `line`: a script may have 200 local variables at a time, and the unrolled loop has most of them. */
-export const openLine = (parts: string) => `
+/**
+ * Opens the queue, as `line`: a script may have 200 local variables at a time, and the unrolled loop has most of them. `synced`: of a
+ * segment that takes part in a sync.
+ */
+export const openLine = (parts: string, synced = false) => `
 local line
 do
-${OPEN_QUEUE}${parts}
+${openQueueToChange(String(synced))}${parts}
 line = queue
 end
 `;
@@ -40,7 +43,8 @@ end
 `;
 
 /**
- * add: see Counters.add. ARGV: 9 items, 10 values of a cell, 11 '1' for multiset, 12 packed items.
+ * add: see Counters.add. ARGV: 9 items, 10 values of a cell, 11 copies of items that the batch leaves out, '' for a multiset;
+ * 12 packed items.
  * Visited sets also give the queue's KEYS and ARGV: 13 packed payloads, 14 attempts after which an entry is dead (0: never).
  * What is due comes into line before what is new.
  */
@@ -61,7 +65,7 @@ end`;
     name: `unseenAdd${queued ? 'Queued' : ''}${suffix(shape)}`,
     numberOfKeys: queued ? 12 : 4,
     lua: `${queued ? CHECK_QUEUE_CHANGE : CHECK_CHANGE}${RECALL}
-local values, multiset, packed = tonumber(ARGV[10]), ARGV[11] == '1', ARGV[12]
+local values, multiset, packed = tonumber(ARGV[10]), ARGV[11] == '', ARGV[12]
 ${
   queued
     ? `${openLine(`${MARKS}${bringBack('ARGV[14]')}${LEASES}${MOVE_DUE}`)}
@@ -70,7 +74,7 @@ local head = struct.pack('>I4I6I4', 0, line.clock + 1, math.floor(now / 1000))`
     : ''
 }
 local out, at = {}, 1
-local added, duplicate, nonzero, saturated = 0, 0, 0, 0
+local added, duplicate, nonzero, saturated = 0, tonumber(ARGV[11]) or 0, 0, 0
 for n = 1, tonumber(ARGV[9]) do${readItem(shape)}
   local fresh = ${someZero(k)}
   if fresh then added = added + 1 else duplicate = duplicate + 1 end

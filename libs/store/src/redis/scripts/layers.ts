@@ -248,7 +248,7 @@ export function addLayersScript(shapes: readonly LayerShape[], queued: boolean):
     numberOfKeys: queued ? 12 : 4,
     moreKeys: true,
     lua: `${checkChange(layers, queued, places)}${RECALL}${openLayers(shapes, places)}
-local multiset, added, duplicate, opened = ARGV[11] == '1', 0, 0, open
+local multiset, added, duplicate, opened = ARGV[11] == '', 0, tonumber(ARGV[11]) or 0, open
 local shares = {[0] = tonumber(ARGV[16])}
 for at = ${17 + (1 - places.first) * LAYER_ARGS}, #ARGV, ${LAYER_ARGS} do shares[#shares + 1] = tonumber(ARGV[at + 2]) end
 if ARGV[15] == '1' then

@@ -42,6 +42,11 @@ const DUE_DELAYED = 250;
 /** Number of the first of a queue's keys in KEYS: behind cells and meta; in scripts that change something behind the records, too. */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
+/** Number of the key behind those of the queue in scripts that change it: that of what is owed to the copy of the queue for a sync. */
+export const OWED_KEY_AT = CHANGE_KEYS_AT + 8;
+
+/** In meta, while the queue is to be copied for a sync: the clock when that was opened. */
+export const OWING_FIELD = 's:clock';
 
 /** What meta has of the queue, in one field: 6 bytes each. Read and written one by one they took a quarter of a lease's time. */
 export const QUEUE_NUMBERS = [
@@ -111,8 +116,34 @@ export const CHECK_QUEUE = `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(READ_
 
 /** First lines of a script that changes the queue, before its record is looked for. KEYS: 5 and on, the queue's. */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
-/** And those after that. */
-export const OPEN_QUEUE = openQueue(CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length);
+/**
+ * And those after that. `queue.owe`: entries that come out of leases, delays and dead letters, which the copy of the queue for a sync may
+ * miss now; it keeps them when it has read the rest. Each is noted once, and only if it was queued before the sync was opened, so
+ * the copy ends however fast entries move.
+ *
+ * @param owes Lua: whether the script has a key for that. It has one in a segment that takes part in a sync.
+ */
+export const openQueueToChange = (owes: string) => `${openQueue(CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length)}
+if ${owes} then
+  queue.owed = KEYS[${OWED_KEY_AT}]
+  if call('ZCARD', queue.owed) == 0 then return redis.status_reply('LOST') end
+  queue.owing = tonumber(call('HGET', meta, '${OWING_FIELD}') or '')
+end
+function queue.owe(entries)
+  if not queue.owing then return end
+  local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
+  for n = 1, #entries do
+    if unpacked('>I6', entries[n], 5) <= queue.owing then
+      owed[#owed + 1], owed[#owed + 2] = string.format('%.0f', last + n), sub(entries[n], 15, 30)
+    end
+  end
+  for from = 1, #owed, 1000 do
+    call('ZADD', queue.owed, 'NX', unpack(owed, from, math.min(#owed, from + 999)))
+  end
+end
+`;
+/** Of a script that has that key last, if it has it. */
+export const OPEN_QUEUE = openQueueToChange(`#KEYS >= ${OWED_KEY_AT}`);
 
 /** `queue.forgotten`: which of these entries, or heads of entries, have been forgotten. */
 export const MARKS = `
@@ -157,12 +188,15 @@ function queue.bury(entries, reason)
   queue.set('dead', number)
 end
 function queue.bringBack(entries, reason)
-  local gone, back, dead = queue.forgotten(entries), {}, {}
+  local gone, live, back, dead = queue.forgotten(entries), {}, {}, {}
   for n = 1, #entries do
-    if gone[n] then
-    elseif maxAttempts > 0 and unpacked('>I4', entries[n]) >= maxAttempts then dead[#dead + 1] = entries[n]
-    else back[#back + 1] = entries[n] end
+    if not gone[n] then
+      live[#live + 1] = entries[n]
+      if maxAttempts > 0 and unpacked('>I4', entries[n]) >= maxAttempts then dead[#dead + 1] = entries[n]
+      else back[#back + 1] = entries[n] end
+    end
   end
+  queue.owe(live)
   queue.bury(dead, reason)
   queue.append(back)
   return gone
@@ -171,7 +205,7 @@ end
 
 /**
  * `queue.open`: leases by their keys, those that are there. `queue.take`: an entry out of its lease. `queue.forget`:
- * those that were forgotten. `queue.returned`: an entry as it comes back.
+ * those that were forgotten. `queue.returned`: an entry as it comes back, leased so many times more.
  * `queue.close`: writes what has changed of open leases; a lease of which nothing is left goes.
  */
 export const LEASES = `
@@ -211,9 +245,9 @@ function queue.forget(lease)
   end
   for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
 end
-function queue.returned(lease, index)
+function queue.returned(lease, index, leases)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
-  return pack('>I4', unpacked('>I4', entry) + 1) .. sub(entry, 5)
+  return pack('>I4', unpacked('>I4', entry) + leases) .. sub(entry, 5)
 end
 function queue.close(opened)
   local ended, over, states = {}, {}, {}
@@ -280,7 +314,7 @@ local function move(from, to)
       end
       for index = first, to do
         if lease.states[index] == state then
-          back[#back + 1] = queue.returned(lease, index)
+          back[#back + 1] = queue.returned(lease, index, 1)
           queue.take(lease, index, ${OVER})
         end
       end

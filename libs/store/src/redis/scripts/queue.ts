@@ -63,6 +63,7 @@ end
 export const leaseScript: Script = {
   name: 'unseenLease',
   numberOfKeys: 12,
+  moreKeys: true,
   lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${DUE_AT}
 local items = tonumber(kept[2])
 if recalled then
@@ -130,14 +131,15 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 
 /**
  * settle: ack, release or extend. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 ms of the delay, or
- * of the extension, 12 reason, 13 the ids, per lease: the lease (6 bytes), how many (2), of each the index in it (2) and the first
- * 8 bytes of the item's hash.
+ * of the extension, 12 reason, 13 leases that a release counts of each entry (0 or 1), 14 the ids, per lease: the lease (6 bytes),
+ * how many (2), of each the index in it (2) and the first 8 bytes of the item's hash.
  */
 export const settleScript: Script = {
   name: 'unseenSettle',
   numberOfKeys: 12,
+  moreKeys: true,
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${LEASES}${DUE_AT}${IS_DUE}
-local verb, packed = ARGV[10], ARGV[13]
+local verb, packed = ARGV[10], ARGV[14]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
   local key = sub(packed, at, at + 5)
@@ -150,7 +152,7 @@ if verb == 'release' then
 ${bringBack('ARGV[9]')}${MOVE_DUE}
   queue.moveDue()
 end
-local opened, back = queue.open(keys), {}
+local opened, back, gone = queue.open(keys), {}, {}
 for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
@@ -186,7 +188,11 @@ for g = 1, #groups do
         lease.extended = lease.extended or {}
         lease.extended[index] = true
       else
-        if verb == 'release' then back[#back + 1] = queue.returned(lease, index) end
+        if verb == 'release' then
+          back[#back + 1] = queue.returned(lease, index, ARGV[13])
+        else
+          gone[#gone + 1] = sub(lease.entries, start, start + ${HEAD_BYTES - 1})
+        end
         queue.take(lease, index, ${OVER})
       end
     end
@@ -219,9 +225,11 @@ if verb == 'extend' then
 else
   queue.close(opened)
 end
+queue.owe(gone)
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
+  queue.owe(back)
   local maxAttempts = tonumber(ARGV[9])
   local dead, delayed, number, score = {}, {}, queue.delays, string.format('%.0f', till)
   for n = 1, #back do

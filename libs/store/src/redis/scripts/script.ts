@@ -8,6 +8,16 @@ export interface Script {
   readonly lua: string;
 }
 
+/** Lua: the server's time as `now`, in ms since the epoch. Every script must read the time with it. */
+export const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** The text of a script for which the time is so many ms ahead. */
+export function aheadBy(ms: number, lua: string): string {
+  return lua.replaceAll(NOW, `${NOW} + ${ms}`);
+}
+
 /**
  * How scripts answer. Success is {answers, items}: one ASCII character (48 + value) per item in `answers`, and the
  * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed. Scripts
@@ -17,7 +27,15 @@ export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
 /**
  * First line of scripts that run when the server is at its memory limit, because a call that takes items or entries
- * away must be possible then. They grow nothing but the operation records, which have a limit of their own.
+ * away must be possible then. They may grow these, each of which has a bound:
+ *
+ * - operation records, by the bytes of a window;
+ * - marks of forgotten items, by the share of the queue at which a sweep begins;
+ * - hidden items of a filter that ages, by `maxHidden`;
+ * - leases and the places to which a release takes entries, by the entries that are leased;
+ * - during a sync, noted removals, by `maxSyncForgets`;
+ * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the opening: an
+ *   acknowledgement must not fail because of a sync. At the limit the copy fails, the sync is given up, and the notes go.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
@@ -57,9 +75,7 @@ export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
  * HSET pass when the server is at its memory limit.
  */
 export const FIND_RECORD = `
-local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]${NOW}
 local newer, older = call('HMGET', current, '', field), call('HMGET', previous, '', field)
 if not newer[1] or not older[1] or not kept[5] then return redis.status_reply('LOST') end
 local record = newer[2] or older[2]

@@ -2,7 +2,7 @@ import { CYCLE } from '../../age.js';
 import { checkPieces } from './layers.js';
 import { CHECK_QUEUE, EMPTY_QUEUE, LEASED, LEASES, QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
-import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, RECALL, RECORD } from './script.js';
+import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, NOW, RECALL, RECORD } from './script.js';
 
 /**
  * Makes the cells of a segment, unless they exist: a command that a lost connection left behind may arrive when they
@@ -22,11 +22,11 @@ export const createMetaScript: Script = {
   numberOfKeys: 1,
   lua: `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+${NOW}
+local made = string.format('%.0f', now)
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, '${QUEUE_FIELD}', ${EMPTY_QUEUE}, 'created', now, 'caller:since', now, 'caller:previous', now, 'caller:bytes', 0,
-  'made:since', now, 'made:previous', now, 'made:bytes', 0)
+  'removed', 0, 'refused', 0, '${QUEUE_FIELD}', ${EMPTY_QUEUE}, 'created', made, 'caller:since', made, 'caller:previous', made, 'caller:bytes', 0,
+  'made:since', made, 'made:previous', made, 'made:bytes', 0)
 return 'OK'`,
 };
 
@@ -63,9 +63,7 @@ return redis.status_reply('NONE')`,
 /** Leases that are counted as ended at most, while nobody has come to move their entries: that takes time. */
 const DUE_LEASES_COUNTED = 50;
 
-const COUNTS = `
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const COUNTS = `${NOW}
 local counts = call('HMGET', meta, 'items', 'nonzero', 'saturated', 'added', 'duplicate', 'removed', 'refused',
   'caller:previous', 'made:previous', 'created')
 local created = tonumber(table.remove(counts))

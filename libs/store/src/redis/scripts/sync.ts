@@ -1,5 +1,6 @@
-import type { Script } from './script.js';
-import { ALLOW_OOM, checkSegment } from './script.js';
+import { CYCLE } from '../../age.js';
+import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
+import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script } from './script.js';
 import { SYNC } from './synced.js';
 
 /*
@@ -15,14 +16,15 @@ if redis.call('HGET', KEYS[2], 'generation') == ARGV[3] then return 'OK' end
 export const openSyncScript: Script = {
   name: 'unseenOpenSync',
   numberOfKeys: 2,
-  lua: `${already}${checkSegment()}
-call('HSET', meta, 'generation', ARGV[3], '${SYNC}open', 0, '${SYNC}items', 0, '${SYNC}nonzero', 0, '${SYNC}saturated', 0,
+  lua: `${already}${checkSegment(`'${QUEUE_FIELD}'`)}
+local clock = string.format('%.0f', struct.unpack('>I6', kept[3]))
+call('HSET', meta, '${OWING_FIELD}', clock, 'generation', ARGV[3], '${SYNC}open', 0, '${SYNC}items', 0, '${SYNC}nonzero', 0, '${SYNC}saturated', 0,
   '${SYNC}kept', 0, '${SYNC}listed', 0, '${SYNC}new', 0)
 return 'OK'`,
 };
 
 /** Fields of meta that a sync has and a list of layers has not. */
-const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied'];
+const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied', 'clock'];
 
 /** The second list becomes the segment's own: what meta has of it takes the place of what it had of the own one. */
 export const commitSyncScript: Script = {
@@ -60,35 +62,74 @@ call('HSET', meta, 'generation', ARGV[3])
 return 'OK'`,
 };
 
-/** Says that a segment's queue has been kept. As the others, but that the token stays: ARGV[3] is none. */
+/**
+ * Entries that are owed to the copy of a segment's queue: those that have moved since the sync was opened. KEYS: 3 where they are noted. ARGV:
+ * 3 the last one that was answered before, or 0; 4 how many. Answers {the last one, their hashes}.
+ */
+export const owedScript: Script = {
+  name: 'unseenOwed',
+  numberOfKeys: 3,
+  lua: `${checkSegment()}
+local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+local hashes = {}
+for n = 1, #found, 2 do hashes[#hashes + 1] = found[n] end
+return {found[#found] or ARGV[3], concat(hashes)}`,
+};
+
+/**
+ * Says that a segment's queue has been kept, and what is owed up to ARGV[3]. If more is owed, it answers MORE and changes nothing.
+ * It answers ANEW if ARGV[4] is not the id of the server's run: then a failover may have lost what was kept. KEYS: 3 where what is owed
+ * is noted; nothing is from then on.
+ */
 export const copiedScript: Script = {
   name: 'unseenCopied',
-  numberOfKeys: 2,
-  lua: `${checkSegment()}
+  numberOfKeys: 3,
+  lua: `${ALLOW_OOM}${checkSegment(`'${SYNC}copied'`)}
+local current = KEYS[3]
+local last = call('ZRANGE', current, -1, -1, 'WITHSCORES')[2]
+if not last then return redis.status_reply('LOST') end
+if kept[3] == '1' then return 'OK' end
+if string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= ARGV[4] then return 'ANEW' end
+if tonumber(last) > tonumber(ARGV[3]) then return 'MORE' end
 call('HSET', meta, '${SYNC}copied', '1')
+call('HDEL', meta, '${OWING_FIELD}')
+if ${CAN_ROTATE} then
+  call('UNLINK', current)
+  call('ZADD', current, 0, '')
+end
 return 'OK'`,
 };
 
 /**
- * What a segment has of a sync: {items of the own layers, kept, listed, new, whether it is full, whether its queue has been kept,
- * open layer of the second list, items of each of its layers}. ARGV: 3 how many layers the own list may have, 4 the second.
+ * What a segment has of a sync: {kept, listed, new, whether it is full, whether its queue has been kept, open layer of the
+ * second list, items of each own layer, and of each layer of the second list}. ARGV: 3 and 4 how many layers the own and the
+ * second list may have, 5 ms of an epoch if the filter ages, else 0. If it ages, the answer has live cells in place of
+ * items, since meta has the items of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',
   numberOfKeys: 2,
-  lua: `${checkSegment()}
-local function items(prefix, layers)
-  local names = {prefix .. 'items'}
-  for layer = 1, layers - 1 do names[layer + 1] = prefix .. 'items:' .. layer end
-  local found = call('HMGET', meta, unpack(names))
-  for n = 1, #names do found[n] = tonumber(found[n] or 0) end
-  return found
-end
-local own = 0
-for _, one in ipairs(items('', tonumber(ARGV[3]))) do own = own + one end
+  lua: `${checkSegment("'epoch'")}${NOW}
 local found = call('HMGET', meta, ${['kept', 'listed', 'new', 'full', 'copied', 'open'].map((name) => `'${SYNC}${name}'`).join(', ')})
-local stats = {own}
-for n = 1, 6 do stats[n + 1] = tonumber(found[n] or 0) end
-for _, one in ipairs(items('${SYNC}', tonumber(ARGV[4]))) do stats[#stats + 1] = one end
+local stats, epochMs, keptEpoch = {}, tonumber(ARGV[5]), tonumber(kept[3] or 0)
+for n = 1, 6 do stats[n] = tonumber(found[n] or 0) end
+local epoch = epochMs > 0 and math.max(keptEpoch, math.floor(now / epochMs)) or 0
+local function liveIn(ring)
+  local live = 0
+  for left = 0, keptEpoch + ${CYCLE - 1} - epoch do
+    if ring ~= '' then live = live + struct.unpack('>I4', ring, (epoch + left) % ${CYCLE} * 4 + 1) end
+  end
+  return live
+end
+for n, prefix in ipairs({'', '${SYNC}'}) do
+  local names, count = {}, epochMs > 0 and 'ring' or 'items'
+  for layer = 1, tonumber(ARGV[2 + n]) do
+    names[layer] = prefix .. count .. (layer == 1 and '' or ':' .. layer - 1)
+  end
+  local counts = call('HMGET', meta, unpack(names))
+  for layer = 1, #names do
+    stats[#stats + 1] = epochMs > 0 and liveIn(counts[layer] or '') or tonumber(counts[layer] or 0)
+  end
+end
 return stats`,
 };

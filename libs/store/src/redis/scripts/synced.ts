@@ -46,6 +46,8 @@ const syncName =
 
 interface Frame {
   readonly keysAt: number;
+  /** Of a script that changes: the key of noted removals. */
+  readonly removedAt?: number;
   readonly argsAt: number;
   /** In `kept`, where the own open layer is. */
   readonly fieldAt: number;
@@ -65,14 +67,19 @@ const fieldsOf = ({ own, sync }: Lists) => [
 ];
 
 /** First lines, behind checkSegment: where the keys are, what is stored in each layer, and the batch. */
-function openLists(lists: Lists, { keysAt, argsAt, fieldAt, count }: Frame): string {
+function openLists(lists: Lists, { keysAt, argsAt, fieldAt, count, removedAt }: Frame): string {
   const { own, sync } = lists;
   const syncAt = fieldAt + own.length;
   const pieces = checkPieces({
     ...{ open: `kept[${fieldAt}]`, keysAt, argsAt, args: LAYER_ARGS, first: firstWithArgs(own) },
     mayLack: `(place < ${own.length} and place > open or place - ${own.length} > syncOpen)`,
   });
+  const assertNoted =
+    removedAt === undefined
+      ? ''
+      : `if call('HLEN', KEYS[${removedAt}]) == 0 then return redis.status_reply('LOST') end`;
   return `
+${assertNoted}
 local syncOpen = tonumber(kept[${syncAt}] or 0)
 ${pieces}
 if open >= ${own.length} then return redis.status_reply('GROW') end
@@ -171,6 +178,18 @@ if syncOpen ~= syncOpened then call('HSET', meta, '${SYNC}open', syncOpen) end`;
 const addSyncCount = (name: string, value: string) =>
   `if ${value} ~= 0 then call('HINCRBY', meta, '${SYNC}${name}', ${value}) end`;
 
+/**
+ * Notes the items as removed since the sync was opened. With more than ARGV[most] the sync is over, as `full` in meta says,
+ * and no more are noted: the script also runs when the server is at its memory limit.
+ */
+export const noteRemovals = (most: number) => `
+if count > 0 and call('HEXISTS', meta, '${SYNC}full') == 0 then
+  local noted = {}
+  for n = 1, count do noted[2 * n - 1], noted[2 * n] = hashes[n], '' end
+  call('HSET', removedKey, unpack(noted))
+  if call('HLEN', removedKey) - 1 > tonumber(ARGV[${most}]) then call('HSET', meta, '${SYNC}full', '1') end
+end`;
+
 function reply({ own, sync }: Lists, answers: string, sweep = '0'): string {
   const stored = (from: number, layers: number) =>
     Array.from({ length: layers }, (_, n) => `stored[${from + n}]`);
@@ -181,10 +200,14 @@ function reply({ own, sync }: Lists, answers: string, sweep = '0'): string {
 const head = (lists: Lists, queued: boolean) =>
   checkSegment(...RECORD_FIELDS, ...(queued ? [`'${QUEUE_FIELD}'`] : []), ...fieldsOf(lists));
 
-/** Of a script that changes: its keys, of which the first behind those of all changes is that of noted removals. */
+/**
+ * Of a script that changes: its keys. Behind those of all changes are that of what is owed to the copy of the queue, if there is one, and
+ * that of noted removals.
+ */
 function changeFrame(queued: boolean, argsAt: number, packed: number) {
   const { keysAt, fieldAt } = changePlaces(queued);
-  return { removedAt: keysAt, keysAt: keysAt + 1, fieldAt, argsAt, count: 9, packed };
+  const removedAt = queued ? keysAt + 1 : keysAt;
+  return { removedAt, keysAt: removedAt + 1, fieldAt, argsAt, count: 9, packed };
 }
 
 /**
@@ -225,7 +248,7 @@ end
 if ARGV[17] == '1' then${roomFrom(`${own.length} + syncOpen`, own.length + sync.length - 1)}
   if unmarked > room then return redis.status_reply('GROWSYNC') end
 end
-${queued ? openLine(`${MARKS}${bringBack('ARGV[14]')}${LEASES}${MOVE_DUE}`) : ''}
+${queued ? openLine(`${MARKS}${bringBack('ARGV[14]')}${LEASES}${MOVE_DUE}`, true) : ''}
 local adding = {${addToOwn(lists, frame)}
 }
 ${passThrough('adding', '0', String(own.length - 1), 1)}
@@ -238,7 +261,7 @@ if count > 0 and call('HLEN', removedKey) > 1 then
 ${HASHES(18)}
   call('HDEL', removedKey, unpack(hashes))
 end
-local answers, duplicate = concat(out, '', 1, count), count - added
+local answers, duplicate = concat(out, '', 1, count), count + ARGV[11] - added
 ${SAVE_OPEN}
 ${addSyncCount('kept', 'freshCount')}
 ${addCounts('added', 'duplicate')}
@@ -302,10 +325,7 @@ for n = 1, count do
   end
 end
 unkept = math.max(unkept, -tonumber(call('HGET', meta, '${SYNC}kept') or 0))
-local noted = {}
-for n = 1, count do noted[2 * n - 1], noted[2 * n] = hashes[n], '' end
-if count > 0 then call('HSET', removedKey, unpack(noted)) end
-if call('HLEN', removedKey) - 1 > tonumber(ARGV[14]) then call('HSET', meta, '${SYNC}full', '1') end
+${noteRemovals(14)}
 ${queued ? 'local sweep = removed > 0 and line.mark(gone) or 0' : ''}
 local answers = concat(out)
 ${addSyncCount('kept', 'unkept')}

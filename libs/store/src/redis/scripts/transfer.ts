@@ -10,8 +10,9 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 /**
  * Entries that wait, in order. KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and place in it of the next entry,
  * as of the answer before, or '' for the first in line; 4 how many.
- * Answers {"<sweeps> <list> <place> <flag>", id of the server's run, removals so far, entries}. Flag: 1 if there may be
- * more, 2 if something in between was taken out of the line already, so that it was not read; the sum of both; or 0.
+ * Answers {"<sweeps> <list> <place> <flag> <read> <behind>", id of the server's run, removals so far, entries}. Flag: 1 if there may be
+ * more, 2 if something in between was taken out of the line already, so that it was not read; the sum of both; or 0. Behind these are how many
+ * were read, forgotten ones among them, and how many are in line behind them.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -34,12 +35,14 @@ for n = 1, #found do
   if not gone[n] then out[#out + 1] = found[n] end
 end
 place = place + #found
+local behind = math.max(0, call('LLEN', queue.logs[list]) - 1 - (place - start))
+if list ~= queue.tail then behind = behind + call('LLEN', queue.logs[queue.tail]) - 1 end
 if #found == asked then
   flag = flag + 1
 elseif list ~= queue.tail then
   list, place, flag = queue.tail, queue['start' .. queue.tail], flag + 1
 end
-local next = string.format('%.0f %d %.0f %d', queue.sweeps, list, place, flag)
+local next = string.format('%.0f %d %.0f %d %d %.0f', queue.sweeps, list, place, flag, #found, behind)
 ${ANSWER_PAGE}`,
 };
 
@@ -67,7 +70,7 @@ end
 for _, lease in pairs(queue.open(keys)) do
   for index = 1, #lease.states do
     if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
-      out[#out + 1] = queue.returned(lease, index)
+      out[#out + 1] = queue.returned(lease, index, 1)
       heads[#out] = out[#out]
     end
   end

@@ -1,0 +1,168 @@
+const byId = (id) => document.getElementById(id);
+
+/** Says what happened, in a sentence, with a list below it if there is one. */
+function say(text, { list = [], isBad = false } = {}) {
+  byId('said').className = isBad ? 'bad' : '';
+  byId('said').replaceChildren(text, ...(list.length > 0 ? [listOf(list)] : []));
+}
+
+function listOf(texts) {
+  const list = document.createElement('ul');
+  list.append(...texts.map((text) => element('li', text)));
+  return list;
+}
+
+function element(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+const plural = (count, one) => `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
+
+/** Answers the status and the body. The status is 0 if the CMS does not answer. */
+async function ask(method, path, body) {
+  const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  try {
+    const response = await fetch(path, { method, ...json });
+    return { status: response.status, body: response.status === 204 ? {} : await response.json() };
+  } catch {
+    return { status: 0, body: { error: 'The CMS does not answer. Is it running?' } };
+  }
+}
+
+/** Asks before something that cannot be undone. Answers whether it is meant. */
+function confirmed(question, about, verb) {
+  byId('asked').textContent = question;
+  byId('about').replaceChildren(...about);
+  byId('yes').textContent = verb;
+  const dialog = byId('question');
+  dialog.returnValue = '';
+  dialog.showModal();
+  return new Promise((resolve) =>
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true }),
+  );
+}
+
+async function show() {
+  const { status, body } = await ask('GET', '/articles?limit=1000');
+  if (status !== 200) return say(body.error, { isBad: true });
+  const { articles, outbox } = body;
+  byId('table').hidden = articles.length === 0;
+  byId('none').hidden = articles.length > 0;
+  byId('articles').replaceChildren(...articles.map(rowOf));
+  document.title =
+    outbox > 0 ? `A small CMS (${plural(outbox, 'message')} to send to Unseen)` : 'A small CMS';
+}
+
+function rowOf({ id, title, url, origin, liveUntil }) {
+  const row = document.createElement('tr');
+  const remove = element('button', 'Delete …');
+  remove.setAttribute('aria-label', `Delete ${title} …`);
+  remove.addEventListener('click', () => act(() => deleteArticle(id, title)));
+  const link = Object.assign(element('a', url), { href: url });
+  const until = new Date(liveUntil) > new Date() ? new Date(liveUntil).toLocaleString() : 'stale';
+  const cells = [element('td', title), element('td', ''), element('td', ORIGINS[origin] ?? origin)];
+  cells[1].append(link);
+  cells.push(element('td', until), element('td', ''));
+  cells[4].append(remove);
+  ['', 'URL', 'From', 'Live until'].forEach((column, i) => {
+    if (column !== '') cells[i].dataset.column = column;
+  });
+  row.append(...cells);
+  return row;
+}
+
+const ORIGINS = { crawl: 'crawler', upload: 'upload' };
+
+async function deleteArticle(id, title) {
+  const about = [
+    element('p', 'Its URL is forgotten: the crawler collects it again if a source still links to it.'),
+  ];
+  if (!(await confirmed(`Delete “${title}”?`, about, 'Delete'))) return;
+  const { status, body } = await ask('DELETE', `/articles/${id}`);
+  if (status === 204) say(`“${title}” was deleted.`);
+  else say(body.error, { isBad: true });
+}
+
+async function collect() {
+  const { status, body } = await ask('POST', '/collect');
+  if (status !== 200) return say(body.error, { isBad: true });
+  const failed = Object.entries(body.failed);
+  say(`The sources have ${plural(body.links, 'link')}; ${body.new.toLocaleString('en')} of them new.`, {
+    list: failed.map(([source, why]) => `${source} could not be read: ${why}`),
+    isBad: failed.length > 0,
+  });
+}
+
+/** What a sync forgets, as a sentence after "It would forget" or "Forgot". */
+const amount = ({ forgotten, items, staleArticles }) =>
+  `${forgotten.toLocaleString('en')} of ${plural(items, 'URL')}, ${plural(staleArticles, 'stale article')} among them`;
+
+const titles = ({ articles, staleArticles }) => [
+  ...articles.map(({ title, url }) => `${title} (${url})`),
+  ...(staleArticles > articles.length ? [`and ${plural(staleArticles - articles.length, 'more')}`] : []),
+];
+
+const GUARD =
+  'That is more than Unseen allows unless it is forced: a list that was cut short looks like this.';
+
+async function preview() {
+  const { status, body } = await ask('POST', '/sync/preview');
+  if (status !== 200) return say(body.error, { isBad: true });
+  say(`The sync would forget ${amount(body)}.${body.refused ? ` ${GUARD}` : ''}`, { list: titles(body) });
+}
+
+async function sync() {
+  const { status, body } = await ask('POST', '/sync/preview');
+  if (status !== 200) return say(body.error, { isBad: true });
+  const about = [element('p', `Unseen forgets ${amount(body)}.`), listOf(titles(body))];
+  if (body.refused) about.push(element('p', GUARD));
+  const verb = body.refused ? 'Forget them all the same' : 'Sync';
+  if (!(await confirmed('Sync now?', about, verb))) return;
+  const done = await ask('POST', body.refused ? '/sync?force=true' : '/sync');
+  if (done.body.error !== undefined) return say(done.body.error, { isBad: true });
+  if (done.body.done) say(`Unseen forgot ${amount(done.body)}.`);
+  else say(`Nothing was forgotten: the sync would forget ${amount(done.body)}. ${GUARD}`, { isBad: true });
+}
+
+async function upload(form) {
+  const { url, title, body, force } = Object.fromEntries(new FormData(form));
+  const answer = await ask('POST', '/articles', { url, title, body, force: force === 'on' });
+  const { state, article, error } = answer.body;
+  if (state === 'taken') {
+    say(`“${title}” was taken in.`);
+    form.reset();
+  } else if (state === 'waiting') {
+    say(`“${title}” waits: Unseen does not answer. It is taken in once Unseen does.`);
+    form.reset();
+  } else if (state === 'seen' && article === undefined) {
+    const why =
+      'It is being collected, or is there in another spelling; one URL in 10,000 is taken for another.';
+    say(`The URL was seen. ${why} To take it in all the same, tick the box and upload it again.`, {
+      isBad: true,
+    });
+  } else say(error, { isBad: true });
+}
+
+/** One at a time: what is clicked meanwhile does nothing. */
+let busy = false;
+async function act(what) {
+  if (busy) return;
+  busy = true;
+  try {
+    await what();
+    await show();
+  } finally {
+    busy = false;
+  }
+}
+
+byId('collect').addEventListener('click', () => act(collect));
+byId('preview').addEventListener('click', () => act(preview));
+byId('sync').addEventListener('click', () => act(sync));
+byId('upload').addEventListener('submit', (event) => {
+  event.preventDefault();
+  act(() => upload(event.target));
+});
+await show();

@@ -1,0 +1,370 @@
+"""``UNSEEN_MARK = "queued"``: what a crawl has left to do is in the queue of its set, where it survives the crawl."""
+
+import hashlib
+import logging
+from typing import Any, Dict, List, Optional, Sequence, Set
+
+from scrapy import Spider, signals
+from scrapy.http import Request
+from twisted.internet import defer
+from twisted.python.failure import Failure
+
+from .discovery import is_discovery
+from .leases import Leases
+from .loop import call_later, close_spider, in_thread, slot_of
+from .marks import Key, is_redirected, keep, kept_keys, lease_of
+from .passed import Passed
+from .payload import OtherSpider, payload_of, request_of
+from .scheduler import Asked, Scheduler, told
+
+logger = logging.getLogger(__name__)
+
+OTHER_SPIDER = "unseen_other_spider"
+#: Pages that one crawl takes out of the queue at a time, so that others find some; and how few are left when it takes more.
+MOST_LEASED, FEW = 64, 32
+#: Between two looks at a queue whose pages others hold, or that does not answer.
+POLL_SECONDS = 1.0
+#: Delay before an entry that this spider cannot read is leased again.
+UNREADABLE_SECONDS = 300
+
+
+class QueuedScheduler(Scheduler):
+    """
+    New pages go into the queue of the set in the step that marks them. Crawls lease them from there, and acknowledge each when all
+    that came of it, retries and redirects too, has been handled, and all that it leads to is in the queue.
+    """
+
+    def open(self, spider: Spider) -> "defer.Deferred[None]":
+        self._leases = Leases()
+        #: The URLs that this run has leased.
+        self._taken = Passed()
+        #: The requests of leases that the engine has.
+        self._fetching: Set[Request] = set()
+        #: The queue may hold pages: since it was last asked, some were queued, or others held some; and it is being asked, or
+        #: is to be asked in a moment.
+        self._may_have_more = True
+        self._filling = False
+        self._lease_failed = False
+        self._timers: Dict[str, Any] = {}
+        self._told_unqueued = False
+        opened = super().open(spider)
+        self.crawler.signals.connect(self._idle_without_leases, signal=signals.spider_idle)
+        self._extend_later()
+        return opened
+
+    def has_pending_requests(self) -> bool:
+        # What only pages lead to that are being fetched comes with them.
+        return super().has_pending_requests() or self._may_have_more and not (self._lease_failed or self._ending)
+
+    def enqueue_request(self, request: Request) -> bool:
+        lease = lease_of(request)
+        if lease is not None and lease[0] in self._leases:
+            self._leases.attach(request, lease[0])
+        elif not self._over and self._is_unasked_find(request):
+            self._count_unqueued(request)
+        taken = super().enqueue_request(request)
+        if not taken:
+            self._let_go(request)
+        return taken
+
+    def _is_unasked_find(self, request: Request) -> bool:
+        """Whether a page led to it and it is never asked about. Each run makes its own start requests, and a retry counts once."""
+        unasked = request.dont_filter or is_discovery(request, self.spider)
+        return unasked and request.meta.get("depth", 0) > 0 and "retry_times" not in request.meta
+
+    def next_request(self) -> Optional[Request]:
+        self._settle()
+        request = super().next_request()
+        if request is not None and self._leases.of(request) is not None:
+            self._fetching.add(request)
+        if len(self) < FEW:
+            self._fill()
+        return request
+
+    # Into the queue.
+
+    def _flush(self) -> None:
+        self._settle()
+        self._leases.begin_batch()
+        super()._flush()
+        self._acknowledge()
+
+    def _ask(self, asked: Sequence[Asked]) -> None:
+        keys = [key for _, key in asked]
+        payloads = [self._payload(request, key) for request, key in asked]
+        for request, key in asked:
+            if self._leases.of(request) is not None:
+                self._leases.add_target(request, key)
+        batch = self._leases.asked()
+        asking = self._in_thread(lambda: self._visited.discover(keys, payloads))
+        asking.addCallbacks(self._discovered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
+        asking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        asking.addBoth(lambda _: self._batch_ended(batch))
+
+    def _payload(self, request: Request, key: Key) -> Optional[str]:
+        # A redirect is under the lease of the page that led to it.
+        if self._leases.of(request) is not None:
+            return None
+        payload = payload_of(request, self.spider) if key.is_url else None
+        if payload is None:
+            self._count_unqueued(request)
+        return payload
+
+    def _count_unqueued(self, request: Request) -> None:
+        self.stats.inc_value("unseen/unqueued", spider=self.spider)
+        if not self._told_unqueued:
+            self._told_unqueued = True
+            logger.warning(
+                "%s is kept in memory only, and lost if the crawl is killed: the queue takes GET requests of http and https, "
+                "with 1,024 bytes of JSON beside the URL, and a method of the spider as callback, but none with dont_filter or "
+                "unseen_discovery. Further such requests are counted in unseen/unqueued",
+                request,
+            )
+
+    def _discovered(self, results: Sequence[str], asked: Sequence[Asked]) -> None:
+        if self._lease_failed:
+            # The service is back: that need not wait for the next look.
+            self._lease_failed = self._filling = False
+        others: List[Asked] = []
+        seen: List[bool] = []
+        for (request, key), result in zip(asked, results):
+            lease = lease_of(request)
+            if result == "seen" and self._leases.of(request) is not None:
+                # Another page has marked it: it stays seen when this lease is given back.
+                self._leases.remove_target(request, key)
+            if result == "queued":
+                self._may_have_more = True
+                self.stats.inc_value("unseen/queued", spider=self.spider)
+            elif result == "seen" and is_redirected(request) and lease is not None and lease[1] > 1:
+                # The crawl that had this page before has marked where it leads to, and may have been killed on the way.
+                self._schedule(request, key)
+            else:
+                others.append((request, key))
+                seen.append(result == "seen")
+        self._answered(seen, others)
+
+    def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
+        self._leases.hold_all()
+        super()._not_answered(failure, asked)
+
+    def _batch_ended(self, batch: int) -> None:
+        self._leases.answered(batch)
+        self._flush_later()
+
+    # Out of the queue.
+
+    def _fill(self) -> None:
+        if self._filling or not self._may_have_more or self._ending or self._closing:
+            return
+        self._filling = True
+        # Pages that are queued while it is asked may come too late for the answer: the queue is then asked once more.
+        self._may_have_more = False
+        leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
+        leasing.addCallbacks(self._leased, self._not_leased)
+        leasing.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+
+    def _leased(self, urls: Sequence[Dict[str, Any]]) -> None:
+        self._lease_failed = False
+        self._filling = bool(self._timers.get("poll"))
+        if self._leases.has_done():
+            # The service may have been away for their acknowledgement.
+            self._flush_later()
+        if urls:
+            self._may_have_more = True
+        else:
+            self._filling = True
+            self._in_thread(self._visited.queue).addCallbacks(self._looked, self._not_leased)
+        self._leases.add(one["id"] for one in urls)
+        if self._ending:
+            # What these pages lead to would be asked about no more: they are given back at the end.
+            self._leases.hold_all()
+            return
+        unreadable: List[str] = []
+        for one in urls:
+            try:
+                request = request_of(one["url"], one.get("payload"), self.spider)
+            except OtherSpider as error:
+                return self._refuse(str(error))
+            except ValueError as error:
+                logger.error("%s stays in the queue: %s", one["url"], error)
+                unreadable.append(one["id"])
+                self._leases.remove(one["id"])
+                self.stats.inc_value("unseen/unreadable", spider=self.spider)
+                continue
+            self._take(request, Key(True, one["url"]), one["id"], one["attempt"])
+        if unreadable:
+            # Held leases would keep other crawls waiting for them, and this one for those of others.
+            reason = f"spider {self.spider.name!r} cannot read its payload"
+            putting = self._in_thread(lambda: self._visited.put_off(unreadable, UNREADABLE_SECONDS, reason))
+            putting.addErrback(self._not_given_back)
+
+    def _take(self, request: Request, key: Key, lease: str, attempt: int) -> None:
+        keep(request, [key], self._run, (lease, attempt))
+        fingerprint = self._fingerprint(request)
+        url = hashlib.sha1(key.text.encode("utf-8", "replace")).digest()
+        is_again = attempt > 1 and self._taken.has(url)
+        self._taken.add(url)
+        if is_again or self._known.was_unasked(fingerprint):
+            # Its lease ran out, or this run let it through unasked, while the service was away. This run fetches it once, and
+            # holds the new lease to the end, for it may be stopped before.
+            return
+        self._leases.attach(request, lease)
+        self._known.let_through(fingerprint)
+        self._push(request)
+
+    def _looked(self, queue: Dict[str, int]) -> None:
+        """Others' pages come back if these crawls are killed, and may lead to more."""
+        others = queue["waiting"] + queue["leased"] - len(self._leases)
+        if others > 0:
+            self._poll()
+        else:
+            self._filling = False
+
+    def _poll(self) -> None:
+        self._may_have_more = True
+
+        def again() -> None:
+            self._filling = False
+            self._wake()
+
+        self._after("poll", POLL_SECONDS, again)
+
+    def _not_leased(self, failure: Failure) -> None:
+        if not self._lease_failed:
+            logger.error("Unseen gives out no pages of set %s, which stay in its queue: %s", self._options.set_name, told(failure))
+        self._lease_failed = True
+        self._poll()
+
+    def _refuse(self, name: str) -> None:
+        logger.error(
+            "The queue of set %s has pages of spider %r, which %r cannot handle. Run spider %r to crawl them, or give this one another "
+            'UNSEEN_SET, or UNSEEN_MARK = "scheduled", which marks pages in the set and leaves its queue alone',
+            self._options.set_name,
+            name,
+            self.spider.name,
+            name,
+        )
+        self._may_have_more = False
+        close_spider(self.crawler, OTHER_SPIDER)
+
+    def _idle_without_leases(self) -> None:
+        if self._lease_failed:
+            self._idle()
+
+    # Leases.
+
+    def _settle(self) -> None:
+        """Finds the requests that the engine has done with: no signal tells of the end of a callback."""
+        slot = slot_of(self.crawler)
+        if slot is not None:
+            for request in [one for one in self._fetching if one not in slot.inprogress]:
+                self._fetching.discard(request)
+                self._let_go(request)
+
+    def _let_go(self, request: Request) -> None:
+        if self._leases.detach(request):
+            self._flush_later()
+
+    def _acknowledge(self) -> None:
+        ready = self._leases.take_acknowledgeable()
+        if ready:
+            acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
+            acknowledging.addCallbacks(lambda _: self._leases.acknowledged(ready), self._not_acknowledged, errbackArgs=(ready,))
+        elif self._leases.has_done():
+            self._flush_later()
+
+    def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
+        self._leases.put_back(leases)
+        self._outage.failed(len(leases), "acknowledged later", told(failure))
+
+    def _flush_later(self) -> None:
+        if self._timer is None and not self._over:
+            self._timer = call_later(self._options.batch_delay, self._time_is_up)
+
+    def _extend_later(self) -> None:
+        self._after("extend", self._options.lease_seconds / 3, self._extend)
+
+    def _extend(self) -> None:
+        held = self._leases.held()
+        if held:
+            extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
+            extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))
+            extending.addErrback(lambda failure: self._outage.failed(len(held), "given to others when their leases end", told(failure)))
+        self._extend_later()
+
+    def _after(self, name: str, seconds: float, act: Any) -> None:
+        def due() -> None:
+            self._timers.pop(name, None)
+            if not self._closing:
+                act()
+
+        if name not in self._timers:
+            self._timers[name] = call_later(seconds, due)
+
+    # The end.
+
+    def _signal_dropped(self, request: Request) -> None:
+        self._let_go(request)
+        super()._signal_dropped(request)
+
+    def _give_back(self) -> "Optional[defer.Deferred[Any]]":
+        self._over = True
+        self._settle()
+        for timer in (*self._timers.values(), *([self._timer] if self._timer else [])):
+            timer.cancel()
+        self._timer = None
+        keys: List[Key] = []
+        count = 0
+        while True:
+            request = self.mqs.pop()
+            if request is None:
+                break
+            # The page of a lease stays marked, and in the queue.
+            if self._leases.of(request) is None:
+                kept = kept_keys(request)
+                keys += kept
+                count += bool(kept)
+        if count:
+            self.stats.inc_value("unseen/given_back", count, spider=self.spider)
+            logger.warning(
+                "%d pages were found and not fetched, and the queue does not take them. They are unmarked again, but a later run "
+                "fetches them only if it finds them again on a page that it fetches",
+                count,
+            )
+        ends = self._leases.ends()
+        giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
+        return giving.addCallbacks(self._tell_end, self._not_given_back)
+
+    def _not_given_back(self, failure: Failure) -> None:
+        logger.error("Unseen did not take back the leases of this crawl, which end by themselves: %s", told(failure))
+
+    def _tell_start(self, queue: Dict[str, int]) -> None:
+        left = queue["waiting"] + queue["leased"]
+        if left:
+            logger.info(
+                "The queue of set %s has %d pages of earlier runs, which this one crawls; %d of them are held by other crawls, "
+                "or by one that was killed, for up to %d seconds",
+                self._options.set_name,
+                left,
+                queue["leased"],
+                self._options.lease_seconds,
+            )
+
+    def _tell_end(self, queue: Dict[str, int]) -> None:
+        left = sum(queue[state] for state in ("waiting", "leased", "delayed"))
+        self.stats.set_value("unseen/left", left, spider=self.spider)
+        if left:
+            logger.warning(
+                "%d pages of set %s are marked and not crawled. They are in its queue: run the spider again to crawl them",
+                left,
+                self._options.set_name,
+            )
+        if queue["dead"]:
+            self.stats.set_value("unseen/dead", queue["dead"], spider=self.spider)
+            logger.warning(
+                "%d pages of set %s are dead letters: their maxAttempts are used up, and no run crawls them. List them at "
+                "/v1/visited-sets/%s/queue/dead-letters, and put them back or purge them",
+                queue["dead"],
+                self._options.set_name,
+                self._options.set_name,
+            )

@@ -1,0 +1,78 @@
+import unittest
+
+from scrapy import Request
+
+from scrapy_unseen.leases import Ends, Leases
+from scrapy_unseen.marks import Key
+
+TARGET = Key(True, "http://a.example/target")
+
+
+class LeasesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.leases = Leases()
+        self.page = Request("http://a.example/page")
+        self.leases.add(["first", "second"])
+        self.leases.attach(self.page, "first")
+
+    def test_a_lease_is_acknowledged_when_the_batch_of_its_links_was_answered(self) -> None:
+        self.assertTrue(self.leases.detach(self.page))
+        self.assertEqual(self.leases.take_acknowledgeable(), {})
+        self.leases.begin_batch()
+        batch = self.leases.asked()
+        self.assertEqual(self.leases.take_acknowledgeable(), {})
+        self.leases.answered(batch)
+        self.assertEqual(list(self.leases.take_acknowledgeable()), ["first"])
+        self.assertEqual(self.leases.ends(), Ends([], ["second"], []))
+
+    def test_a_lease_is_done_when_the_last_of_its_requests_is(self) -> None:
+        retry = Request("http://a.example/page")
+        self.leases.attach(retry, "first")
+        self.assertFalse(self.leases.detach(self.page))
+        self.assertTrue(self.leases.detach(retry))
+
+    def test_no_lease_of_the_time_of_a_failed_batch_is_acknowledged(self) -> None:
+        done = Request("http://a.example/done")
+        self.leases.attach(done, "second")
+        self.leases.detach(done)
+        self.leases.begin_batch()
+        batch = self.leases.asked()
+        self.leases.hold_all()
+        self.leases.answered(batch)
+        self.assertFalse(self.leases.detach(self.page))
+        self.leases.begin_batch()
+        self.assertEqual(self.leases.take_acknowledgeable(), {})
+        self.assertEqual(sorted(self.leases.held()), ["first", "second"])
+        # A later one is as ever.
+        self.leases.add(["third"])
+        later = Request("http://a.example/later")
+        self.leases.attach(later, "third")
+        self.leases.detach(later)
+        self.leases.begin_batch()
+        self.assertEqual(list(self.leases.take_acknowledgeable()), ["third"])
+
+    def test_a_lease_that_ran_out_is_forgotten_when_nothing_of_it_is_under_way(self) -> None:
+        self.leases.remove_lost(["first", "second", "unknown"])
+        self.assertEqual(self.leases.held(), ["first"])
+        self.leases.hold_all()
+        self.leases.detach(self.page)
+        self.leases.remove_lost(["first"])
+        self.assertEqual((self.leases.held(), len(self.leases)), ([], 0))
+
+    def test_targets_of_redirects_are_given_back_with_their_lease_only(self) -> None:
+        self.leases.add_target(self.page, TARGET)
+        self.assertEqual(self.leases.ends().keys, [TARGET])
+        self.leases.detach(self.page)
+        self.assertEqual(self.leases.ends(), Ends(["first"], ["second"], []))
+
+    def test_leases_whose_acknowledgement_failed_are_acknowledged_later(self) -> None:
+        self.leases.detach(self.page)
+        self.leases.begin_batch()
+        ready = self.leases.take_acknowledgeable()
+        self.leases.put_back(ready)
+        self.assertIn("first", self.leases.held())
+        self.assertEqual(self.leases.take_acknowledgeable(), ready)
+
+
+if __name__ == "__main__":
+    unittest.main()

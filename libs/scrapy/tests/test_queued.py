@@ -1,0 +1,243 @@
+"""Crawls that are interrupted, killed and shared, with what is left to do in the queue of their set."""
+
+import signal
+import threading
+import unittest
+from typing import Any, Dict, List
+
+from tests.support import Site, call, crawl, ended, fresh_name, start_crawl, until
+
+PAGES = 150
+#: After so many pages a crawl is stopped.
+BEFORE = 50
+
+
+def links(path: str) -> List[str]:
+    """A tree of pages, of which each is found on one page only, and leads back to the first ones."""
+    number = int(path.rpartition("/")[2])
+    return [f"/page/{i}" for i in (0, 1, 2, 3 * number + 1, 3 * number + 2, 3 * number + 3) if i < PAGES]
+
+
+class QueuedTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.site = Site()
+        self.addCleanup(self.site.close)
+        self.site.links = links
+        self.settings: Dict[str, Any] = {"UNSEEN_SET": fresh_name()}
+
+    def queue(self) -> Dict[str, int]:
+        return dict(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["queue"])
+
+    def start(self, **settings: Any) -> Any:
+        return start_crawl([self.site.page(0)], {**self.settings, **settings}, follows=True)
+
+    def crawl(self, **settings: Any) -> Dict[str, Any]:
+        return dict(ended(self.start(**settings)))
+
+    def assert_all_done(self, stats: Dict[str, Any]) -> None:
+        self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
+        self.assertNotIn("Traceback", stats["log"])
+        self.assertEqual({path for path in self.site.hits if path.startswith("/page/")}, {f"/page/{i}" for i in range(PAGES)})
+        self.assertEqual({name: count for name, count in self.queue().items() if count}, {})
+
+    def test_a_run_fetches_each_page_once_and_the_next_one_none(self) -> None:
+        self.assert_all_done(self.crawl())
+        again = self.crawl()
+        self.assertEqual((again.get("response_received_count", 0), again.get("unseen/left")), (0, 0), again["log"][-3000:])
+        self.assertEqual(set(self.site.hits.values()), {1})
+
+    def test_a_run_goes_on_where_ctrl_c_has_stopped_another(self) -> None:
+        crawling = self.start()
+        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
+        crawling.signal(signal.SIGINT)
+        stats = ended(crawling)
+        self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
+        left = self.queue()["waiting"]
+        self.assertEqual(stats["unseen/left"], left)
+        self.assertIn(f"{left} pages of set {self.settings['UNSEEN_SET']} are marked and not crawled", stats["log"])
+        again = self.crawl()
+        self.assertIn(f"has {left} pages of earlier runs", again["log"])
+        self.assert_all_done(again)
+        self.assertEqual(set(self.site.hits.values()), {1})
+
+    def test_a_run_goes_on_where_another_was_killed(self) -> None:
+        crawling = self.start(UNSEEN_LEASE_SECONDS=5)
+        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
+        crawling.signal(signal.SIGKILL)
+        ended(crawling)
+        self.assertLess(len(self.site.hits), PAGES)
+        self.assert_all_done(self.crawl())
+
+    def test_where_a_redirect_leads_to_is_not_lost_with_a_crawl_that_is_killed(self) -> None:
+        self.site.moved["/page/0"] = "/page/1"
+        reached, go_on = threading.Event(), threading.Event()
+
+        def on_hit(path: str) -> None:
+            if path == "/page/1" and not go_on.is_set():
+                reached.set()
+                go_on.wait()
+
+        self.site.on_hit = on_hit
+        crawling = self.start(UNSEEN_LEASE_SECONDS=1)
+        until("it was redirected", reached.is_set)
+        crawling.signal(signal.SIGKILL)
+        go_on.set()
+        ended(crawling)
+        stats = self.crawl()
+        self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
+        self.assertEqual([self.site.hits[path] for path in ("/page/1", "/page/4")], [2, 1])
+        self.assertEqual(stats.get("unseen/left"), 0)
+
+    def test_two_crawls_share_what_is_to_do(self) -> None:
+        both = [self.start() for _ in range(2)]
+        for one in both:
+            self.assert_all_done(ended(one))
+        self.assertEqual(set(self.site.hits.values()), {1})
+
+    def test_a_spider_of_another_name_is_told_that_the_pages_are_not_for_it(self) -> None:
+        self.crawl(CLOSESPIDER_PAGECOUNT=1)
+        left = self.queue()["waiting"]
+        stats = crawl([], self.settings, name="other")
+        self.assertEqual(stats.get("finish_reason"), "unseen_other_spider", stats["log"][-3000:])
+        self.assertIn("has pages of spider 'given', which 'other' cannot handle", stats["log"])
+        self.assertEqual(self.queue()["waiting"], left)
+
+    def test_a_run_that_leaves_pages_says_so(self) -> None:
+        # The start page leads to more than are fetched.
+        self.crawl(CLOSESPIDER_PAGECOUNT=1)
+        left = self.queue()["waiting"]
+        told = self.crawl(UNSEEN_MARK="scheduled")
+        self.assertIn(f"has {left} pages that this run does not crawl", told["log"])
+        pages = [self.site.page(i) for i in range(10, 40)]
+        settings = {**self.settings, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "scheduled", "CLOSESPIDER_PAGECOUNT": 1}
+        stats = crawl(pages, settings)
+        self.assertIn(f"{stats['unseen/given_back']} pages were found and not fetched", stats["log"])
+
+    def test_urls_that_others_have_put_into_the_queue_are_crawled(self) -> None:
+        self.site.links = lambda path: ()
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
+        call("POST", f"/v1/visited-sets/{name}/urls/discover", {"urls": [self.site.page(7), {"url": self.site.page(8), "payload": "x"}]})
+        stats = crawl([], self.settings)
+        self.assertEqual(stats.get("item_scraped_count"), 2, stats["log"][-3000:])
+
+    def test_requests_that_no_payload_holds_are_crawled_from_memory(self) -> None:
+        page = self.site.page(1)
+        self.site.links = lambda path: ()
+        stats = crawl([self.site.page(0), f"POST {page}"], self.settings, links={self.site.page(0): [page]}, large=True)
+        self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/unqueued")), (3, 2), stats["log"][-3000:])
+        self.assertIn("is kept in memory only", stats["log"])
+
+    def test_ctrl_c_makes_no_dead_letters(self) -> None:
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000, "maxAttempts": 1})
+        crawling = self.start()
+        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
+        crawling.signal(signal.SIGINT)
+        stats = ended(crawling)
+        self.assertGreater(stats["unseen/left"], 0, stats["log"][-3000:])
+        self.assertEqual(self.queue()["dead"], 0)
+        self.assert_all_done(self.crawl())
+
+    def test_where_a_redirect_leads_to_is_not_lost_with_a_crawl_that_is_stopped(self) -> None:
+        self.site.links = lambda path: ()
+        self.site.moved = {"/page/1": "/page/11", "/page/2": "/page/12"}
+        both, stopped = threading.Event(), threading.Event()
+
+        def on_hit(path: str) -> None:
+            if len(self.site.hits) == 2 and not stopped.is_set():
+                both.set()
+                stopped.wait()
+
+        self.site.on_hit = on_hit
+        # One page is fetched while the redirect of the other waits to be asked about.
+        settings = {**self.settings, "CONCURRENT_REQUESTS": 1, "UNSEEN_BATCH_DELAY": 0.5}
+        crawling = start_crawl([self.site.page(1), self.site.page(2)], settings)
+        until("one page is redirected, and the other is being fetched", both.is_set)
+        targets = [self.site.page(11), self.site.page(12)]
+        check = f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check"
+        until("a target is marked", lambda: "seen" in call("POST", check, {"urls": targets})["results"])
+        crawling.signal(signal.SIGINT)
+        until("the crawl stops", lambda: "Received SIGINT" in crawling.log())
+        stopped.set()
+        first = ended(crawling)
+        self.assertEqual((first.get("finish_reason"), first.get("unseen/left")), ("shutdown", 2), first["log"][-3000:])
+        self.assertEqual(self.site.hits, {"/page/1": 1, "/page/2": 1})
+        stats = crawl([], settings)
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 0), stats["log"][-3000:])
+        self.assertEqual((self.site.hits["/page/11"], self.site.hits["/page/12"]), (1, 1))
+
+    def test_dead_letters_are_told_of(self) -> None:
+        self.site.links = lambda path: ()
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000, "maxAttempts": 1})
+        call("POST", f"/v1/visited-sets/{name}/urls/discover", {"urls": [self.site.page(7)]})
+        (lease,) = call("POST", f"/v1/visited-sets/{name}/queue/lease", {"max": 1, "leaseSeconds": 60})["urls"]
+        call("POST", f"/v1/visited-sets/{name}/queue/release", {"ids": [lease["id"]]})
+        stats = self.crawl()
+        self.assertEqual(stats.get("unseen/dead"), 1, stats["log"][-3000:])
+        self.assertIn(f"1 pages of set {name} are dead letters", stats["log"])
+
+    def test_an_entry_that_cannot_be_read_holds_up_no_other_and_no_crawl(self) -> None:
+        self.site.links = lambda path: ()
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
+        bad = [{"url": self.site.page(i), "payload": text} for i, text in enumerate(('{"scrapy":"given","callback":"gone"}', '{"scrapy":"given","later":1}'))]
+        call("POST", f"/v1/visited-sets/{name}/urls/discover", {"urls": [*bad, self.site.page(7)]})
+        both = [start_crawl([], self.settings) for _ in range(2)]
+        ends = [ended(one) for one in both]
+        self.assertEqual([one.get("finish_reason") for one in ends], ["finished"] * 2, ends[0]["log"][-3000:])
+        self.assertEqual((sum(one.get("unseen/unreadable", 0) for one in ends), self.site.hits), (2, {"/page/7": 1}))
+        self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (2, 0))
+
+    def test_requests_that_are_never_asked_about_are_told_of_as_in_memory_only(self) -> None:
+        self.site.links = lambda path: ()
+        found = [self.site.page(1), self.site.page(2)]
+        stats = crawl([self.site.page(0)], self.settings, links={self.site.page(0): found}, dont_filter=found[:1], discovery=found[1:])
+        self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/unqueued")), (3, 2), stats["log"][-3000:])
+        self.assertIn("is kept in memory only", stats["log"])
+
+    def test_a_stopped_run_tells_of_requests_that_the_queue_does_not_take(self) -> None:
+        self.site.links = lambda path: ()
+        posts = [f"POST {self.site.page(i)}" for i in range(30)]
+        stats = crawl(posts, {**self.settings, "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 1})
+        self.assertGreater(stats.get("unseen/given_back", 0), 0, stats["log"][-3000:])
+        self.assertIn(f"{stats['unseen/given_back']} pages were found and not fetched, and the queue does not take them", stats["log"])
+
+    def test_a_page_that_is_queued_while_the_queue_is_looked_at_is_crawled(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.LooksLate")
+        self.assertEqual(stats.get("looked_late"), 1, stats["log"][-3000:])
+        self.assert_all_done(stats)
+
+    def test_a_page_that_is_leased_when_a_run_ends_stays_in_the_queue(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.EndsFirst")
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("unseen_unavailable", 1), stats["log"][-3000:])
+        self.assertEqual(self.site.hits, {})
+        self.assert_all_done(self.crawl())
+
+    def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_until_the_next_run(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer")
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 1), stats["log"][-3000:])
+        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+        self.assert_all_done(self.crawl())
+
+    def test_a_page_whose_lease_ran_out_is_fetched_once_by_a_run(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
+        self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
+        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+
+    def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.Derived")
+        self.assert_all_done(stats)
+        self.assertEqual(stats.get("derived"), 1)
+
+    def test_pages_that_fail_are_not_tried_for_ever(self) -> None:
+        self.site.links = lambda path: ()
+        pages = [self.site.page(0), f"{self.site.url}/broken/1", f"{self.site.url}/gone/1"]
+        stats = crawl(pages, self.settings, fails=["/page/0"])
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 0), stats["log"][-3000:])
+        self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2, "/gone/1": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+import { positionsOfHashes, select, type Positions } from '#bloom';
+import { StoreError } from '../../errors.js';
+import { hashesOf } from '../../queued-hashes.js';
+import { ABANDONED, full } from '../../refusals.js';
+import type { QueuedItem, Quota } from '../../store.js';
+import { keepBatch, layersNeededBy } from '../batches.js';
+import type { FilterState, SyncState } from '../filter-state.js';
+import { layersFor, reserveNext } from '../growth.js';
+import { writeHidden } from '../hidden-rows.js';
+import { JournalOperation } from '../journal.js';
+import type { LayerList } from '../layer-list.js';
+import { checkInList, type Outcome } from '../list-batches.js';
+import type { Session } from '../session.js';
+import { abandonSync } from './end-sync.js';
+import { notedOf } from './removals.js';
+
+/** A filter whose sync is open. */
+export type Syncing = FilterState & { sync: SyncState };
+
+export const isSyncing = (state: FilterState): state is Syncing => state.sync !== undefined;
+
+/** Whether entries that leave the queue now may have been in it when a sync was opened, and are not kept yet. */
+export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
+
+/** Inside a transaction. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. */
+export function keepIn(
+  session: Session,
+  state: Syncing,
+  positions: Positions,
+  quota: Quota | undefined,
+): Outcome {
+  const { sync, list, filter } = state;
+  const { memory } = session;
+  const needed = layersNeededBy(sync, list, positions);
+  if (needed === undefined) {
+    const { plan } = sync.opened;
+    throw full({ ...plan, name: filter.name, kind: filter.kind }, sync.list.sums().items, positions.count);
+  }
+  const grow = needed ? layersFor(state, sync.list, memory, needed, quota) : undefined;
+  const outcome = keepBatch(state, positions, notedOf(sync, positions), grow);
+  if (sync.list.next) void reserveNext(state, sync.list, memory, quota);
+  if (list.age) writeHidden(session, state);
+  return outcome;
+}
+
+/**
+ * Inside a transaction: keeps what was in the queue when the sync was opened. If the list that it fills has no room for that, the sync is
+ * given up: what takes an entry out of the queue never fails for it. Answers the records of what has changed.
+ */
+export function keepQueued(
+  session: Session,
+  state: Syncing,
+  entries: readonly Pick<QueuedItem, 'hash'>[],
+): Iterable<Buffer> {
+  const { list, key, sync } = state;
+  const positions = liveIn(list, positionsOfHashes(hashesOf(entries), list.plan[0].geometry));
+  try {
+    const { changes } = keepIn(session, state, positions, undefined);
+    return session.journal.records(key, JournalOperation.Add, changes);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    abandonSync(session, state, sync, ABANDONED.full);
+    return [];
+  }
+}
+
+/** Of a list that ages, those of its items that have not expired: they stay queued, but are visited no more. */
+function liveIn(list: LayerList, positions: Positions): Positions {
+  if (!list.age) return positions;
+  const live = Array.from(checkInList(list, positions).entries(), ([i, claimed]) => (claimed ? i : -1));
+  return select(positions, Uint32Array.from(live.filter((i) => i >= 0)));
+}

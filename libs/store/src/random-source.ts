@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto';
+import { SEED_BYTES } from '#bloom';
+
+/** The source of a store's ids and of the seeds of its filters. */
+export interface RandomSource {
+  /** `bytes` random bytes in hex. Two instances on the same data never draw the same. */
+  id(bytes: number): string;
+  /** SEED_BYTES for the hashes of a new filter. A caller that knew them could choose items that collide. */
+  seed(): Uint8Array;
+}
+
+/** The randomness of the operating system. */
+export const SYSTEM_RANDOM: RandomSource = {
+  id: (bytes) => randomBytes(bytes).toString('hex'),
+  seed: () => randomBytes(SEED_BYTES),
+};

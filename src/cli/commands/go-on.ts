@@ -1,0 +1,57 @@
+import { ServiceError } from '#client';
+import { UsageError } from '../ending.js';
+import { ChangedSources } from '../jobs/blocks.js';
+import type { Job } from '../jobs/job.js';
+import { STDIN } from '../sources/names.js';
+import type { Context } from './context.js';
+
+/** A job cannot go on, for a reason that it found before it read its sources. */
+export class CannotGoOn extends Error {}
+
+export interface Going<T> {
+  /** Such as `visit crawl`. */
+  readonly label: string;
+  readonly job: Job;
+  readonly sources: readonly string[];
+  /** Does the job, from its checkpoint or from its beginning. */
+  readonly attempt: () => Promise<T>;
+  /** Gives up what the job has under way at the service. */
+  readonly giveUp?: (() => Promise<void>) | undefined;
+  /** Whether to do things a second time comes to the same as once. */
+  readonly isRepeatable: boolean;
+}
+
+/**
+ * Does a job. One that an earlier call began, and that cannot go on from there, starts over, once: a job that is called every night must
+ * not be stuck because of one night.
+ */
+export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
+  const { label, job, sources, attempt, giveUp, isRepeatable } = going;
+  const say = (why: string): void => {
+    if (!context.quiet) context.errors.write(`${label}: starting over: ${why}\n`);
+  };
+  if (job.whyReplaced !== undefined) say(job.whyReplaced);
+  try {
+    return await attempt();
+  } catch (error) {
+    const why = job.resumed ? whyNot(error) : undefined;
+    if (why === undefined) throw error;
+    if (!isRepeatable)
+      throw new UsageError(`${why}: start over with --restart, which counts again the lines that were done`);
+    await giveUp?.();
+    job.beginAnew();
+    const isRead = !(error instanceof CannotGoOn);
+    if (isRead && (sources.length === 0 || sources.includes(STDIN)))
+      throw new UsageError(`${why}: stdin cannot be read twice; run the command again to start over`);
+    say(why);
+    return attempt();
+  }
+}
+
+/** Why a job cannot go on; undefined if something else is wrong. */
+function whyNot(error: unknown): string | undefined {
+  if (error instanceof CannotGoOn) return error.message;
+  if (error instanceof ChangedSources) return `the sources changed: ${error.message}`;
+  const isOver = error instanceof ServiceError && ['SYNC_ENDED', 'SYNC_NOT_FOUND'].includes(error.code);
+  return isOver ? 'the sync of this job is over' : undefined;
+}

@@ -1,0 +1,75 @@
+import { ServiceError, UnavailableError, type UnseenClient } from '#client';
+import { OPEN, type Job, type Opening, type OwnSync } from '../jobs/job.js';
+import type { Interruption } from '../interruption.js';
+import { find, type Found } from './found.js';
+import { CannotGoOn } from './go-on.js';
+
+const ABANDON_MS = 5_000;
+
+/**
+ * The sync of a job: the one that an earlier call opened, or a new one. Throws CannotGoOn if that sync was given up or
+ * committed; it waits for a commit to end. The list of a committed sync says nothing about URLs visited since.
+ */
+export async function syncOf(
+  { syncs }: Found['handle'],
+  job: Job,
+  asked: Opening,
+  { hard, soft }: Interruption,
+): Promise<string> {
+  const id = job.sync ?? (await openOwn(syncs, job, asked, hard));
+  if (!job.resumed) return id;
+  const sync = syncs.get(id);
+  const { state } = await sync.describe({ signal: soft }).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === 'SYNC_NOT_FOUND') return { state: 'abandoned' };
+    throw error;
+  });
+  if (state === 'abandoned') throw new CannotGoOn('the sync of this job is over');
+  if (state === 'open') return id;
+  if (state === 'committing') await sync.commit({}, { signal: soft });
+  throw new CannotGoOn(`an earlier call committed sync ${id}`);
+}
+
+/** Opens the sync of a job. If no answer came to that before, the same call answers the sync that it opened. */
+async function openOwn(
+  syncs: Found['handle']['syncs'],
+  job: Job,
+  { capacity, errorRate }: Opening,
+  signal: AbortSignal,
+): Promise<string> {
+  const isRepeat = job.ownSync !== undefined;
+  const asked = job.opens({
+    ...(capacity !== undefined && { capacity }),
+    ...(errorRate !== undefined && { errorRate }),
+  });
+  try {
+    const { id } = await syncs.open(asked, { idempotencyKey: job.key(OPEN), signal });
+    job.opened(id);
+    return id;
+  } catch (error) {
+    const isRefused =
+      error instanceof ServiceError && error.status < 500 && !(error instanceof UnavailableError);
+    // A refused call opens nothing, but an earlier one may have.
+    if (isRefused && !isRepeat) job.opened();
+    throw error;
+  }
+}
+
+/**
+ * Gives a sync up, so that nothing of it stays. `found`: the set of the command; the sync may be of another one. A failure
+ * is not reported: the service gives the sync up later.
+ */
+export async function abandon(client: UnseenClient, found: Found, sync: OwnSync | undefined): Promise<void> {
+  if (sync === undefined) return;
+  const signal = AbortSignal.timeout(ABANDON_MS);
+  try {
+    const { handle } = sync.name === found.handle.name ? found : await find(client, sync.name);
+    const { syncs } = handle;
+    const opened =
+      'id' in sync
+        ? syncs.get(sync.id)
+        : await syncs.open(sync.opening, { idempotencyKey: sync.key, signal });
+    await opened.abandon({ signal });
+  } catch {
+    // See above.
+  }
+}

@@ -1,0 +1,33 @@
+import { openSync, readSync, renameSync, writeFileSync } from 'node:fs';
+
+/** Environment variable with the file for the answer. */
+const FILE_VARIABLE = 'BENCH_TURN_FILE';
+const EVERY_MS = 2;
+
+/**
+ * This file is loaded into a process before its program (`node --import`). At SIGUSR2 it writes how long the longest turn
+ * of the event loop since the last signal was, in ms of the main thread's CPU time. A busy machine makes turns longer by
+ * the clock, but not by this measure.
+ */
+const file = process.env[FILE_VARIABLE];
+if (file !== undefined) {
+  // Linux gives the CPU time of each thread, in ns.
+  const times = openSync('/proc/thread-self/schedstat', 'r');
+  const figures = Buffer.alloc(64);
+  const cpuMs = (): number =>
+    Number.parseInt(figures.toString('latin1', 0, readSync(times, figures, 0, figures.length, 0))) / 1e6;
+  let last = cpuMs();
+  let longest = 0;
+  const look = (): void => {
+    const now = cpuMs();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  setInterval(look, EVERY_MS).unref();
+  process.on('SIGUSR2', () => {
+    look();
+    writeFileSync(`${file}.new`, String(longest));
+    renameSync(`${file}.new`, file);
+    longest = 0;
+  });
+}

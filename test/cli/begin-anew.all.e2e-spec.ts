@@ -1,0 +1,227 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName, startApp, type TestApp } from '../support/app.js';
+import { runCommand, startCommand } from '../support/command-line.js';
+import { Front } from '../support/front.js';
+import { PagesServer } from '../support/pages-server.js';
+import type { Ended } from '../support/service-process.js';
+import { index, urlset } from '../support/sitemaps.js';
+
+const urlAt = (i: number): string => `https://example.org/${i}`;
+const urls = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => urlAt(from + i));
+
+/** What is sent before the sources fail: a block of a thousand. */
+const FIRST = urls(0, 1_500);
+
+describe('a job that cannot go on', () => {
+  let app: TestApp;
+  let client: UnseenClient;
+  let site: PagesServer;
+  let folder: string;
+  beforeAll(async () => {
+    app = await startApp();
+    client = new UnseenClient({ url: app.url });
+    site = await PagesServer.start();
+    folder = await mkdtemp(join(tmpdir(), 'unseen-anew-'));
+  });
+  afterAll(async () => {
+    await site.stop();
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const unseen = (...args: string[]): Promise<Ended> =>
+    runCommand(args, { env: { UNSEEN_URL: app.url, HOME: folder } });
+  const checkpoints = (): Promise<string[]> =>
+    readdir(join(folder, '.local', 'state', 'unseen')).catch(() => []);
+  const made = async (): Promise<VisitedSet> => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 10_000, errorRate: 1e-9 });
+    return set;
+  };
+  /** An index of two sitemaps, whose second one is away. */
+  const night = (): { url: string; next: (first: readonly string[]) => void } => {
+    const path = `/${freshName('site')}`;
+    site.set(`${path}/index.xml`, index(`${site.url}${path}/one.xml`, `${site.url}${path}/two.xml`));
+    site.set(`${path}/one.xml`, urlset(...FIRST));
+    site.set(`${path}/two.xml`, { status: 503 });
+    return {
+      url: `${site.url}${path}/index.xml`,
+      next: (first) => {
+        site.set(`${path}/one.xml`, urlset(...first));
+        site.set(`${path}/two.xml`, urlset(urlAt(5_000)));
+      },
+    };
+  };
+  const failed = { code: 3, stdout: '', stderr: expect.stringContaining('two.xml": HTTP 503') };
+  const anew = { code: 0, stderr: expect.stringContaining('starting over: the sources changed') };
+
+  it('since its sources have changed begins anew: a sync gives its own former one up', async () => {
+    const set = await made();
+    await set.visit(urls(0, 2_000));
+    const { url, next } = night();
+    expect(await unseen('sync', set.name, url)).toEqual(failed);
+    expect(await checkpoints()).toHaveLength(1);
+    // The next night, within the idle time of the sync.
+    next(urls(1, 1_500));
+    expect(await unseen('sync', set.name, url)).toMatchObject({
+      ...anew,
+      stdout: expect.stringContaining('forgot 501 of 2,000 items; listed: 1,499 kept, 1 new'),
+    });
+    expect(await set.check([0, 1, 1_499, 1_500, 5_000].map(urlAt))).toEqual([
+      'unseen',
+      'seen',
+      'seen',
+      'unseen',
+      'seen',
+    ]);
+    expect(await checkpoints()).toEqual([]);
+  });
+
+  it('goes on where its sources are as they were', async () => {
+    const set = await made();
+    const { url, next } = night();
+    expect(await unseen('sync', set.name, url)).toEqual(failed);
+    next(FIRST);
+    expect(await unseen('sync', set.name, url)).toMatchObject({
+      ...{ code: 0, stderr: expect.stringContaining('going on after 1000 lines') },
+      stdout: expect.stringContaining('listed: 0 kept, 1,501 new'),
+    });
+  });
+
+  it('begins anew by --restart: a sync gives its own former one up', async () => {
+    const set = await made();
+    const { url, next } = night();
+    expect(await unseen('sync', set.name, url)).toEqual(failed);
+    next(FIRST);
+    expect(await unseen('sync', set.name, url, '--restart')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each(['sync', 'visit'])(
+    'by %s --restart over the checkpoint of another set ends its sync',
+    async (verb) => {
+      const [former, set] = [await made(), await made()];
+      const { url, next } = night();
+      const checkpoint = ['--checkpoint', join(folder, freshName('checkpoint'))];
+      expect(await unseen('sync', former.name, url, ...checkpoint)).toEqual(failed);
+      expect(await former.describe()).toHaveProperty('sync');
+      next(FIRST);
+      expect(await unseen(verb, set.name, url, ...checkpoint)).toMatchObject({ code: 2 });
+      expect(await unseen(verb, set.name, url, ...checkpoint, '--restart')).toMatchObject({ code: 0 });
+      expect(await former.describe()).not.toHaveProperty('sync');
+    },
+  );
+
+  it('finds its sync again if --restart is killed before the service has ended it', async () => {
+    const set = await made();
+    const { url, next } = night();
+    const service = await Front.start(app.url);
+    try {
+      const env = { UNSEEN_URL: service.url, HOME: folder };
+      expect(await runCommand(['sync', set.name, url], { env })).toEqual(failed);
+      const asked = service.holdNext({ method: 'DELETE' });
+      const restarted = await startCommand(['sync', set.name, url, '--restart'], { env });
+      await asked;
+      restarted.child.kill('SIGKILL');
+      await restarted.ended;
+      next(FIRST);
+      expect(await runCommand(['sync', set.name, url, '--restart'], { env })).toMatchObject({ code: 0 });
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('since its sync was given up meanwhile begins anew', async () => {
+    const set = await made();
+    const { url, next } = night();
+    expect(await unseen('sync', set.name, url)).toEqual(failed);
+    expect(await unseen('sync', set.name, '--abandon')).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/ is abandoned, and nothing was forgotten\n$/) },
+    });
+    next(FIRST);
+    expect(await unseen('sync', set.name, url)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('starting over: the sync of this job is over'),
+    });
+  });
+
+  it.each([
+    ['discover', 'new'],
+    ['visit', 'new'],
+    ['forget', 'forgotten'],
+  ])('of %s begins anew, too', async (verb, word) => {
+    const set = await made();
+    if (verb === 'forget') await set.visit([...FIRST, urlAt(5_000)]);
+    const { url, next } = night();
+    expect(await unseen(verb, set.name, url)).toEqual(failed);
+    next(urls(1, 1_500));
+    // The rest was done by the first call.
+    expect(await unseen(verb, set.name, url)).toMatchObject({
+      ...anew,
+      stdout: expect.stringContaining(`: 501 ${word}, `),
+    });
+    expect(await set.check([0, 1, 5_000].map(urlAt))).toEqual(
+      verb === 'forget' ? ['unseen', 'unseen', 'unseen'] : ['seen', 'seen', 'seen'],
+    );
+    expect(await checkpoints()).toEqual([]);
+  });
+
+  it('since its set was cleared begins anew', async () => {
+    const set = await made();
+    const { url, next } = night();
+    expect(await unseen('visit', set.name, url)).toEqual(failed);
+    await set.clear();
+    next(FIRST);
+    expect(await unseen('visit', set.name, url)).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('1,501 new') },
+      stderr: expect.stringContaining('starting over: the set was cleared, or deleted and created again'),
+    });
+  });
+
+  it('of a multiset waits for --restart, which counts twice', async () => {
+    const filter = client.filter(freshName());
+    await filter.create({ type: 'counting', semantics: 'multiset', capacity: 10_000, errorRate: 1e-9 });
+    const { url, next } = night();
+    expect(await unseen('add', filter.name, url)).toEqual(failed);
+    next(urls(1, 1_500));
+    expect(await unseen('add', filter.name, url)).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('start over with --restart') },
+    });
+    expect(await filter.count([urlAt(0), urlAt(1)])).toEqual([1, 1]);
+    expect(await unseen('add', filter.name, url, '--restart')).toMatchObject({ code: 0 });
+    expect(await filter.count([urlAt(0), urlAt(1)])).toEqual([1, 2]);
+  });
+
+  it('leaves no checkpoint and no sync, if it has done nothing', async () => {
+    const set = await made();
+    for (const source of [`${site.url}/none`, join(folder, 'none')]) {
+      for (const verb of ['visit', 'sync'])
+        expect((await unseen(verb, set.name, source)).stderr).toMatch(/none": (?:HTTP 404|ENOENT)/);
+    }
+    expect(await checkpoints()).toEqual([]);
+    expect(await set.describe()).not.toHaveProperty('sync');
+  });
+
+  it('since another sync is under way says how to give that up', async () => {
+    const set = await made();
+    await set.syncs.open();
+    const list = join(folder, 'list');
+    await writeFile(list, `${urlAt(0)}\n`);
+    expect(await unseen('sync', set.name, list)).toMatchObject({
+      ...{ code: 4, stderr: expect.stringContaining(`: unseen sync ${set.name} --abandon ends it`) },
+    });
+    expect(await unseen('sync', set.name, list, '--abandon')).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('takes no sources') },
+    });
+    expect(await unseen('sync', set.name, '--abandon')).toMatchObject({ code: 0 });
+    expect(await unseen('sync', set.name, '--abandon', '--json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"abandoned":null'),
+    });
+    expect(await unseen('sync', set.name, list)).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,208 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { runCommand, startCommand, type RunningCommand } from '../support/command-line.js';
+import { Random, SEED } from '../support/random.js';
+import type { Ended } from '../support/service-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { STORES } from '../e2e/stores.js';
+
+const urlAt = (i: number): string => `https://example.org/${i}`;
+const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
+/** Ends of a job, before it is let run to its own. */
+const ENDS = 12;
+const INTERRUPTED = 130;
+
+describe.each(STORES)('a job of the command line, $name store', ({ start }) => {
+  let app: TestApp;
+  let proxy: TcpProxy;
+  let client: UnseenClient;
+  let folder: string;
+  beforeAll(async () => {
+    app = await start();
+    proxy = await TcpProxy.start(app.port);
+    client = new UnseenClient({ url: app.url });
+    folder = await mkdtemp(join(tmpdir(), 'unseen-jobs-'));
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const env = () => ({ UNSEEN_URL: `http://127.0.0.1:${proxy.port}`, HOME: folder });
+  const begin = (args: readonly string[]): Promise<RunningCommand> => startCommand(args, { env: env() });
+  const run = async (args: readonly string[]): Promise<Ended> => (await begin(args)).ended;
+  /** Ends a command by a signal once it was sent so many bytes, if it still runs then. */
+  const endAfter = async (
+    { child }: RunningCommand,
+    bytes: number,
+    signal: NodeJS.Signals,
+  ): Promise<void> => {
+    const count = proxy.count();
+    while (count().reply < bytes && child.exitCode === null) await sleep(1);
+    child.kill(signal);
+  };
+  const checkpoints = () => readdir(join(folder, '.local', 'state', 'unseen'));
+  const made = async () => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 100_000, errorRate: 1e-9 });
+    return set;
+  };
+  const fileOf = async (lines: readonly string[]): Promise<string> => {
+    const path = join(folder, freshName('list'));
+    await writeFile(path, `${lines.join('\n')}\n`);
+    return path;
+  };
+
+  it(`goes on where it was killed or interrupted, with nothing twice and nothing left out (SEED=${SEED})`, async () => {
+    const random = new Random(SEED);
+    const lines = urls(30_000);
+    // Every third is twice in the list, the second time far away.
+    const file = await fileOf([...lines, ...lines.filter((_, i) => i % 3 === 0)]);
+    let [ends, kills] = [0, 0];
+    // On a slow machine a job may end before it is ended.
+    for (let round = 0; round < ENDS && ends < ENDS; round++) {
+      const set = await made();
+      const args = ['visit', set.name, file, '--json'];
+      let last: Ended | undefined;
+      while (last === undefined) {
+        const running = await begin(args);
+        const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
+        // In mid-answer, so that a part of the job is done and not known to be.
+        if (ends < ENDS) await endAfter(running, random.below(15_000), signal);
+        const ended = await running.ended;
+        if (ended.code === 0) last = ended;
+        else if (signal === 'SIGKILL') kills++;
+        else {
+          const said = /^(?:visit .* going on after \d+ lines\n)?unseen: interrupted/;
+          expect([ended.code, ended.stderr]).toEqual([INTERRUPTED, expect.stringMatching(said)]);
+        }
+        if (ended.code !== 0) ends++;
+      }
+      expect(JSON.parse(last.stdout)).toMatchObject({ counts: { new: 30_000, seen: 10_000, invalid: 0 } });
+      expect(await set.describe()).toMatchObject({ added: 30_000, duplicate: 10_000, items: 30_000 });
+      expect(await checkpoints()).toEqual([]);
+      // A job that is over starts over.
+      expect(JSON.parse((await run(args)).stdout)).toMatchObject({ counts: { new: 0, seen: 40_000 } });
+    }
+    expect(ends).toBe(ENDS);
+    expect(kills).toBeGreaterThan(0);
+  });
+
+  it('goes on through connections that are cut', async () => {
+    const set = await made();
+    const file = await fileOf(urls(20_000));
+    const running = await begin(['visit', set.name, file]);
+    for (let cuts = 0; cuts < 10 && running.child.exitCode === null; cuts++) {
+      proxy.cutAfter('reply', 3_000);
+      await until('the connection was cut', async () => running.child.exitCode !== null || proxy.hasCut);
+    }
+    proxy.disarm();
+    expect(await running.ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('20,000 new, 0 seen'),
+    });
+    expect(await set.describe()).toMatchObject({ added: 20_000, duplicate: 0 });
+  });
+
+  it('of a sync goes on, too, and forgets what is not on the list', async () => {
+    const set = await made();
+    await set.visit(urls(12_000));
+    const file = await fileOf(urls(10_000));
+    let last: Ended | undefined;
+    for (let ends = 0; last === undefined; ends++) {
+      const running = await begin(['sync', set.name, file, '--force']);
+      if (ends < 3) await endAfter(running, 8_000, 'SIGKILL');
+      const ended = await running.ended;
+      if (ends === 3 || ended.code === 0) last = ended;
+    }
+    const stdout = expect.stringContaining('forgot 2,000 of 12,000 items; listed: 10,000 kept');
+    expect(last).toMatchObject({ code: 0, stdout });
+    expect(await set.check([urlAt(9_999), urlAt(10_000)])).toEqual(['seen', 'unseen']);
+  });
+
+  it('is one process, and belongs to its sources and its set', async () => {
+    const set = await made();
+    const checkpoint = join(folder, freshName('checkpoint'));
+    const args = (source: string) => ['visit', set.name, source, '--checkpoint', checkpoint];
+    const visit = (input: readonly string[]): Promise<Ended> =>
+      runCommand(args('-'), { env: env(), input: `${input.join('\n')}\n` });
+    // A job whose first thousand lines are done, and that waits for more.
+    const running = await startCommand(args('-'), { env: env(), stdin: 'pipe' });
+    running.child.stdin?.write(`${urls(1_500).join('\n')}\n`);
+    await until('the first block is done', async () => {
+      const description = await set.describe();
+      return 'items' in description && description.items >= 1_000;
+    });
+    const stderr = (text: string) => ({ code: 2, stdout: '', stderr: expect.stringContaining(text) });
+    expect(await visit([])).toEqual(stderr('another process is at this job'));
+    running.child.kill('SIGKILL');
+    await running.ended;
+    expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is the checkpoint of another job'));
+    // Stdin is read once, so the call after that starts over.
+    expect(await visit(urls(1_500).reverse())).toEqual(
+      stderr('stdin cannot be read twice; run the command again to start over'),
+    );
+    expect(await visit(urls(1_500).reverse())).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/: \d+ new, 1,\d\d\d seen/) },
+    });
+    await writeFile(checkpoint, 'a file of somebody else');
+    expect(await visit(urls(1))).toEqual(stderr('is no checkpoint'));
+  });
+
+  it('that works on a queue and is interrupted waits for what it has begun, and leaves nothing leased', async () => {
+    const set = await made();
+    await set.discover(urls(20));
+    const script = 'echo "$1" >> "$OUT"; while [ ! -e "$GO" ]; do sleep 0.02; done';
+    const [out, go] = [join(folder, freshName('out')), join(folder, freshName('go'))];
+    const running = await startCommand(
+      ['work', set.name, '--exec', `sh -c '${script}' x`, '--parallel', '3', '--lease', '600'],
+      { env: { ...env(), OUT: out, GO: go } },
+    );
+    const queue = async () => {
+      const description = await set.describe();
+      return 'queue' in description ? description.queue : undefined;
+    };
+    await until('three are leased', async () => (await queue())?.leased === 3);
+    running.child.kill('SIGINT');
+    // Longer than what is under way gets elsewhere.
+    await sleep(6_500);
+    expect(running.child.exitCode).toBeNull();
+    await writeFile(go, '');
+    expect(await running.ended).toMatchObject({
+      code: INTERRUPTED,
+      stdout: expect.stringContaining('3 done, 0 failed'),
+    });
+    expect(await queue()).toMatchObject({ waiting: 17, leased: 0 });
+  });
+
+  it('that works on a queue and is interrupted twice ends what it has begun, and gives it back', async () => {
+    const set = await made();
+    await set.discover(urls(5));
+    const running = await begin([
+      'work',
+      set.name,
+      '--exec',
+      'sleep 600; :',
+      '--parallel',
+      '2',
+      '--lease',
+      '600',
+    ]);
+    const queue = async () => {
+      const description = await set.describe();
+      return 'queue' in description ? description.queue : undefined;
+    };
+    await until('two are leased', async () => (await queue())?.leased === 2);
+    running.child.kill('SIGINT');
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(INTERRUPTED);
+    expect(await queue()).toMatchObject({ waiting: 5, leased: 0 });
+  });
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { runCommand, startCommand, type RunningCommand } from '../support/command-line.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { STORES } from '../e2e/stores.js';
+
+const URL_OF_TEST = 'https://example.org/1';
+const INTERRUPTED = 130;
+
+describe.each(STORES)('unseen work, $name store', ({ start }) => {
+  let app: TestApp;
+  let client: UnseenClient;
+  let folder: string;
+  beforeAll(async () => {
+    app = await start();
+    client = new UnseenClient({ url: app.url });
+    folder = await mkdtemp(join(tmpdir(), 'unseen-work-'));
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const env = () => ({ UNSEEN_URL: app.url, HOME: folder });
+  /** A set with one URL in its queue. */
+  const made = async (maxAttempts?: number): Promise<VisitedSet> => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 1_000, ...(maxAttempts !== undefined && { maxAttempts }) });
+    await set.discover(URL_OF_TEST);
+    return set;
+  };
+  const queue = async (set: VisitedSet) => {
+    const description = await set.describe();
+    if (!('queue' in description)) throw new Error('the set has lost data');
+    const { waiting, leased, delayed, dead } = description.queue;
+    return { waiting, leased, delayed, dead };
+  };
+  const begin = (set: VisitedSet, script: string, ...more: string[]): Promise<RunningCommand> =>
+    startCommand(['work', set.name, '--exec', `sh -c '${script}' x`, ...more], { env: env() });
+  /** Two signals, since one that is sent twice may arrive once. */
+  const interruptTwice = async ({ child, ended }: RunningCommand) => {
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    return ended;
+  };
+
+  it.each([
+    ['that ends', 'echo begun; exec sleep 600'],
+    ['that does not want to end', 'trap "" TERM INT; echo begun; while :; do sleep 600; done'],
+  ])('interrupted twice gives back the URL of a command %s, and counts no attempt', async (_, script) => {
+    const set = await made(1);
+    const working = await begin(set, script);
+    await until('the command runs', async () => working.stdout().includes('begun'));
+    expect(await interruptTwice(working)).toMatchObject({
+      code: INTERRUPTED,
+      stdout: `begun\nwork ${set.name}: 0 done, 0 failed, 1 given back\n`,
+    });
+    expect(await queue(set)).toEqual({ waiting: 1, leased: 0, delayed: 0, dead: 0 });
+    expect(await set.lease({ max: 1, leaseSeconds: 60 })).toMatchObject([{ attempt: 1 }]);
+  });
+
+  it('until the queue is empty ends with a URL that always fails, which stays in the queue', async () => {
+    const set = await made();
+    const args = ['work', set.name, '--exec', 'false', '--until-empty', '--delay', '0', '--tries', '3'];
+    expect(await runCommand(args, { env: env() })).toMatchObject({
+      code: 1,
+      stdout: `work ${set.name}: 0 done, 3 failed\n`,
+    });
+    expect(await queue(set)).toEqual({ waiting: 0, leased: 0, delayed: 1, dead: 0 });
+  });
+
+  it('until the queue is empty ends beside another worker when URLs always fail', async () => {
+    const set = await made();
+    await set.discover([2, 3, 4].map((n) => `https://example.org/${n}`));
+    const begun = await mkdtemp(join(folder, 'begun-'));
+    const script = 'touch "$IN/$ME"; until [ -e "$IN/a" -a -e "$IN/b" ]; do sleep 0.02; done; exit 1';
+    const args = ['work', set.name, '--exec', `sh -c '${script}' x`, '--until-empty', '--delay', '0'];
+    const ended = await Promise.all(
+      ['a', 'b'].map((ME) =>
+        runCommand([...args, '--tries', '2', '--json'], { env: { ...env(), IN: begun, ME } }),
+      ),
+    );
+    expect(ended).toMatchObject([{ code: 1 }, { code: 1 }]);
+    const failed = ended.map(({ stdout }) => (JSON.parse(stdout) as { failed: number }).failed);
+    expect(failed[0]! + failed[1]!).toBe(8);
+    expect(await queue(set)).toEqual({ waiting: 0, leased: 0, delayed: 4, dead: 0 });
+  });
+
+  it('retries a URL when its command says: exit status 75, and Retry-After on stderr', async () => {
+    const set = await made();
+    const script = '[ "$UNSEEN_ATTEMPT" = 1 ] || echo "retry-after: 3600" >&2; exit 75';
+    const working = await begin(set, script, '--delay', '0');
+    await until('it is delayed', async () => (await queue(set)).delayed === 1);
+    expect(await interruptTwice(working)).toMatchObject({
+      code: INTERRUPTED,
+      stdout: `work ${set.name}: 0 done, 2 failed\n`,
+    });
+  });
+
+  it('says that it is retrying while the service is away', async () => {
+    const set = await made();
+    const proxy = await TcpProxy.start(app.port);
+    const host = `127.0.0.1:${proxy.port}`;
+    const args = ['work', set.name, '--exec', 'echo'];
+    const working = await startCommand(args, { env: { ...env(), UNSEEN_URL: `http://${host}` } });
+    await until('the URL is done', async () => {
+      const { waiting, leased } = await queue(set);
+      return waiting + leased === 0;
+    });
+    await proxy.stop();
+    const says = `unseen: retrying, connection refused by ${host}\n`;
+    await until('it says so', async () => working.stderr().includes(says));
+    working.child.kill('SIGINT');
+    expect(await working.ended).toMatchObject({
+      code: INTERRUPTED,
+      stderr: `${says}unseen: interrupted\n`,
+    });
+  });
+
+  it('retries a URL that failed after a pause, twice as long each time', async () => {
+    const set = await made();
+    for (let n = 0; n < 12; n++) {
+      const [leased] = await set.lease({ max: 1, leaseSeconds: 60 });
+      await set.release(leased!.id);
+    }
+    const working = await begin(set, 'exit 1');
+    await until('it is delayed', async () => (await queue(set)).delayed === 1);
+    expect((await interruptTwice(working)).stdout).toBe(`work ${set.name}: 0 done, 1 failed\n`);
+  });
+});

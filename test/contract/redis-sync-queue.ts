@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import type { Filter } from '#store';
+import { owedKey, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
+import { items, made, makeFilter, tally, type FilterOptions } from './calls.js';
+import { QueueCalls } from './queue-calls.js';
+import { SyncCalls } from './sync-calls.js';
+import type { Subject } from './subject.js';
+
+const OLD = items(40, 'old');
+/** How entries move in a queue that is still to be copied for a sync: which of them are noted for the copy. */
+export function redisSyncQueue(subject: Subject<RedisHarness>): void {
+  const calls = new SyncCalls(subject);
+  const queue = new QueueCalls(subject);
+  const letterIds = async (filter: Filter) =>
+    (await subject.store.queue.deadLetters(filter, 1_000)).entries.map(({ id }) => id);
+
+  /** Opens a sync as if the copy of the queue had not begun. */
+  const opened = async (filter: Filter) => {
+    const sync = await calls.open(filter);
+    const [meta] = (await subject.harness.find(`unseen:{${filter.generation}.0.*}:meta`)) as [FoundKey];
+    const numbers = (await meta.client.hgetBuffer(meta.key, QUEUE_FIELD)) as Buffer;
+    await meta.client.hset(meta.key, OWING_FIELD, String(numbers.readUIntBE(0, 6)));
+    await meta.client.hdel(meta.key, 's:copied');
+    const keys = segmentKeys(/\{(.*)\}/.exec(meta.key)?.[1] as string);
+    const { client } = meta;
+    const noted = owedKey(keys, (await calls.current(filter)).layers?.length ?? 1);
+    const owed = async () => (await client.zrangeBuffer(noted, '1', '-1')).map(hexOf).sort();
+    return { sync, now: await calls.current(filter), owed, client, keys, noted };
+  };
+  const hashesOf = (filter: Filter, names: readonly string[]) => {
+    const { hash } = positionsOf(names, filter.seed, filter.geometry);
+    return names
+      .map((_, n) =>
+        [...hash.subarray(4 * n, 4 * n + 4)].map((word) => word.toString(16).padStart(8, '0')).join(''),
+      )
+      .sort();
+  };
+  const make = (options: FilterOptions = {}) =>
+    makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-7, ...options });
+
+  describe('a queue that is to be copied for a sync', () => {
+    it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400 }])(
+      'notes each entry of before the opening once, however often it moves; %j',
+      async (options) => {
+        const filter = await make(options);
+        await queue.discover(filter, OLD);
+        const { sync, now, owed } = await opened(filter);
+        await queue.discover(now, items(10, 'new'));
+        for (let round = 0; round < 3; round++) {
+          await queue.release(now, await queue.lease(now, 100));
+          expect(await owed()).toEqual(hashesOf(filter, OLD));
+        }
+        expect(tally(await queue.ack(now, await queue.lease(now, 100)), 1)).toBe(50);
+        expect(await owed()).toEqual(hashesOf(filter, OLD));
+        expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', kept: 50 });
+        expect(tally(await calls.check(filter, [...OLD, ...items(10, 'new')]), 0)).toBe(0);
+        expect(await owed()).toEqual([]);
+      },
+    );
+
+    it('notes what was leased: acknowledged, delayed or given back; not what was forgotten', async () => {
+      const filter = await make();
+      await queue.discover(filter, OLD);
+      const leased = await queue.lease(filter, 40);
+      await queue.forget(filter, OLD.slice(0, 5));
+      const { now, owed } = await opened(filter);
+      expect(await owed()).toEqual([]);
+      await queue.ack(now, leased.slice(0, 10));
+      expect(await owed()).toEqual(hashesOf(filter, OLD.slice(5, 10)));
+      await queue.release(now, leased.slice(10, 20), { delayMs: 60_000 });
+      expect(await owed()).toEqual(hashesOf(filter, OLD.slice(5, 20)));
+      await queue.release(now, leased.slice(20));
+      expect(await owed()).toEqual(hashesOf(filter, OLD.slice(5)));
+    });
+
+    it.each<FilterOptions>([{}, { growsTo: Infinity }, { maxAgeSeconds: 86_400 }])(
+      'notes what comes back since its time is over, when others are discovered or leased; %j',
+      async (options) => {
+        const filter = await make(options);
+        await queue.discover(filter, OLD.slice(0, 20));
+        expect(await queue.lease(filter, 20, 1)).toHaveLength(20);
+        const { now, owed, client, noted } = await opened(filter);
+        let more = 0;
+        await until('the lease is over', async () => {
+          await queue.discover(now, [`new ${more++}`]);
+          return (await owed()).length > 0;
+        });
+        expect(await owed()).toEqual(hashesOf(filter, OLD.slice(0, 20)));
+        const delayed = await queue.lease(now, 100);
+        await queue.release(now, delayed, { delayMs: 1 });
+        await client.zremrangebyscore(noted, 1, '+inf');
+        await until('the delay is over', async () => {
+          await queue.lease(now, 1);
+          return (await owed()).length === 20;
+        });
+        expect(await owed()).toEqual(hashesOf(filter, OLD.slice(0, 20)));
+      },
+    );
+
+    it('notes dead letters that are put back or purged, and what dies', async () => {
+      const filter = await make({ maxAttempts: 1 });
+      await queue.discover(filter, OLD);
+      await queue.release(filter, await queue.lease(filter, 30));
+      const leased = await queue.lease(filter, 10);
+      const { now, owed } = await opened(filter);
+      const ids = await letterIds(now);
+      await subject.store.queue.putBack(now, ids.slice(0, 10), made());
+      expect(await owed()).toEqual(hashesOf(filter, OLD.slice(0, 10)));
+      await subject.store.queue.purge(now, ids.slice(10), made());
+      expect(await owed()).toEqual(hashesOf(filter, OLD.slice(0, 30)));
+      await queue.release(now, leased);
+      expect(await owed()).toEqual(hashesOf(filter, OLD));
+    });
+
+    it('keeps what came back into line behind what the copy has read of it', async () => {
+      const filter = await make();
+      await queue.discover(filter, OLD);
+      const { sync, now, client, keys } = await opened(filter);
+      await queue.release(now, await queue.lease(now, 100));
+      // The copy sees none of them where they are now.
+      const [log = ''] = queueKeys(keys);
+      await client.del(log);
+      await client.rpush(log, '');
+      await calls.commit(filter, sync);
+      expect(tally(await calls.check(filter, OLD), 0)).toBe(0);
+    });
+  });
+}
+
+const hexOf = (bytes: Buffer) => bytes.toString('hex');

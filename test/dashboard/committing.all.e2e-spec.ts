@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { UnseenClient } from '#client';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { startApp, type TestApp } from '../support/app.js';
+import { HistorySampler, Store, SyncTender } from '../support/in-process.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { describeInBrowser, sharedBrowser, visit, why } from './browser.js';
+
+const browser = sharedBrowser();
+
+const urls = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
+
+// In the embedded store a commit is one transaction: none is ever seen half done.
+describeInBrowser(`a sync whose instance dies while it commits, redis store${why}`, () => {
+  let redis: RedisServer;
+  let app: TestApp;
+  beforeAll(async () => {
+    redis = await startRedis();
+    app = await startApp({ REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await redis.stop();
+  });
+
+  /** As it is when an instance dies after it has said that it commits. */
+  const beginCommit = async (name: string, id: string): Promise<void> => {
+    const store = app.app.get<Store>(Store);
+    const own = new Redis(redis.port, '127.0.0.1');
+    const entry = JSON.parse((await own.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
+    const ended = await store.syncs.get(await store.open(name, 'visited-set'), id);
+    const sync = { ...entry.sync!, stage: 'committing', ended: { ...ended, state: 'committed', bytes: 0 } };
+    await own.hset(CATALOGUE.filters, name, JSON.stringify({ ...entry, sync }));
+    own.disconnect();
+  };
+
+  it('is said to have no way back, offers nothing that would be refused, and is ended by whoever meets it', async () => {
+    const set = new UnseenClient({ url: app.url }).visitedSet('live');
+    await set.create({ capacity: 1_000, errorRate: 1e-9 });
+    await set.visit(urls(0, 100));
+    const sync = await set.syncs.open();
+    await sync.keep(urls(30, 110));
+    // They would meet it too, at any moment.
+    for (const each of [SyncTender, HistorySampler]) await app.app.get(each).beforeApplicationShutdown();
+    await beginCommit('live', sync.id);
+
+    const own = await visit(browser, app.url, '#/sets/live');
+    const syncing = await visit(browser, app.url, '#/sets/live/sync');
+    for (const tab of [own, syncing]) {
+      const panel = tab.page.getByRole('region', { name: 'Sync', exact: true });
+      await panel.getByText('being committed: there is no way back').waitFor();
+      const text = (await panel.innerText()).replace(/\s+/g, ' ');
+      expect(text).toMatch(/Listed 80 lines Stay 70 of 100 items .* Forgets 30 /);
+      expect(await tab.inaccessible()).toEqual([]);
+    }
+    await own.page.getByText('syncing', { exact: true }).waitFor();
+    expect(await syncing.page.getByRole('main').getByRole('button').count()).toBe(0);
+
+    // The list looks at each set anew, and so meets it.
+    const list = await visit(browser, app.url);
+    await list.page.getByRole('link', { name: 'live' }).waitFor();
+    await syncing.page
+      .getByText('Committed. 30 items forgotten; of 80 lines that were listed 10 were new.')
+      .waitFor();
+    await own.page.getByText('being committed').waitFor({ state: 'detached' });
+    expect(await list.page.getByText('syncing', { exact: true }).count()).toBe(0);
+    expect(await set.describe()).toMatchObject({ items: 80 });
+    for (const tab of [own, syncing, list]) await tab.leave();
+  });
+});

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { AccessError, UnseenClient } from '#client';
+import type { TestApp } from '../support/app.js';
+import { makeKey } from '../support/credentials.js';
+import { STORES } from '../e2e/stores.js';
+import { describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+
+const browser = sharedBrowser();
+
+const DAY_MS = 86_400_000;
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+
+/** The secret that is shown, once somebody has said to have it. */
+async function taken(page: Page, name: string): Promise<string> {
+  const key = await page.getByLabel(`Key ${name}`, { exact: true }).inputValue();
+  await button(page, 'I have it').click();
+  return key;
+}
+
+describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
+  /** What has nothing to do with the store is looked at once. */
+  const isFirst = name === STORES[0]?.name;
+  const inaccessible = async (tab: Visit): Promise<string[]> => (isFirst ? tab.inaccessible() : []);
+  const once = isFirst ? it : (): void => undefined;
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+  });
+  afterAll(() => app.close());
+
+  const clientOf = (apiKey?: string): UnseenClient => new UnseenClient({ url: app.url, apiKey });
+
+  it('are made, shown once, and may do what they were made for', async () => {
+    const admin = await makeKey(app, 'admin');
+    await clientOf(admin.key).visitedSet('acme-crawl').create({ capacity: 1_000 });
+    const tab = await visit(browser, app.url, '#/keys', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const { page } = tab;
+    await signIn(page, admin.key);
+    const own = page.getByRole('row', { name: admin.id });
+    await own.getByText('yours').waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+
+    await button(page, 'New key …').click();
+    const dialog = page.getByRole('dialog', { name: 'A new key' });
+    await button(page, 'Make it').click();
+    await dialog.getByText('Up to 64 letters').waitFor();
+    await dialog.getByLabel('Name').fill('acme');
+    await dialog.getByLabel('Write', { exact: true }).check();
+    await dialog.getByLabel('Prefix').fill('acme-');
+    await dialog.getByLabel('Sets at most').fill('3');
+    await dialog.getByLabel('Memory at most').fill('500 MB');
+    await dialog.getByLabel('Ends').selectOption('30');
+    expect(await inaccessible(tab)).toEqual([]);
+    await button(page, 'Make it').click();
+    await page.getByRole('heading', { name: 'The key acme was made: keep it now' }).waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+
+    await button(page, 'Copy').click();
+    await page.getByText('Copied.').waitFor();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    // It stays while one looks around, and the browser asks before it is gone.
+    await tab.goTo('#/');
+    await page.getByRole('link', { name: 'acme-crawl' }).waitFor();
+    const asked = page.waitForEvent('dialog');
+    await page.evaluate('void setTimeout(() => location.reload())');
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    await tab.goTo('#/keys');
+    expect(await taken(page, 'acme')).toBe(copied);
+
+    const me = await clientOf(copied).me();
+    expect(me).toMatchObject({ name: 'acme', scopes: ['write'], prefix: 'acme-' });
+    const now = Date.now();
+    expect(Date.parse(me.expiresAt ?? '')).toBeGreaterThan(now + 29 * DAY_MS);
+    const row = page.getByRole('row', { name: 'acme' });
+    await row.getByText('1 of 3 sets').waitFor();
+    await row.getByText(/of 500 MB/).waitFor();
+    expect(await page.getByText(copied).count()).toBe(0);
+    await tab.leave(401);
+  });
+
+  it('are rotated: the old one goes on for a while, or ends at once', async () => {
+    const admin = await makeKey(app, 'admin');
+    const old = await makeKey(app, 'read');
+    const tab = await visit(browser, app.url, '#/keys');
+    const { page } = tab;
+    await signIn(page, admin.key);
+    await button(page, `Rotate test read ${old.id}`).click();
+    expect(await inaccessible(tab)).toEqual([]);
+    const before = Date.now();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByText(`The old key ${old.id} is taken until`).waitFor();
+    const after = Date.now();
+    const fresh = await taken(page, 'test read');
+    expect(await clientOf(fresh).me()).toMatchObject({ name: 'test read', scopes: ['read'] });
+    const { expiresAt } = await clientOf(old.key).me();
+    const end = Date.parse(expiresAt ?? '');
+    expect([end >= before + DAY_MS - 60_000, end <= after + DAY_MS]).toEqual([true, true]);
+
+    // One's own, without an overlap: the page goes on with the new one.
+    await button(page, `Rotate test admin ${admin.id}`).click();
+    await page.getByLabel('The old key goes on for').selectOption('0');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByText('You are signed in with it.').waitFor();
+    const next = await taken(page, 'test admin');
+    await page.getByRole('row', { name: admin.id }).getByText('ended').waitFor();
+    await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
+    expect(await clientOf(next).me()).toMatchObject({ scopes: ['admin'] });
+    expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(next);
+    await tab.leave(401);
+  });
+
+  it('are revoked; with one’s own one is asked for another', async () => {
+    const admin = await makeKey(app, 'admin');
+    const other = await makeKey(app, 'read');
+    const tab = await visit(browser, app.url, '#/keys');
+    const { page } = tab;
+    await signIn(page, admin.key);
+    await button(page, `Revoke test read ${other.id}`).click();
+    expect(await inaccessible(tab)).toEqual([]);
+    await button(page, 'Keep it').click();
+    expect(await clientOf(other.key).me()).toMatchObject({ scopes: ['read'] });
+    await button(page, `Revoke test read ${other.id}`).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: other.id }).waitFor({ state: 'detached' });
+    await expect(clientOf(other.key).me()).rejects.toThrow(AccessError);
+    await button(page, `Revoke test admin ${admin.id}`).click();
+    await page.getByText('It is the key that you are signed in with').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Your key is not accepted any more').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
+    // Whoever may not manage them is not led to them.
+    await signIn(page, (await makeKey(app, 'write')).key);
+    await page.getByText('Not with this key').waitFor();
+    expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
+    expect(await inaccessible(tab)).toEqual([]);
+    await tab.leave(401);
+  });
+
+  once('are made once, whatever becomes of the sign-in with one', async () => {
+    const admin = await makeKey(app, 'admin');
+    const tab = await visit(browser, app.url, '#/keys');
+    const { page } = tab;
+    await signIn(page, admin.key);
+    await button(page, 'New key …').click();
+    await page.getByRole('dialog').getByLabel('Name').fill('brief');
+    await button(page, 'Make it').click();
+    await page.getByRole('heading', { name: 'The key brief was made' }).waitFor();
+    const [brief] = (await clientOf(admin.key).keys()).filter(({ name: called }) => called === 'brief');
+    await clientOf(admin.key).revokeKey(brief!.id);
+    // Whoever is signed in stays so.
+    await button(page, 'Go on here with it').click();
+    await page.getByText('That did not work:').waitFor();
+    expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(admin.key);
+    await button(page, 'I have it').click();
+
+    await button(page, `Rotate test admin ${admin.id}`).click();
+    await page.route('**/v1/me', (route) => route.fulfill({ status: 404, body: 'not here' }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await button(page, 'Go on here with it').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.unroute('**/v1/me');
+    await button(page, 'Go on here with it').click();
+    await page.getByText('You are signed in with it.').waitFor();
+    await taken(page, 'test admin');
+    await tab.leave(401, 404);
+  });
+
+  once('begin with one that closes the service, and signs in', async () => {
+    const open = await start();
+    const tab = await visit(browser, open.url, '#/keys');
+    const { page } = tab;
+    await page.getByText('There are no keys').waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+    await button(page, 'New key …').click();
+    await page.getByRole('dialog', { name: 'The first key' }).getByLabel('Name').fill('operator');
+    expect(await inaccessible(tab)).toEqual([]);
+    await button(page, 'Make it').click();
+    await page.getByText('You are signed in with it.').waitFor();
+    const key = await taken(page, 'operator');
+    await expect(new UnseenClient({ url: open.url }).me()).rejects.toThrow(AccessError);
+    expect(await new UnseenClient({ url: open.url, apiKey: key }).me()).toMatchObject({ scopes: ['admin'] });
+    await page.getByRole('row', { name: 'operator' }).getByText('yours').waitFor();
+    await tab.leave(401);
+    await open.close();
+  });
+
+  once('that are not signed in with at once are not lost', async () => {
+    const open = await start();
+    const tab = await visit(browser, open.url, '#/keys');
+    const { page } = tab;
+    await button(page, 'New key …').click();
+    await page.getByLabel('Name').fill('operator');
+    await page.getByLabel('Sign in with it here, at once').uncheck();
+    await button(page, 'Make it').click();
+    await page.getByText('The service asks for an API key now.').waitFor();
+    await page.getByRole('heading', { name: 'The key operator was made: keep it now' }).waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+    await button(page, 'Sign in with it').click();
+    await page.getByText('You are signed in with it.').waitFor();
+    await button(page, 'Sign out').click();
+    await page.getByText('You have signed out.').waitFor();
+    expect(await page.getByText('keep it now').count()).toBe(0);
+    await tab.leave(401);
+    await open.close();
+  });
+});

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName, startApp, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { describeInBrowser, resultOf, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+
+const browser = sharedBrowser();
+
+const urls = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
+
+/** Each screen does its main work once. The other specs of the dashboard run in `npm run test:all`. */
+describeInBrowser(`the screens of the dashboard${why}`, () => {
+  let app: TestApp;
+  let admin: TestKey;
+  let client: UnseenClient;
+  let set: VisitedSet;
+  beforeAll(async () => {
+    app = await startApp({ AUTH: 'keys' });
+    admin = await makeKey(app, 'admin');
+    client = new UnseenClient({ url: app.url, apiKey: admin.key });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    set = client.visitedSet(freshName('crawl'));
+    // No URL is taken for another one.
+    await set.create({ capacity: 1_000, errorRate: 1e-9 });
+    await set.discover(urls(0, 100));
+  });
+
+  const open = async (hash: string): Promise<Visit> => {
+    const tab = await visit(browser, app.url, hash);
+    await signIn(tab.page, admin.key);
+    return tab;
+  };
+  const button = ({ page }: Visit, name: string): Locator => page.getByRole('button', { name, exact: true });
+
+  it('sign in: asks for a key, refuses a wrong one, and shows the screen that was asked for', async () => {
+    const tab = await visit(browser, app.url, `#/sets/${set.name}`);
+    await signIn(tab.page, 'no-such-key');
+    await tab.page.getByText('This key is not accepted.').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await signIn(tab.page, admin.key);
+    await tab.page.getByRole('heading', { name: set.name }).waitFor();
+    await tab.leave(401);
+  });
+
+  it('sets and filters: lists them with their numbers', async () => {
+    const tab = await open('#/');
+    const row = tab.page.getByRole('row', { name: new RegExp(`^${set.name} `) });
+    await row.getByText('100 of 1,000').waitFor();
+    expect(await row.innerText()).toContain('100 waiting');
+    expect(await tab.inaccessible()).toEqual([]);
+    await tab.leave(401);
+  });
+
+  it('new: makes a visited set', async () => {
+    const name = freshName('made');
+    const tab = await open('#/new');
+    await tab.page.getByRole('region', { name: 'What it takes' }).getByText('11.7 MB').first().waitFor();
+    await tab.page.getByLabel('Capacity', { exact: true }).fill('2k');
+    await tab.page.getByLabel('Name', { exact: true }).fill(name);
+    await button(tab, 'Make the visited set').click();
+    await tab.page.getByRole('heading', { name }).waitFor();
+    expect(await client.visitedSet(name).describe()).toMatchObject({ capacity: 2_000 });
+    await tab.leave(401);
+  });
+
+  it('one set: shows its numbers, clears it and deletes it', async () => {
+    const tab = await open(`#/sets/${set.name}`);
+    const items = tab.page
+      .getByRole('region', { name: 'Numbers' })
+      .locator('xpath=.//div[dt[normalize-space()="Items"]]/dd');
+    await items.getByText('100').first().waitFor();
+    const dialog = tab.page.getByRole('dialog');
+    await button(tab, 'Clear …').click();
+    await dialog.getByRole('textbox').fill(set.name);
+    await dialog.getByRole('button', { name: 'Clear' }).click();
+    await items.getByText(/^0\b/).first().waitFor();
+    expect(await set.describe()).toMatchObject({ items: 0 });
+    await button(tab, 'Delete …').click();
+    await dialog.getByRole('textbox').fill(set.name);
+    await tab.page.keyboard.press('Enter');
+    await tab.page.getByRole('heading', { name: 'Sets and filters' }).waitFor();
+    await expect(set.describe()).rejects.toThrow('VISITED_SET_NOT_FOUND');
+    await tab.leave(401);
+  });
+
+  it('URLs: checks a list and gives the result as a file', async () => {
+    const tab = await open(`#/sets/${set.name}/use`);
+    await tab.page.getByLabel('URLs, one a line').fill([...urls(99, 101), 'no url'].join('\n'));
+    await button(tab, 'Check 3 URLs').click();
+    await tab.page.getByText('Done: 3 lines.').waitFor();
+    expect(await resultOf(tab.page)).toEqual([
+      'seen\thttps://example.org/99',
+      'unseen\thttps://example.org/100',
+      'invalid\tno url',
+    ]);
+    await tab.leave(401);
+  });
+
+  it('explain: tells how a URL came to its key, and why it is seen', async () => {
+    const tab = await open(`#/sets/${set.name}/explain`);
+    await tab.page.getByLabel('The URL').fill('HTTPS://Example.org:443/7#top');
+    await button(tab, 'Explain').click();
+    const answer = tab.page.getByRole('status', { name: 'The answer' });
+    await answer.getByText('seen', { exact: true }).waitFor();
+    await tab.page.locator('.key', { hasText: 'https://example.org/7' }).waitFor();
+    await tab.leave(401);
+  });
+
+  it('sync: forgets what is not on the list, after a look', async () => {
+    // A sync keeps URLs that are in the queue when it is opened.
+    await set.ack((await set.lease({ max: 100, leaseSeconds: 60 })).map(({ id }) => id));
+    const tab = await open(`#/sets/${set.name}/sync`);
+    await button(tab, 'Open a sync').click();
+    await tab.page.getByLabel('URLs, one a line').fill(urls(20, 101).join('\n'));
+    await button(tab, 'List it').click();
+    await tab.page.getByText('Done: 81 lines.').waitFor();
+    await button(tab, 'See what it would forget').click();
+    await button(tab, 'Commit: forget 20 items').click();
+    await tab.page.getByText('Committed. 20 items forgotten').waitFor();
+    expect(await set.check(['https://example.org/19', 'https://example.org/20'])).toEqual(['unseen', 'seen']);
+    await tab.leave(401, 409);
+  });
+
+  it('export and import: a set comes back under another name', async () => {
+    const name = freshName('imported');
+    const tab = await open(`#/sets/${set.name}/export`);
+    const saved = tab.page.waitForEvent('download');
+    await button(tab, 'Export').click();
+    const buffer = await readFile(await (await saved).path());
+    await tab.goTo('#/import');
+    const file = { name: 'crawl.unseen', mimeType: 'application/octet-stream', buffer };
+    await tab.page.getByLabel('Drop an export here').setInputFiles([file]);
+    await tab.page.getByLabel('Name').fill(name);
+    await button(tab, 'Import').click();
+    await tab.page.getByText(`Imported: ${name}`).waitFor();
+    expect(await client.visitedSet(name).check(urls(0, 100))).not.toContain('unseen');
+    await tab.leave(401);
+  });
+
+  it('keys: makes one, and shows its secret once', async () => {
+    const tab = await open('#/keys');
+    await button(tab, 'New key …').click();
+    const dialog = tab.page.getByRole('dialog', { name: 'A new key' });
+    await dialog.getByLabel('Name').fill('acme');
+    await button(tab, 'Make it').click();
+    const apiKey = await tab.page.getByLabel('Key acme', { exact: true }).inputValue();
+    await button(tab, 'I have it').click();
+    expect(await new UnseenClient({ url: app.url, apiKey }).me()).toMatchObject({ name: 'acme' });
+    expect(await tab.page.getByText(apiKey).count()).toBe(0);
+    await tab.leave(401);
+  });
+});

@@ -1,0 +1,352 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+import { UnseenClient } from '#client';
+import type { TestApp } from '../support/app.js';
+import { until } from '../support/until.js';
+import { STORES } from '../e2e/stores.js';
+import { describeInBrowser, holdAfter, sharedBrowser, visit, why, type Visit } from './browser.js';
+
+const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
+
+const browser = sharedBrowser();
+
+/** Of a canvas what is asked of it here: tests know no types of browsers. */
+interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  getContext(kind: '2d'): {
+    getImageData(x: number, y: number, width: number, height: number): { readonly data: Uint8ClampedArray };
+  };
+}
+
+/** Whether it is not transparent all over. */
+const isDrawn = (chart: Locator): Promise<boolean> =>
+  chart.locator('canvas').evaluate((node) => {
+    const canvas = node as unknown as Canvas;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((value, i) => i % 4 === 3 && value > 0);
+  });
+
+/** By how many pixels what is in something is wider than that. */
+const tooWide = (node: unknown): number => {
+  const { scrollWidth, clientWidth } = node as Record<'scrollWidth' | 'clientWidth', number>;
+  return scrollWidth - clientWidth;
+};
+
+/** What a browser tells of styles, and Node.js has not. */
+interface Styles {
+  getComputedStyle(node: unknown): { readonly backgroundColor: string };
+}
+
+const backgroundOf = (node: unknown): string =>
+  (globalThis as unknown as Styles).getComputedStyle(node).backgroundColor;
+
+/** The value that has a name in a list of facts or figures. */
+const valueOf = (within: Locator, name: string): Promise<string> =>
+  within.locator(`xpath=.//div[dt[normalize-space()="${name}"]]/dd`).innerText();
+
+describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) => {
+  let app: TestApp;
+  let client: UnseenClient;
+  let tab: Visit;
+  beforeAll(async () => {
+    app = await start();
+    client = new UnseenClient({ url: app.url });
+  });
+  afterAll(() => app.close());
+
+  it('plans a visited set as it is described, and makes it', async () => {
+    tab = await visit(browser, app.url, '#/new');
+    const { page } = tab;
+    const plan = page.getByRole('region', { name: 'What it takes' });
+    await plan.getByText('11.7 MB').first().waitFor();
+    await page.getByLabel('Capacity', { exact: true }).fill('2M');
+    await page.getByLabel('Error rate', { exact: true }).fill('1 in 100');
+    await plan.getByText('176 MB').waitFor();
+    const grown = await client.plan({ type: 'counting', capacity: 2e6, errorRate: 0.01, growth: 'auto' });
+    expect(await plan.getByRole('row').count()).toBe(1 + grown.plannedLayers!.length);
+    await page.getByLabel('Grows when it is full').uncheck();
+    await plan.getByRole('row').first().waitFor({ state: 'detached' });
+    const planned = await client.plan({ type: 'counting', capacity: 2_000_000, errorRate: 0.01 });
+    expect(await valueOf(plan, 'Hashes')).toBe(String(planned.geometry.hashes));
+    await page.getByLabel('Forget after', { exact: true }).fill('7');
+    await page.getByLabel('Attempts', { exact: true }).fill('3');
+    await page.getByLabel('Without tracking parameters').check();
+    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await page.getByText('A name is needed').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).toBe('name');
+    expect(await tab.inaccessible()).toEqual([]);
+    await page.getByLabel('Name', { exact: true }).fill('fresh');
+    await page.getByRole('button', { name: 'Make the visited set' }).press('Enter');
+    await page.getByRole('heading', { name: 'fresh' }).waitFor();
+    expect(await client.visitedSet('fresh').describe()).toMatchObject({
+      capacity: 2_000_000,
+      errorRate: 0.01,
+      growth: 'none',
+      maxAgeSeconds: 7 * 86_400,
+      maxAttempts: 3,
+      urlProfile: { base: 'safe', stripTracking: true },
+    });
+    // The heading of a screen that was come to has the focus.
+    await until('the heading has it', () =>
+      page.evaluate<boolean>("document.activeElement.textContent === 'fresh'"),
+    );
+    await tab.leave();
+  });
+
+  it('makes a filter, and says at the field what the service refuses', async () => {
+    tab = await visit(browser, app.url, '#/new?kind=filters');
+    const { page } = tab;
+    await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
+    await page.getByRole('radio', { name: /^Bits/ }).check();
+    await page.getByRole('button', { name: 'Make the filter' }).click();
+    await page.getByText(/a letter or digit first/).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Name', { exact: true }).fill('fresh');
+    await page.getByRole('button', { name: 'Make the filter' }).click();
+    await page.getByText('There is another one of this name').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('fresh-names');
+    await page.getByRole('button', { name: 'Make the filter' }).click();
+    await page.getByRole('heading', { name: 'fresh-names' }).waitFor();
+    expect(await client.filter('fresh-names').describe()).toMatchObject({ type: 'standard', growth: 'auto' });
+    await tab.close();
+  });
+
+  it('marks every field of a form that is wrong, and leads to the first of them', async () => {
+    tab = await visit(browser, app.url, '#/new');
+    const { page } = tab;
+    const wrong = page.locator('[aria-invalid]');
+    const isFocused = (label: string): Promise<boolean> =>
+      page
+        .getByLabel(label, { exact: true })
+        .evaluate((node) => (node as { matches(text: string): boolean }).matches(':focus'));
+    await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
+    await page.getByLabel('Capacity').fill('many');
+    await page.getByLabel('Attempts').fill('none');
+    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await until('the first has the focus', () => isFocused('Name'));
+    expect(await wrong.count()).toBe(3);
+    // What the service alone can tell is marked as well.
+    await page.getByLabel('Name', { exact: true }).fill('marked');
+    await page.getByLabel('Capacity').fill('9e15');
+    await page.getByLabel('Attempts').fill('9e12');
+    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await until('the first has the focus', () => isFocused('Capacity'));
+    expect(await wrong.count()).toBe(2);
+    await tab.leave(400);
+  });
+
+  it('shows all that there is to know of a set', async () => {
+    const crawl = client.visitedSet('crawl');
+    await crawl.create({ capacity: 2_000, maxAttempts: 1 });
+    await crawl.discover(urls(3_000));
+    await crawl.discover(urls(100));
+    const leased = await crawl.lease({ max: 20, leaseSeconds: 600 });
+    await crawl.release(
+      leased.slice(0, 5).map(({ id }) => id),
+      { reason: 'HTTP 503' },
+    );
+    const sync = await crawl.syncs.open();
+    await sync.keep(urls(700));
+
+    tab = await visit(browser, app.url, '#/sets/crawl');
+    const { page } = tab;
+    await page.getByRole('heading', { name: 'Layers' }).waitFor();
+    const numbers = page.getByRole('region', { name: 'Numbers' });
+    expect(await valueOf(numbers, 'Items')).toMatch(/^(?:3,000|2,99\d)\s+of 7,400/);
+    expect(await valueOf(numbers, 'Error rate now')).toMatch(/promised: 0\.01 %/);
+    const queue = page.getByRole('region', { name: 'Queue' });
+    expect(await valueOf(queue, 'Leased')).toBe('15');
+    expect(await valueOf(queue, 'Dead')).toBe('5');
+    const progress = page.getByRole('region', { name: 'Sync' });
+    expect(await valueOf(progress, 'Listed')).toBe('700 lines');
+    // All of it is queued, and what is queued stays.
+    expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
+    expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
+    expect(await valueOf(page.getByRole('region', { name: 'Made with' }), 'Attempts')).toBe('1');
+    expect(
+      await page.getByRole('table', { name: 'Counters by their value' }).getByRole('row').count(),
+    ).toBeGreaterThan(3);
+    expect(await tab.inaccessible()).toEqual([]);
+    expect(tab.complaints()).toEqual([]);
+    await sync.abandon();
+  });
+
+  it('draws what was, and has each chart as a table', async () => {
+    const { page } = tab;
+    const titles = ['Items', 'Error rate', 'What happened, a second', 'Queue', 'Error rate by items'];
+    const chartOf = (title: string): Locator => page.getByRole('figure', { name: title, exact: true });
+    const rowsOf = (title: string): Locator => chartOf(title).getByRole('row');
+    for (const title of titles) {
+      const chart = chartOf(title);
+      expect(await isDrawn(chart)).toBe(true);
+      await chart.getByRole('button', { name: `${title} as a table`, exact: true }).click();
+      expect(await chart.getByRole('row').count()).toBeGreaterThan(100);
+    }
+    expect(await rowsOf('What happened, a second').nth(2).innerText()).toMatch(/1\.83\s+4\s+0\.167$/);
+    // At its capacity a set has the rate that it was sized for, less what later layers may have.
+    expect(await rowsOf('Error rate by items').last().innerText()).toMatch(/^7,400\s+0\.00\d+ %\s+0\.01 %/);
+    // One of them is enough for axe.
+    for (const title of titles.slice(1))
+      await page.getByRole('button', { name: `${title} as a table`, exact: true }).click();
+    expect(await tab.inaccessible()).toEqual([]);
+    expect(tab.complaints()).toEqual([]);
+  });
+
+  it('puts dead letters back, and purges them', async () => {
+    const { page } = tab;
+    const queue = page.getByRole('region', { name: 'Queue' });
+    const letters = queue.getByRole('table', { name: 'Dead letters' });
+    expect(await letters.getByRole('row').nth(1).innerText()).toMatch(/HTTP 503\s+1 ×$/);
+    await letters.getByRole('checkbox').nth(0).check();
+    await letters.getByRole('checkbox').nth(1).check();
+    await queue.getByRole('button', { name: 'Put back' }).click();
+    await queue.getByText('2 URLs put back into the queue.').waitFor();
+    await queue.getByLabel('All that are shown').check();
+    await queue.getByRole('button', { name: 'Purge …' }).click();
+    expect(await tab.inaccessible()).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click();
+    await queue.getByText('3 URLs purged.').waitFor();
+    await letters.waitFor({ state: 'detached' });
+    expect(await client.visitedSet('crawl').describe()).toMatchObject({ queue: { dead: 0, leased: 15 } });
+    expect(tab.complaints()).toEqual([]);
+  });
+
+  it.each([
+    ['a phone', 360, 'dark'],
+    ['a tablet', 800, 'light'],
+  ] as const)('is readable on %s', async (_, width, colorScheme) => {
+    const narrow = await visit(browser, app.url, '#/sets/crawl', {
+      viewport: { width, height: 800 },
+      colorScheme,
+    });
+    await narrow.page.getByRole('heading', { name: 'Layers' }).waitFor();
+    expect(await narrow.overflow()).toBe(0);
+    expect(await narrow.inaccessible()).toEqual([]);
+    await narrow.goTo('#/new');
+    await narrow.page.getByText('11.7 MB').first().waitFor();
+    expect(await narrow.overflow()).toBe(0);
+    expect(await narrow.inaccessible()).toEqual([]);
+    await narrow.leave();
+  });
+
+  it('shows what has become of a set, not an answer that was under way before', async () => {
+    await client.filter('stale').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    await client.filter('stale').add(['a', 'b']);
+    const other = await visit(browser, app.url, '#/filters/stale');
+    const { page } = other;
+    const items = (): Promise<string> => valueOf(page.getByRole('region', { name: 'Numbers' }), 'Items');
+    await until('it has two', async () => (await items()).startsWith('2'));
+    await page.getByRole('button', { name: 'Clear …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2 items').waitFor();
+    await dialog.getByRole('textbox').fill('stale');
+    await page.clock.install();
+    const asked = new Promise<() => void>((resolve) => {
+      void page.route(
+        '**/v1/filters/stale',
+        async (route) => {
+          const answer = await route.fetch();
+          await new Promise<void>((letGo) => resolve(letGo));
+          await route.fulfill({ response: answer });
+        },
+        { times: 1 },
+      );
+    });
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    const letGo = await asked;
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    // Then no time comes to ask by itself.
+    await page.clock.pauseAt(Date.now() + 1_000);
+    letGo();
+    await until('it is empty', async () => (await items()).startsWith('0'));
+    await other.leave();
+  });
+
+  it('leads nobody back who has gone elsewhere meanwhile', async () => {
+    await client.filter('brief').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    const busy = await visit(browser, app.url, '#/new?kind=filters');
+    const { page } = busy;
+    const been = 'addEventListener("hashchange", () => (globalThis.been ??= []).push(location.hash))';
+    await page.evaluate(`void ${been}`);
+    await page.getByLabel('Name', { exact: true }).fill('late');
+    const made = await holdAfter(page, '/v1/filters', 0);
+    await page.keyboard.press('Enter');
+    await made.held;
+    await busy.goTo('#/filters/brief');
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('brief');
+    const dropped = await holdAfter(page, '/v1/filters/brief', 0);
+    await page.keyboard.press('Enter');
+    await dropped.held;
+    expect(await page.getByRole('button', { name: 'Keep it' }).isDisabled()).toBe(true);
+    await busy.goTo('#/import');
+    await page.getByRole('heading', { name: 'Import' }).waitFor();
+    for (const [path, { letGo }] of [
+      ['/v1/filters', made] as const,
+      ['/v1/filters/brief', dropped] as const,
+    ]) {
+      const done = page.waitForResponse(`**${path}`);
+      letGo();
+      await (await done).finished();
+    }
+    await busy.goTo('#/nowhere');
+    await page.getByRole('heading', { name: 'There is no such screen' }).waitFor();
+    await page.locator('h1:focus').waitFor();
+    expect(await page.evaluate('globalThis.been')).toEqual(['#/filters/brief', '#/import', '#/nowhere']);
+    await busy.leave();
+  });
+
+  it('has room for the longest name, and shows what is chosen in colours that are not its own', async () => {
+    const name = `${'a'.repeat(62)}.b`;
+    await client.filter(name).create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
+    const small = await visit(browser, app.url, `#/filters/${name}`, {
+      viewport: { width: 320, height: 640 },
+      forcedColors: 'active',
+    });
+    const { page } = small;
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('0 items').waitFor();
+    expect(await dialog.evaluate(tooWide)).toBe(0);
+    await page.keyboard.press('Escape');
+    expect(await small.overflow()).toBe(0);
+    await small.goTo('#/new');
+    const colourOf = (option: string): Promise<string> =>
+      page.locator('.segments label', { hasText: option }).evaluate(backgroundOf);
+    await page.getByRole('radio', { name: 'Safe' }).waitFor();
+    expect(await colourOf('Safe')).not.toBe(await colourOf('Strict'));
+    // What was refused is not said of what nobody has asked.
+    await page.getByLabel('Capacity', { exact: true }).fill('1e300');
+    await page.getByText('It cannot be planned:').waitFor();
+    await page.getByLabel('Capacity', { exact: true }).fill('many');
+    await page.getByText('It cannot be planned:').waitFor({ state: 'detached' });
+    await small.leave(400);
+  });
+
+  it('clears and deletes what was named, and nothing before', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Clear …' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('button', { name: 'Clear' }).isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Clear …' }).click();
+    await dialog.getByRole('textbox').fill('crawl');
+    await dialog.getByRole('button', { name: 'Clear' }).click();
+    await until('it is empty', async () =>
+      /^0\s/.test(await valueOf(page.getByRole('region', { name: 'Numbers' }), 'Items')),
+    );
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await dialog.getByRole('textbox').fill('crawl');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sets and filters' }).waitFor();
+    await page.getByRole('link', { name: 'fresh', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'crawl', exact: true }).count()).toBe(0);
+    await tab.goTo('#/sets/crawl');
+    await page.getByText('There is no visited set of this name').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await tab.close();
+  });
+});

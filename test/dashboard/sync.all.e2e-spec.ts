@@ -1,0 +1,293 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { UnseenClient, type VisitedSet } from '#client';
+import { freshName, type TestApp } from '../support/app.js';
+import { makeKey, type TestKey } from '../support/credentials.js';
+import { STORES } from '../e2e/stores.js';
+import { chooseList, describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+
+const browser = sharedBrowser();
+
+const ITEMS = 100;
+const url = (i: number): string => `https://example.org/${i}`;
+const urls = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => url(from + i));
+
+describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) => {
+  /** What has nothing to do with the store is looked at once. */
+  const isFirst = name === STORES[0]?.name;
+  const inaccessible = async (tab: Visit): Promise<string[]> => (isFirst ? tab.inaccessible() : []);
+  const once = isFirst ? it : (): void => undefined;
+  let app: TestApp;
+  let admin: TestKey;
+  let client: UnseenClient;
+  beforeAll(async () => {
+    app = await start({ AUTH: 'keys' });
+    admin = await makeKey(app, 'admin');
+    client = new UnseenClient({ url: app.url, apiKey: admin.key });
+  });
+  afterAll(() => app.close());
+
+  const made = async (): Promise<VisitedSet> => {
+    const set = client.visitedSet(freshName('live'));
+    await set.create({ capacity: 1_000, errorRate: 1e-9 });
+    await set.visit(urls(0, ITEMS));
+    return set;
+  };
+
+  const opened = async ({ name }: VisitedSet, key = admin): Promise<Visit> => {
+    const tab = await visit(browser, app.url, `#/sets/${name}/sync`);
+    await signIn(tab.page, key.key);
+    await tab.page.getByRole('heading', { name: `Sync ${name}` }).waitFor();
+    return tab;
+  };
+
+  const list = async (page: Page, text: string): Promise<void> => {
+    await page.getByLabel('URLs, one a line').fill(text);
+    await page.getByRole('button', { name: 'List it' }).click();
+  };
+
+  /** What the lines came to, in words. */
+  const tallied = async (page: Page): Promise<Record<string, string>> => {
+    const tally = page.locator('.tally');
+    const [words, counts] = [
+      await tally.locator('dt').allInnerTexts(),
+      await tally.locator('dd').allInnerTexts(),
+    ];
+    return Object.fromEntries(words.map((word, i) => [word, counts[i] ?? '']));
+  };
+
+  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+
+  it('forgets what is not on the list, once that has been looked at', async () => {
+    const set = await made();
+    const tab = await opened(set);
+    const { page } = tab;
+    await page.getByText('There are 100 items now.').waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+    await page.getByLabel('Capacity afterwards').fill('2k');
+    await button(page, 'Open a sync').click();
+    await list(page, [...urls(20, ITEMS), url(ITEMS), 'no url'].join('\n'));
+    await page.getByText('Done: 82 lines.').waitFor();
+    expect(await tallied(page)).toEqual({
+      'there before, and kept': '80',
+      'not there before, and added': '1',
+      'no URLs, and left out': '1',
+    });
+    await page.getByText('1 is no valid URL').waitFor();
+    await page.locator('details .item', { hasText: 'no url' }).first().waitFor();
+    await button(page, 'See what it would forget').click();
+    await page
+      .getByText('It would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
+      .waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+    expect((await set.check(urls(0, 20))).every((result) => result === 'seen')).toBe(true);
+    await button(page, 'Commit: forget 20 items').click();
+    await page.getByText('Committed. 20 items forgotten; of 81 lines that were listed 1 was new.').waitFor();
+    expect(await inaccessible(tab)).toEqual([]);
+    expect(await set.check([url(0), url(19), url(20), url(ITEMS)])).toEqual([
+      'unseen',
+      'unseen',
+      'seen',
+      'seen',
+    ]);
+    expect(await set.describe()).toMatchObject({ capacity: 2_000, items: 81 });
+    await button(page, 'Another sync').click();
+    await button(page, 'Open a sync').waitFor();
+    await tab.leave(401, 409);
+  });
+
+  it('that would forget too much is refused, and forced by the name only', async () => {
+    const set = await made();
+    const tab = await opened(set);
+    const { page } = tab;
+    await button(page, 'Open a sync').click();
+    const packed = gzipSync(
+      urls(0, 10)
+        .map((text) => JSON.stringify(text))
+        .join('\n'),
+    );
+    await page
+      .getByLabel('Or drop files here')
+      .setInputFiles([{ name: 'live.ndjson.gz', mimeType: 'application/gzip', buffer: packed }]);
+    await page.getByRole('heading', { name: /^1 file, / }).waitFor();
+    await button(page, 'List it').click();
+    await page.getByText('Done: 10 lines.').waitFor();
+    await button(page, 'See what it would forget').click();
+    await page.getByText('So it would be refused.').waitFor();
+    expect(await button(page, /^Commit/).count()).toBe(0);
+    await button(page, 'Force …').click();
+    const dialog = page.getByRole('dialog', { name: 'Forget 90 of 100 items?' });
+    expect(await inaccessible(tab)).toEqual([]);
+    await dialog.getByLabel(`Type “${set.name}” to go on`).fill('another');
+    expect(await dialog.getByRole('button', { name: 'Commit' }).isDisabled()).toBe(true);
+    expect(await set.describe()).toMatchObject({ items: ITEMS });
+    await dialog.getByLabel(`Type “${set.name}” to go on`).fill(set.name);
+    await dialog.getByRole('button', { name: 'Commit' }).click();
+    await page.getByText('Committed. 90 items forgotten').waitFor();
+    expect(await set.check([url(9), url(10)])).toEqual(['seen', 'unseen']);
+    await tab.leave(401, 409);
+  });
+
+  once('is not said to be open already while the call that opens it is under way', async () => {
+    const set = await made();
+    const tab = await opened(set);
+    const { page } = tab;
+    let answer = (): void => undefined;
+    const released = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/syncs', async (route) => {
+      const response = await route.fetch();
+      await released;
+      await route.fulfill({ response });
+    });
+    await button(page, 'Open a sync').click();
+    // The page learns of the sync before its call is answered.
+    await page.getByRole('button', { name: 'List it' }).waitFor();
+    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    const answered = page.waitForResponse('**/syncs');
+    answer();
+    await (await answered).finished();
+    await page.getByText('0 of 100 items').waitFor();
+    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    await tab.leave(401);
+  });
+
+  it('that others have opened is gone on with, and given up', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    await sync.keep(urls(0, 60));
+    const tab = await opened(set);
+    const { page } = tab;
+    await page.getByText('This sync was open already.').waitFor();
+    await page.getByText('60 of 100 items').waitFor();
+    await list(page, urls(60, 70).join('\n'));
+    await page.getByText('70 of 100 items').waitFor();
+    await button(page, 'Give it up …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click();
+    await page.getByText('The sync is over: it was given up. Nothing was forgotten').waitFor();
+    expect(await sync.describe()).toMatchObject({ state: 'abandoned' });
+    expect(await set.describe()).toMatchObject({ items: ITEMS });
+    await tab.leave(401, 409);
+  });
+
+  it('goes on with its list while somebody looks at other screens', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    const tab = await opened(set);
+    const { page } = tab;
+    let letGo: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (letGo = resolve));
+    let calls = 0;
+    await page.route(`**/syncs/${sync.id}/urls`, async (route) => {
+      if (++calls === 2) await released;
+      await route.continue();
+    });
+    await chooseList(page, urls(0, 2_500));
+    await button(page, 'List it').click();
+    const link = page
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link', { name: /^List \d+ %$/ });
+    await link.waitFor();
+    await tab.goTo(`#/sets/${set.name}/use`);
+    await page.getByText('one list at a time').waitFor();
+    letGo();
+    await link.waitFor({ state: 'detached' });
+    await tab.goTo(`#/sets/${set.name}/sync`);
+    await page.getByText('Done: 2,500 lines.').waitFor();
+    expect(await tallied(page)).toEqual({
+      'there before, and kept': '100',
+      'not there before, and added': '2,400',
+    });
+    expect(await sync.describe()).toMatchObject({ state: 'open', listed: 2_500, new: 2_400 });
+    // It was this tab that did it.
+    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    await page.getByText('100 of 100 items').waitFor();
+    await tab.leave(401);
+  });
+
+  it('that ends while a list is sent says so, and one that is stopped stays open', async () => {
+    const set = await made();
+    const sync = await set.syncs.open();
+    const tab = await opened(set);
+    const { page } = tab;
+    let held: () => void = () => undefined;
+    const stopped = new Promise<void>((resolve) => (held = resolve));
+    const lines = `**/syncs/${sync.id}/urls`;
+    await page.route(lines, async (route) => {
+      await stopped;
+      await route.abort().catch(() => undefined);
+    });
+    await list(page, urls(0, 60).join('\n'));
+    await button(page, 'Stop').click();
+    await page.getByText('Stopped after 0 lines. They stay listed').waitFor();
+    await page.getByText('Of the next 60 lines nobody knows whether they were done.').waitFor();
+    held();
+    await page.unroute(lines);
+    expect(await sync.describe()).toMatchObject({ state: 'open' });
+    await page.route(lines, async (route) => {
+      await sync.abandon();
+      await route.continue();
+    });
+    await button(page, 'Another list').click();
+    await list(page, urls(0, 60).join('\n'));
+    await page.getByText('Nothing was done').waitFor();
+    await page.getByText('The sync is over: it was given up.').waitFor();
+    await button(page, 'Another list').waitFor({ state: 'detached' });
+    // Nobody is away because a sync is over.
+    expect(await page.getByText('does not answer').count()).toBe(0);
+    await tab.leave(401, 409);
+  });
+
+  once('outlives the key: whoever signs in goes on with it', async () => {
+    const set = await made();
+    const passing = await makeKey(app, 'admin');
+    const tab = await opened(set, passing);
+    const { page } = tab;
+    await button(page, 'Open a sync').click();
+    await page.getByRole('heading', { name: 'What is live' }).waitFor();
+    await page.route('**/syncs/*/urls', async (route) => {
+      await client.revokeKey(passing.id);
+      await route.continue();
+    });
+    await list(page, url(0));
+    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.unroute('**/syncs/*/urls');
+    await signIn(page, (await makeKey(app, 'write')).key);
+    await page.getByText('Your key ended after 0 lines.').waitFor();
+    await button(page, 'Go on').click();
+    await page.getByText('Done: 1 line.').waitFor();
+    // It may list, and no more.
+    for (const name of ['See what it would forget', 'Give it up …'])
+      expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
+    await tab.leave(401, 409);
+  });
+
+  once('shows a reader what there is, and no button that fails', async () => {
+    const set = await made();
+    const tab = await opened(set, await makeKey(app, 'read'));
+    const { page } = tab;
+    await button(page, 'Open a sync').click({ force: true });
+    expect(await set.describe()).not.toHaveProperty('sync');
+    await set.syncs.open();
+    await page.getByText('This sync was open already.').waitFor();
+    await page.getByLabel('URLs, one a line').fill(url(0));
+    for (const name of ['List it', 'See what it would forget', 'Give it up …'])
+      expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
+    expect(await inaccessible(tab)).toEqual([]);
+    await tab.leave(401, 409);
+  });
+
+  once('is not for a multiset', async () => {
+    const name = freshName('bag');
+    await client
+      .filter(name)
+      .create({ type: 'counting', semantics: 'multiset', capacity: 100, errorRate: 0.01 });
+    const tab = await visit(browser, app.url, `#/filters/${name}/sync`);
+    await signIn(tab.page, admin.key);
+    await tab.page.getByText('A multiset cannot be synced').waitFor();
+    await tab.goTo('#/filters/no-such-filter/sync');
+    await tab.page.getByText('There is no filter of this name').waitFor();
+    await tab.close();
+  });
+});

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { findChromium } from '../../scripts/find-chromium.mjs';
+import { sharedBrowser, why as noBrowser } from '../dashboard/browser.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
+import { buildExample, whySkipped, type Example } from '../support/example.js';
+import { Cms } from './cms-stage.js';
+
+const why = whySkipped('cms') || noBrowser;
+const describePage = why === '' && findChromium() ? describe : describe.skip;
+const browser = sharedBrowser();
+
+const ARGS = ['--every', '86400', '--patience', '50'];
+const WIDTHS = [1_400, 800, 360];
+const OVERFLOW = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
+
+describePage(`the page of examples/cms${why}`, () => {
+  let app: TestApp;
+  let example: Example;
+  let cms: Cms;
+  let page: Page;
+  beforeAll(async () => {
+    app = await startApp();
+    example = await buildExample('cms');
+    cms = await Cms.start(example.folder, [...ARGS, '--unseen', app.url, '--set', freshName('cms')]);
+    const context = await browser.newContext({ viewport: { width: 1_400, height: 800 } });
+    page = await context.newPage();
+    await page.goto(cms.url);
+  });
+  afterAll(async () => {
+    await page.context().close();
+    await cms.clean();
+    await example.remove();
+    await app.close();
+  });
+
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const said = (text: string | RegExp) => page.locator('#said').getByText(text).waitFor();
+  const upload = async (url: string, title: string): Promise<void> => {
+    await page.getByLabel('URL', { exact: true }).fill(url);
+    await page.getByLabel('Title', { exact: true }).fill(title);
+    await button('Upload').click();
+  };
+  /** No braces or member names: nothing that reads like JSON. */
+  const expectSentences = async (): Promise<void> => {
+    expect(await page.locator('body').innerText()).not.toMatch(
+      /[{}]|"\w+":|liveUntil|staleArticles|undefined|null/,
+    );
+  };
+
+  it('says in sentences what has happened', async () => {
+    await page.getByText('There is no article yet.').waitFor();
+    await upload('https://example.org/one', 'One');
+    await said('“One” was taken in.');
+    await upload('https://example.org/%6Fne', 'Again');
+    await said(/^The URL was seen\..*tick the box/);
+    await expectSentences();
+    await upload('https://example.org/a-long-path/'.repeat(6), 'Long');
+    await said('“Long” was taken in.');
+    await button('Look at the sources').click();
+    await said('The sources have 0 links; 0 of them new.');
+    await button('What would the nightly sync forget?').click();
+    await said('The sync would forget 0 of 2 URLs, 0 stale articles among them.');
+    await expectSentences();
+  });
+
+  it.each(WIDTHS)('fits a screen %d px wide, with the question before a deletion, too', async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await page.evaluate<number>(OVERFLOW)).toBe(0);
+    await button('Delete One …').click();
+    const dialog = page.getByRole('dialog', { name: 'Delete “One”?' });
+    expect((await dialog.boundingBox())!.width).toBeLessThanOrEqual(width);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    for (const control of await page.locator('button:visible, input:visible, textarea:visible').all()) {
+      const box = (await control.boundingBox())!;
+      expect(box.x).toBeGreaterThanOrEqual(0);
+      expect(box.x + box.width).toBeLessThanOrEqual(width);
+    }
+    expect(await cms.articles()).toHaveLength(2);
+  });
+
+  it('asks before it syncs, and forces only what was asked for', async () => {
+    const one = (await cms.byUrl('https://example.org/one'))!;
+    await cms.call('PATCH', `/articles/${one.id}`, { liveUntil: '2020-01-01T00:00:00Z' });
+    await cms.call('DELETE', `/articles/${(await cms.articles()).find(({ title }) => title === 'Long')!.id}`);
+    await cms.told();
+    await button('Sync now …').click();
+    const dialog = page.getByRole('dialog', { name: 'Sync now?' });
+    await dialog.getByText('One (https://example.org/one)').waitFor();
+    await dialog.getByText(/more than Unseen allows/).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await cms.call('POST', '/sync/preview')).body).toMatchObject({ forgotten: 1 });
+    await button('Sync now …').click();
+    await dialog.getByRole('button', { name: 'Forget them all the same' }).click();
+    await said('Unseen forgot 1 of 1 URL, 1 stale article among them.');
+    await expectSentences();
+  });
+
+  it('deletes what is meant, and says so', async () => {
+    await button('Delete One …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await said('“One” was deleted.');
+    expect(await cms.articles()).toEqual([]);
+    await page.getByText('There is no article yet.').waitFor();
+  });
+
+  it('says that the CMS is away', async () => {
+    await cms.kill();
+    await button('Look at the sources').click();
+    await said('The CMS does not answer. Is it running?');
+    await expectSentences();
+  });
+});

@@ -1,0 +1,532 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { STORES } from '../e2e/stores.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
+import { documentedCalls, promised } from '../support/documented-calls.js';
+import { buildExample, whySkipped, type Example } from '../support/example.js';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { AnswerKeeper, article, Cms, type Article } from './cms-stage.js';
+import type { Running } from './worker-programs.js';
+import { Gate, page, Site, type Reply } from './worker-site.js';
+import { freshSet } from './worker-stage.js';
+
+const run = promisify(execFile);
+const why = whySkipped('cms');
+const describeExample = why === '' ? describe : describe.skip;
+/** The sources are looked at when a test asks for it. */
+const QUIET = ['--every', '86400', '--patience', '50'];
+const PAST = '2020-01-01T00:00:00Z';
+
+describeExample(`examples/cms${why}`, () => {
+  let example: Example;
+  const open: { clean(): Promise<unknown> }[] = [];
+  beforeAll(async () => {
+    example = await buildExample('cms');
+  });
+  afterAll(() => example.remove());
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.clean();
+  });
+
+  /** A site whose first page links to articles, which may be changed, unless it is among them. */
+  async function siteOf(articles: Map<string, Reply | (() => Promise<Reply>)>): Promise<Site> {
+    const site = await Site.start(async ({ path }) => {
+      const reply = articles.get(path) ?? (path === '/' ? page([...articles.keys()]) : { status: 404 });
+      return typeof reply === 'function' ? reply() : reply;
+    });
+    open.push({ clean: () => site.stop() });
+    return site;
+  }
+
+  async function startCms(unseen: string, set: string, ...args: readonly string[]): Promise<Cms> {
+    const cms = await Cms.start(example.folder, [...QUIET, '--unseen', unseen, '--set', set, ...args]);
+    open.push(cms);
+    return cms;
+  }
+
+  async function startKeeper(target: string): Promise<AnswerKeeper> {
+    const keeper = await AnswerKeeper.start(target);
+    open.push({ clean: () => keeper.stop() });
+    return keeper;
+  }
+
+  async function startService(env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+    const service = await startProcess(env);
+    open.push(service);
+    return service;
+  }
+
+  it('follows an article through all of it, while Unseen and the CMS are killed in between', async () => {
+    let service = await startService();
+    const unseen = await service.url();
+    const pages = new Map<string, Reply>([
+      ['/one', article('One', 'By the crawler.')],
+      ['/gone', { status: 404 }],
+    ]);
+    const site = await siteOf(pages);
+    const one = `${site.url}/one`;
+    const cms = await startCms(unseen, freshName('cms'), '--patience', '0', '--source', `${site.url}/`);
+
+    // Collected, once, however often its source is looked at.
+    await until('it is collected', async () => (await cms.byUrl(one)) !== undefined);
+    expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
+    const { id, ...collected } = (await cms.byUrl(one))!;
+    expect(collected).toMatchObject({ title: 'One', origin: 'crawl', version: 1 });
+    expect((await cms.call('GET', `/articles/${id}`)).body['body']).toBe('One\nBy the crawler.');
+
+    // A person brings it, too, in another spelling: it is there. Another one is taken in.
+    const upload = async (url: string): Promise<unknown> => {
+      const { body } = await cms.call('POST', '/articles', { url, title: 'Mine', body: 'By hand.' });
+      await cms.told();
+      return (await cms.call('GET', `/uploads/${String(body['id'])}`)).body['state'];
+    };
+    expect(await upload(`${site.url}/on%65#top`)).toBe('seen');
+    expect(await upload('https://example.org/by-hand')).toBe('taken');
+
+    // Unseen is killed. The article is deleted all the same, and another upload waits.
+    service.child.kill('SIGKILL');
+    await service.exit();
+    expect((await cms.call('DELETE', `/articles/${id}`)).status).toBe(204);
+    expect(await cms.byUrl(one)).toBeUndefined();
+    const waiting = { url: 'https://example.org/late', title: 'Late', body: '' };
+    const late = await cms.call('POST', '/articles', waiting);
+    expect([late.status, late.body['state']]).toEqual([202, 'waiting']);
+    // The CMS is killed, too.
+    await cms.kill();
+    service = await startService({ PORT: new URL(unseen).port, DATA_DIR: service.dataDir });
+    await service.url();
+    await cms.start();
+    await cms.told();
+    expect((await cms.call('GET', `/uploads/${String(late.body['id'])}`)).body).toMatchObject({
+      state: 'taken',
+    });
+
+    // It is still on the site: collected again.
+    pages.set('/one', article('One', 'Second edition.'));
+    await until('it is collected again', async () => {
+      await cms.call('POST', '/collect');
+      return (await cms.byUrl(one)) !== undefined;
+    });
+    const again = (await cms.byUrl(one))!;
+    expect(again.id).not.toBe(id);
+
+    // It goes stale. The preview names it, and counts the page that was no article; nothing is changed by it.
+    await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: PAST });
+    const preview = (await cms.call('POST', '/sync/preview')).body;
+    expect(preview).toMatchObject({ done: false, refused: false, forgotten: 2, items: 4, staleArticles: 1 });
+    expect(preview['articles']).toEqual([{ id: again.id, url: one, title: 'One' }]);
+    expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 0 });
+    const synced = await cms.call('POST', '/sync');
+    expect([synced.status, synced.body['done'], synced.body['forgotten']]).toEqual([200, true, 2]);
+    const revived = await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: '2100-01-01T00:00:00Z' });
+    expect(revived.status).toBe(409);
+
+    // So it is collected once more, and keeps its place. The page that was gone is looked at again.
+    pages.set('/gone', article('Found', 'It is back.'));
+    expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 2 });
+    await until('it is renewed', async () => (await cms.byUrl(one))?.version === 2);
+    await until('the other is there', async () => (await cms.byUrl(`${site.url}/gone`)) !== undefined);
+    expect((await cms.byUrl(one))?.id).toBe(again.id);
+    expect(site.asked().filter((path) => path === '/one')).toHaveLength(3);
+    expect(await cms.stop()).toBe(0);
+  });
+
+  describe.each(STORES)('$name store', ({ start }) => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await start();
+    });
+    afterAll(() => app.close());
+
+    it('takes in a URL once that people and the crawler bring at the same time', async () => {
+      const COUNT = 20;
+      const paths = Array.from({ length: COUNT }, (_, i) => `/${i}`);
+      const site = await siteOf(new Map(paths.map((path) => [path, article(`Page ${path}`, 'x')])));
+      const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
+      const uploads = [...paths, ...paths].map(async (path) => {
+        const { status } = await cms.call('POST', '/articles', {
+          url: `${site.url}${path}`,
+          title: 'Mine',
+          body: '',
+        });
+        return status;
+      });
+      const statuses = await Promise.all(uploads);
+      const taken = statuses.filter((status) => status === 201).length;
+      expect(new Set(statuses)).toEqual(new Set(taken === 0 ? [409] : [201, 409]));
+      await until('all is collected', async () => (await cms.articles()).length === COUNT);
+      const articles = await cms.articles();
+      expect(articles.filter(({ version }) => version !== 1)).toEqual([]);
+      expect(articles.filter(({ origin }) => origin === 'upload')).toHaveLength(taken);
+      expect(site.asked().filter((path) => path !== '/')).toHaveLength(COUNT - taken);
+    });
+
+    it('does each message once, though it is killed before it has the answer', async () => {
+      const keeper = await startKeeper(app.url);
+      const set = freshSet(app.url);
+      const cms = await startCms(keeper.url, set.name);
+      const url = 'https://example.org/a';
+      await until('the set is made', async () => (await set.describe().catch(() => undefined)) !== undefined);
+
+      keeper.keeps = '/urls/visit';
+      const answer = cms.call('POST', '/articles', { url, title: 'A', body: 'a' }).catch(() => 'killed');
+      await until('the visit is done and not answered', async () => keeper.gate.waiting === 1);
+      expect(await set.check(url)).toBe('seen');
+      await cms.kill();
+      expect(await answer).toBe('killed');
+      keeper.keeps = undefined;
+      await cms.start();
+      await until('it is taken in', async () => (await cms.byUrl(url)) !== undefined);
+      const [first] = await cms.articles();
+      expect(first).toMatchObject({ title: 'A', version: 1 });
+
+      // The deletion is done, and its answer is kept; meanwhile someone else has the URL collected.
+      keeper.keeps = '/urls/forget';
+      await cms.call('DELETE', `/articles/${first!.id}`);
+      await until('the URL is forgotten', async () => (await set.check(url)) === 'unseen');
+      await until('the answer is kept', async () => keeper.gate.waiting >= 1);
+      await cms.kill();
+      expect(await set.visit(url)).toBe('new');
+      keeper.keeps = undefined;
+      await cms.start();
+      await cms.told();
+      expect(await set.check(url)).toBe('seen');
+    });
+
+    it('gives up a sync in the midst of which it was killed', async () => {
+      const keeper = await startKeeper(app.url);
+      const set = freshSet(app.url);
+      const cms = await startCms(keeper.url, set.name);
+      for (const name of ['a', 'b', 'c'])
+        await cms.call('POST', '/articles', { url: `https://example.org/${name}`, title: name, body: '' });
+      await cms.call('PATCH', '/articles/1', { liveUntil: PAST });
+      keeper.keeps = '/syncs';
+      const answer = cms.call('POST', '/sync').catch(() => 'killed');
+      await until('a sync is open', async () => keeper.gate.waiting === 1);
+      await cms.kill();
+      expect(await answer).toBe('killed');
+      const left = await set.describe();
+      if (!('items' in left)) throw new Error('the set has lost data');
+      expect(left.sync?.state).toBe('open');
+      keeper.keeps = undefined;
+      await cms.start();
+      // Not even that it is given up gets through at first.
+      keeper.refuses = /^DELETE .*\/syncs\//;
+      expect((await cms.call('POST', '/sync')).status).toBe(503);
+      keeper.refuses = undefined;
+      expect((await cms.call('POST', '/sync')).body).toMatchObject({ done: true, forgotten: 1 });
+      expect(await set.check(['https://example.org/a', 'https://example.org/b'])).toEqual(['unseen', 'seen']);
+    });
+  });
+
+  describe('on one service', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await startApp();
+    });
+    afterAll(() => app.close());
+
+    it('does not take in an article that is deleted while its page is fetched', async () => {
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
+      const url = `${site.url}/a`;
+      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', '2');
+      });
+      await set.forget(url);
+      expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
+      await until('its page is fetched', async () => gate.waiting === 1);
+      await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
+      await cms.told();
+      gate.release();
+      expect(await set.check(url)).toBe('unseen');
+      await until('the fetch is over', async () => {
+        const description = await set.describe();
+        return 'queue' in description && description.queue.leased === 0;
+      });
+      expect(await cms.articles()).toEqual([]);
+    });
+
+    it('does not take in an article again whose URL is still to be forgotten', async () => {
+      const keeper = await startKeeper(app.url);
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(keeper.url, set.name, '--source', `${site.url}/`);
+      const url = `${site.url}/a`;
+      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', '2');
+      });
+      await set.forget(url);
+      expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
+      await until('its page is fetched', async () => gate.waiting === 1);
+      keeper.refuses = /\/urls\/forget$/;
+      await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
+      gate.release();
+      await until('its page has been fetched once more', async () => {
+        const description = await set.describe();
+        if (!('queue' in description)) return false;
+        const { waiting, leased, delayed } = description.queue;
+        return waiting + leased + delayed === 0;
+      });
+      expect(site.asked().filter((path) => path === '/a')).toHaveLength(3);
+      expect(await cms.articles()).toEqual([]);
+      keeper.refuses = undefined;
+      await cms.told();
+      expect(await set.check(url)).toBe('unseen');
+    });
+
+    it('leaves to a person what was taken in while the crawler had its page', async () => {
+      const gate = new Gate();
+      const pages = new Map<string, Reply | (() => Promise<Reply>)>();
+      pages.set('/a', async () => {
+        await gate.pass();
+        return article('A', 'By the crawler.');
+      });
+      const site = await siteOf(pages);
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
+      await until('its page is fetched', async () => gate.waiting === 1);
+      const draft = { url: `${site.url}/a`, title: 'Mine', body: 'By hand.' };
+      expect((await cms.call('POST', '/articles', draft)).status).toBe(409);
+      expect((await cms.call('POST', '/articles', { ...draft, force: true })).status).toBe(201);
+      gate.release();
+      await until('the page is done', async () => {
+        const description = await set.describe();
+        return 'queue' in description && description.queue.leased === 0;
+      });
+      const [{ id, ...there }] = (await cms.articles()) as [Article];
+      expect(there).toMatchObject({ title: 'Mine', origin: 'upload', version: 1 });
+      // The set holds its URL for it, since the crawler was told that it is new.
+      await cms.call('DELETE', `/articles/${id}`);
+      await cms.told();
+      expect(await set.check(draft.url)).toBe('unseen');
+    });
+
+    it('is kept by no page and no link from the others', async () => {
+      const pages = new Map([
+        [`/${'日'.repeat(600_000)}`, { status: 404 }],
+        [
+          '/deep',
+          { ...(article('Deep', '') as object), body: `<title>Deep</title>${'<b>x'.repeat(400_000)}` },
+        ],
+        ['/other', article('Other', 'x')],
+      ]);
+      const site = await siteOf(pages);
+      const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
+      await until('both are collected', async () => (await cms.articles()).length === 2);
+      expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
+    });
+
+    it('takes in what is uploaded while it syncs', async () => {
+      const keeper = await startKeeper(app.url);
+      const cms = await startCms(keeper.url, freshName('cms'), '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      keeper.keeps = '/syncs';
+      const synced = cms.call('POST', '/sync');
+      await until('a sync is open', async () => keeper.gate.waiting === 1);
+      keeper.refuses = /\/urls\/visit$/;
+      const { body } = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      keeper.gate.release();
+      expect((await synced).body).toMatchObject({ done: true });
+      keeper.refuses = undefined;
+      await cms.told();
+      expect((await cms.call('GET', `/uploads/${String(body['id'])}`)).body['state']).toBe('taken');
+    });
+
+    it('forgets while the set has no room for what is uploaded', async () => {
+      const small = await startApp({ MAX_FILTER_BYTES: '65536' });
+      open.push({ clean: () => small.close() });
+      const set = freshSet(small.url);
+      const cms = await startCms(small.url, set.name, '--capacity', '100', '--patience', '0');
+      const draft = { url: 'https://example.org/a', title: 'A', body: '' };
+      await cms.call('POST', '/articles', draft);
+      await cms.told();
+      const { id } = (await cms.byUrl(draft.url))!;
+      let next = 0;
+      for (const length of [1_000, 100, 10, 1]) {
+        let full: unknown;
+        while (full === undefined && next < 100_000) {
+          const urls = Array.from({ length }, () => `https://example.com/${next++}`);
+          await set.visit(urls).catch((error: unknown) => (full = error));
+        }
+        expect(full).toMatchObject({ code: 'FILTER_FULL' });
+      }
+      const waiting = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
+      expect(waiting.status).toBe(202);
+      await cms.call('DELETE', `/articles/${id}`);
+      await until('it is forgotten', async () => (await set.check(draft.url)) === 'unseen');
+      // A sync makes room, for what waits, too.
+      expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
+      await cms.told();
+      expect(await cms.byUrl('https://example.org/b')).toBeDefined();
+    });
+
+    it('ends at once while Unseen does not answer', async () => {
+      const keeper = await startKeeper(app.url);
+      keeper.keeps = '/v1/visited-sets';
+      const cms = await startCms(keeper.url, freshName('cms'));
+      await until('it asks', async () => keeper.gate.waiting === 1);
+      expect(await cms.stop()).toBe(0);
+      // It has not asked again meanwhile.
+      expect(keeper.gate.waiting).toBe(1);
+    });
+
+    it('forgets no URL that was not answered "new" for its article', async () => {
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name);
+      const url = 'https://example.org/theirs';
+      await until('the set is made', async () => (await set.describe().catch(() => undefined)) !== undefined);
+      await set.visit(url);
+      const draft = { url, title: 'A', body: '' };
+      expect((await cms.call('POST', '/articles', draft)).status).toBe(409);
+      const { status, body } = await cms.call('POST', '/articles', { ...draft, force: true });
+      expect(status).toBe(201);
+      await cms.call('DELETE', `/articles/${String(body['article'])}`);
+      await cms.told();
+      expect(await set.check(url)).toBe('seen');
+    });
+
+    it('collects an article again when it has not been seen for the age of the set', async () => {
+      const pages = [
+        ['/', page(['/moved'])],
+        ['/moved', { status: 302, headers: { location: '/a' } }],
+        ['/a', article('A', '1')],
+      ] as const;
+      const site = await siteOf(new Map<string, Reply>(pages));
+      const age = ['--max-age', '10', '--source', `${site.url}/`];
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name, ...age);
+      const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
+      await until('it is collected', async () => (await versionOfIt()) === 1);
+      await until('it is collected again', async () => {
+        // As each sync does, since it is no article. That it leads there makes the article no younger.
+        await set.forget(`${site.url}/moved`);
+        await cms.call('POST', '/collect');
+        return (await versionOfIt()) > 1;
+      });
+      expect(await cms.articles()).toHaveLength(1);
+    });
+
+    it('tells a set that was made anew of the articles that there are', async () => {
+      const set = freshSet(app.url);
+      const cms = await startCms(app.url, set.name);
+      const url = 'https://example.org/kept';
+      const forced = 'https://example.org/forced';
+      expect((await cms.call('POST', '/articles', { url, title: 'A', body: '' })).status).toBe(201);
+      await set.visit(forced);
+      const draft = { url: forced, title: 'B', body: '', force: true };
+      const { body } = await cms.call('POST', '/articles', draft);
+      await set.drop();
+      await cms.stop();
+      await cms.start();
+      await until('it is told', async () => cms.said().includes('told of 2 articles'));
+      expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
+      // Now the set holds it for the article.
+      await cms.call('DELETE', `/articles/${String(body['article'])}`);
+      await cms.told();
+      expect(await set.check(forced)).toBe('unseen');
+    });
+
+    it('owns its data: a second process is refused, and one that was killed is no hindrance', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      const second = cms.again();
+      expect(await second.ended).toBe(1);
+      expect(second.stderr()).toMatch(/is in use by another process/);
+      await cms.call('POST', '/articles', { url: 'https://example.org/a', title: 'A', body: '' });
+      await cms.kill();
+      // Of some that start at once one owns it.
+      const some = [cms.again(), cms.again(), cms.again()];
+      const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
+      await until('two are refused', async () => refused().length === 2);
+      for (const { stderr } of refused()) expect(stderr()).toMatch(/is in use by another process/);
+      for (const { child, ended } of some) {
+        child.kill('SIGKILL');
+        await ended;
+      }
+      await cms.start();
+      expect(await cms.articles()).toHaveLength(1);
+    });
+
+    it('owns no data of another folder, however alike their long paths are', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
+      await until('both are up', async () => {
+        for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
+        return both.every(({ stdout }) => stdout().includes('is at'));
+      }).finally(async () => {
+        for (const { child, ended } of both) {
+          child.kill('SIGKILL');
+          await ended;
+        }
+      });
+    });
+
+    it('names what is wrong with a request or an option, and lets no other web page in', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      const wrong = async (json: object): Promise<unknown> => {
+        const { status, body } = await cms.call('POST', '/articles', json);
+        return [status, body['error']];
+      };
+      const draft = { url: 'https://example.org/', title: 'A', body: '' };
+      expect(await wrong({ ...draft, url: 'ftp://x' })).toEqual([400, 'no http or https URL: ftp://x']);
+      expect(await wrong({ ...draft, title: '' })).toEqual([
+        400,
+        'body/title must NOT have fewer than 1 characters',
+      ]);
+      expect(await wrong({ ...draft, colour: 'red' })).toEqual([
+        400,
+        'body must NOT have additional properties',
+      ]);
+      expect(await wrong({ ...draft, liveUntil: 'soon' })).toEqual([
+        400,
+        'body/liveUntil must match format "date-time"',
+      ]);
+      // A leap second, which JavaScript does not know.
+      expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
+        400,
+        'no time: 2016-12-31T23:59:60Z',
+      ]);
+      expect((await cms.call('DELETE', '/articles/7')).status).toBe(404);
+      // SQLite ends a text at U+0000: it is written as browsers read it.
+      const { body } = await cms.call('POST', '/articles', { ...draft, title: 'A\0B', body: 'x\0y' });
+      expect((await cms.call('GET', `/articles/${String(body['article'])}`)).body).toMatchObject({
+        title: 'A\uFFFDB',
+        body: 'x\uFFFDy',
+      });
+      const foreign = await fetch(`${cms.url}/sync`, {
+        method: 'POST',
+        headers: { origin: 'http://evil.example' },
+      });
+      expect(foreign.status).toBe(403);
+      const failed = await run(process.execPath, [
+        join(example.folder, 'dist', 'main.js'),
+        '--nightly',
+        '25:00',
+      ]).catch((error: unknown) => error);
+      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('not "25:00"') as unknown });
+    });
+
+    it('works as its README says', async () => {
+      const cms = await startCms(app.url, freshName('cms'));
+      for (const { command, answer = '' } of documentedCalls('examples/cms/README.md')) {
+        const here = command.replaceAll('http://127.0.0.1:4000', cms.url);
+        const { stdout } = await run('bash', ['-c', here], { timeout: 240_000 });
+        expect([command, stdout]).toEqual([command, expect.stringMatching(promised(answer))]);
+      }
+    });
+  });
+});

@@ -1,0 +1,323 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { STORES } from '../e2e/stores.js';
+import { startApp, type TestApp } from '../support/app.js';
+import { buildExample, whySkipped, type Example } from '../support/example.js';
+import { freePort } from '../support/redis-server.js';
+import { startProcess, type ServiceProcess } from '../support/service-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { PYTHON_PROGRAM, TYPESCRIPT, type Program } from './worker-programs.js';
+import { Gate, type Site } from './worker-site.js';
+import { counts, EMPTY, endWell, freshSet, pathsOf, QUICK, Stage, tree, withEach } from './worker-stage.js';
+
+const why = whySkipped('worker');
+const describeExample = why === '' ? describe : describe.skip;
+/** How often a connection is cut. */
+const CUTS = 15;
+
+describeExample(`examples/worker${why}`, () => {
+  let example: Example;
+  const stage = new Stage(() => example);
+  beforeAll(async () => {
+    example = await buildExample('worker');
+  });
+  afterAll(() => example.remove());
+  afterEach(() => stage.clear());
+
+  describe.each(STORES)(
+    'three workers, one of which is killed, $name store',
+    ({ name, start: startStore }) => {
+      let app: TestApp;
+      beforeAll(async () => {
+        app = await startStore();
+      });
+      afterAll(() => app.close());
+
+      const TEAMS: readonly (readonly [string, readonly [Program, Program, Program]])[] = [
+        [
+          'two in TypeScript, one of them killed, and one in Python',
+          [TYPESCRIPT, TYPESCRIPT, PYTHON_PROGRAM],
+        ],
+        ['three in Python', [PYTHON_PROGRAM, PYTHON_PROGRAM, PYTHON_PROGRAM]],
+      ];
+      const PAGES = 100;
+      const HELD = 6;
+      it.each(name === 'embedded' ? TEAMS : TEAMS.slice(0, 1))(
+        `crawl 200 pages: each once, or again because it was with the killed one: %s${PYTHON_PROGRAM.why}`,
+        async (_, programs) => {
+          // Without Python the team is in TypeScript.
+          const [killed, ...others] = programs.map((program) => (program.why === '' ? program : TYPESCRIPT));
+          const set = freshSet(app.url);
+          const gate = new Gate();
+          const answers = new Map<string, number>();
+          const both: Site[] = [];
+          const startOne = async (): Promise<Site> => {
+            const answer = tree(PAGES, (n) => both.map(({ url }) => `${url}/${n}`));
+            const site: Site = await stage.site(async ({ path, agent }) => {
+              if (agent !== 'killed' || path === '/robots.txt') return answer(path);
+              const nth = (answers.get(site.url) ?? 0) + 1;
+              answers.set(site.url, nth);
+              // The third page of each site that it asks for stays with it.
+              if (nth >= 3) await gate.pass();
+              return answer(path);
+            });
+            both.push(site);
+            return site;
+          };
+          const [a, b] = [await startOne(), await startOne()];
+          const args = (agent: string, ...more: readonly string[]): string[] => [
+            ...QUICK,
+            ...['--user-agent', `${agent}/1.0`, '--host', b.host, ...more],
+            ...[app.url, set.name, `${a.url}/0`],
+          ];
+          const victim = stage.start(
+            killed!,
+            args('killed', '--lease', '3', '--concurrency', '2', '--held', `${HELD}`),
+          );
+          await until('the first worker has begun', async () => a.fetches.length > 0);
+          const team = others.map((program, i) => stage.start(program, args(`other-${i}`)));
+          await until('the first is in mid-fetch on both sites', async () => gate.waiting === 2);
+          await until('the others have begun', async () => a.asked().length + b.asked().length >= 20);
+          const inHand = both.flatMap((site) => site.fetches.filter(({ agent }) => agent === 'killed'));
+          victim.child.kill('SIGKILL');
+          expect(await victim.ended).toBe('SIGKILL');
+          for (const one of team) await endWell(one);
+          gate.release();
+
+          expect(await counts(set)).toEqual(EMPTY);
+          let again = 0;
+          for (const site of both) {
+            const pages = site.pages();
+            expect([...pages.keys()].sort()).toEqual(pathsOf(PAGES));
+            for (const [path, agents] of pages) {
+              const byOthers = agents.filter((agent) => agent !== 'killed');
+              expect([path, byOthers.length <= 1, agents.length <= 2]).toEqual([path, true, true]);
+              if (agents.length === 2) again++;
+            }
+            // What it had asked for and not got was handed out again.
+            const lost = site.fetches.filter(({ agent }) => agent === 'killed').at(-1)!;
+            expect(pages.get(lost.path)).toHaveLength(2);
+          }
+          expect(again).toBeGreaterThanOrEqual(2);
+          expect(again).toBeLessThanOrEqual(HELD);
+          expect(inHand.length).toBeGreaterThanOrEqual(again);
+        },
+      );
+    },
+  );
+
+  describe(`each in TypeScript and in Python${PYTHON_PROGRAM.why}`, () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await startApp();
+    });
+    afterAll(() => app.close());
+
+    it(
+      'asks a host for one page at a time, and a slow host keeps no other from its turn',
+      withEach(async (program) => {
+        // A URL that was put off was not tried.
+        const set = freshSet(app.url);
+        await set.create({ capacity: 1_000, maxAttempts: 1 });
+        const gate = new Gate();
+        const slow = await stage.site(async ({ path }) => {
+          if (path !== '/0' && path !== '/robots.txt') await gate.pass();
+          return tree(6, () => pathsOf(6))(path);
+        });
+        const quick = await stage.site(({ path }) => tree(40)(path));
+        const args = [...QUICK, '--concurrency', '2', '--held', '4', app.url, set.name];
+        const worker = stage.start(program, [...args, `${slow.url}/0`, `${quick.url}/0`]);
+        await until('the slow host is waited for', async () => gate.waiting > 0);
+        await until('the other is crawled', async () => quick.pages().size === 40);
+        expect(slow.asked()).toHaveLength(2);
+        gate.release();
+        await endWell(worker);
+        expect([slow.asked().sort(), quick.asked().sort()]).toEqual([pathsOf(6), pathsOf(40)]);
+        // Those that had no room here were put off.
+        expect(worker.stderr()).toMatch(/, 0 failed, [1-9]\d* given back/);
+        expect([slow.mostAtOnce, quick.mostAtOnce]).toEqual([1, 1]);
+        expect(await counts(set)).toEqual(EMPTY);
+      }),
+    );
+
+    it(
+      'ends with a page that always fails, which stays in the queue of a set without a limit',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        await set.create({ capacity: 1_000 });
+        const site = await stage.site(({ path }) => (path === '/1' ? { status: 500 } : tree(3)(path)));
+        await stage.run(program, [...QUICK, '--attempts', '2', app.url, set.name, `${site.url}/0`]);
+        expect(site.asked().sort()).toEqual(['/0', '/1', '/1', '/2']);
+        expect(await counts(set)).toEqual({ ...EMPTY, delayed: 1 });
+      }),
+    );
+
+    it(
+      'ends beside another worker when pages always fail, which stay in the queue',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        await set.create({ capacity: 1_000 });
+        const gate = new Gate();
+        const site = await stage.site(async ({ path }) => {
+          if (path === '/robots.txt') return { status: 404 };
+          await gate.pass();
+          return { status: 500 };
+        });
+        const starts = pathsOf(10).map((path) => site.url + path);
+        const args = [
+          ...QUICK,
+          '--attempts',
+          '2',
+          ...['--concurrency', '2', '--held', '2'],
+          app.url,
+          set.name,
+          ...starts,
+        ];
+        const workers = [stage.start(program, args), stage.start(program, args)];
+        await until('both are in mid-fetch', async () => gate.waiting === 2);
+        gate.release();
+        for (const worker of workers) await endWell(worker);
+        expect(site.asked().sort()).toEqual(pathsOf(10).flatMap((path) => [path, path]));
+        expect(await counts(set)).toEqual({ ...EMPTY, delayed: 10 });
+      }),
+    );
+
+    it(
+      'says that it is retrying when nothing answers at the address of the service',
+      withEach(async (program) => {
+        const host = `127.0.0.1:${await freePort()}`;
+        const worker = stage.start(program, [...QUICK, `http://${host}`, 'set', 'http://127.0.0.1:9/']);
+        await until('it says so', async () =>
+          worker.stderr().includes(`retrying, connection refused by ${host}\n`),
+        );
+      }),
+    );
+
+    it(
+      'that is stopped ends what it has begun and leaves nothing leased; another does the rest',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        await set.create({ capacity: 1_000, maxAttempts: 1 });
+        const gate = new Gate();
+        let held = 10;
+        const site = await stage.site(async ({ path }) => {
+          if (path !== '/robots.txt' && --held < 0) await gate.pass();
+          return tree(60)(path);
+        });
+        const args = [...QUICK, app.url, set.name, `${site.url}/0`];
+        const worker = stage.start(program, args);
+        await until('it is in mid-fetch', async () => gate.waiting === 1);
+        worker.child.kill('SIGTERM');
+        await until('it knows', async () => worker.stderr().includes('SIGTERM'));
+        const asked = site.asked();
+        expect(asked).toHaveLength(11);
+        gate.release();
+        await endWell(worker);
+        expect(site.asked()).toEqual(asked);
+        expect(worker.visits()).toHaveLength(11);
+        const { waiting, ...rest } = await counts(set);
+        expect({ waiting: 0, ...rest }).toEqual(EMPTY);
+        expect(waiting).toBeGreaterThan(0);
+
+        await stage.run(program, args);
+        expect(site.asked().sort()).toEqual(pathsOf(60));
+        expect(await counts(set)).toEqual(EMPTY);
+      }),
+    );
+
+    it(
+      'shows no part of an API key that cannot be sent, nor a password in the URL of the service',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        const site = await stage.site(() => ({ status: 404 }));
+        const withKey = stage.start(program, [...QUICK, app.url, set.name, `${site.url}/0`], {
+          UNSEEN_API_KEY: 'unseen_secret\nsecond',
+        });
+        const withPassword = stage.start(program, [
+          ...QUICK,
+          'ftp://user:password@127.0.0.1',
+          set.name,
+          `${site.url}/0`,
+        ]);
+        for (const one of [withKey, withPassword]) {
+          expect(await one.ended).not.toBe(0);
+          expect(one.stderr()).not.toBe('');
+          expect(one.stdout() + one.stderr()).not.toMatch(/secret|second|password@/);
+        }
+      }),
+    );
+
+    it(
+      'that is stopped twice ends at once',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
+        const worker = stage.start(program, [...QUICK, app.url, set.name, `${site.url}/0`]);
+        await until('it is in mid-fetch', async () => site.asked().length === 1);
+        worker.child.kill('SIGINT');
+        await until('it knows', async () => worker.stderr().includes('SIGINT'));
+        worker.child.kill('SIGTERM');
+        expect([143, 'SIGTERM']).toContain(await worker.ended);
+        expect(await counts(set)).toEqual({ ...EMPTY, leased: 1 });
+      }),
+    );
+
+    it(
+      'loses nothing and does nothing twice when connections to the service break',
+      withEach(async (program) => {
+        const proxy = await TcpProxy.start(app.port);
+        try {
+          const set = freshSet(app.url);
+          const site = await stage.site(({ path }) => tree(60)(path));
+          const url = `http://127.0.0.1:${proxy.port}`;
+          const worker = stage.start(program, [...QUICK, url, set.name, `${site.url}/0`]);
+          let isOver = false;
+          void worker.ended.then(() => (isOver = true));
+          let cuts = 0;
+          await until('it has ended', async () => {
+            if (!isOver && proxy.hasCut && cuts < CUTS)
+              proxy.cutAfter(cuts % 3 === 0 ? 'request' : 'reply', (307 * cuts++) % 2_000);
+            return isOver;
+          });
+          await endWell(worker);
+          expect([cuts, proxy.hasCut]).toEqual([CUTS, true]);
+          expect(site.asked().sort()).toEqual(pathsOf(60));
+          expect(await counts(set)).toEqual(EMPTY);
+        } finally {
+          await proxy.stop();
+        }
+      }),
+    );
+
+    it(
+      'loses nothing and does nothing twice when the service is killed and comes back',
+      withEach(async (program) => {
+        const gate = new Gate();
+        let held = 20;
+        const site = await stage.site(async ({ path }) => {
+          if (path !== '/robots.txt' && --held < 0) await gate.pass();
+          return tree(60)(path);
+        });
+        const first = await startProcess();
+        let second: ServiceProcess | undefined;
+        try {
+          const url = await first.url();
+          const set = freshSet(url);
+          const worker = stage.start(program, [...QUICK, url, set.name, `${site.url}/0`]);
+          await until('it is in mid-fetch', async () => gate.waiting === 1);
+          first.child.kill('SIGKILL');
+          await first.exit();
+          // The page comes while nobody takes its links.
+          gate.release();
+          second = await startProcess({ PORT: new URL(url).port, DATA_DIR: first.dataDir });
+          await endWell(worker);
+          expect(site.asked().sort()).toEqual(pathsOf(60));
+          expect(await counts(set)).toEqual(EMPTY);
+        } finally {
+          await second?.clean();
+          await first.clean();
+        }
+      }),
+    );
+  });
+});

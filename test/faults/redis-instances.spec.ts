@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { positionsOf } from '#bloom';
+import { Kept, StoreError, type Filter, type Store, type Sync } from '#store';
+import { RedisStore } from '#store/redis';
+import { Allocation } from '../../libs/store/src/redis/allocation.js';
+import { Catalogue } from '../../libs/store/src/redis/catalogue.js';
+import { Connection } from '../../libs/store/src/redis/connection.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
+import { RedisFilter } from '../../libs/store/src/redis/filter.js';
+import { Growth } from '../../libs/store/src/redis/growth.js';
+import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
+import { SyncChanges, syncing } from '../../libs/store/src/redis/sync-changes.js';
+import { Views } from '../../libs/store/src/redis/views.js';
+import {
+  add,
+  check,
+  deadline,
+  expectRefusal,
+  expectStale,
+  filterSpec,
+  items,
+  keyed,
+  made,
+  remove,
+  SEGMENTED,
+  type FilterOptions,
+} from '../contract/calls.js';
+import { syncPlan } from '../contract/sync-calls.js';
+import { startRedis, type RedisServer } from '../support/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+/* Two instances of the service on one Redis that loses nothing: what one of them does while the other stands still or is cut off. */
+
+const TIMEOUT_MS = 30_000;
+const HELD = items(60);
+const LISTED = HELD.slice(0, 40);
+
+let server: RedisServer;
+let redis: Redis;
+/** `one` reaches Redis through a proxy that can interrupt it. */
+let proxy: TcpProxy;
+let one: RedisStore;
+let other: RedisStore;
+let connection: Connection;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  proxy = await TcpProxy.start(server.port);
+  one = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: TIMEOUT_MS });
+  other = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS });
+  connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
+  await connection.firstTry();
+});
+afterAll(async () => {
+  await one.close();
+  await other.close();
+  await connection.close();
+  redis.disconnect();
+  await proxy.stop();
+  await server.stop();
+});
+
+afterEach(() => proxy.restore());
+
+const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
+
+/** A visited set in four segments that holds HELD. */
+async function make(options: FilterOptions = { growsTo: Infinity }): Promise<Filter> {
+  const spec = filterSpec({
+    ...{ name: `i-${randomUUID()}`, kind: 'visited-set', errorRate: 1e-9, capacity: 1_000 },
+    ...{ segmentation: SEGMENTED, ...options },
+  });
+  const { filter } = await other.create(spec, made());
+  await add(other, filter, HELD);
+  return filter;
+}
+
+const current = (store: Store, { name, kind }: Filter) => store.open(name, kind, { fresh: true });
+
+async function open(filter: Filter): Promise<Sync> {
+  const now = await current(other, filter);
+  return other.syncs.open(now, syncPlan(now), made());
+}
+
+async function keep(store: Store, handle: Filter, id: string, keys: readonly string[]): Promise<number[]> {
+  const positions = positionsOf(keys, handle.seed, handle.geometry);
+  return [...(await store.syncs.keep(handle, id, positions, made()))];
+}
+
+const commit = async (filter: Filter, id: string) =>
+  other.syncs.commit(await current(other, filter), id, 1, deadline());
+
+const stored = async (filter: Filter, keys: readonly string[]) =>
+  check(other, await current(other, filter), keys);
+
+async function setStage(filter: Filter, stage: 'opening' | 'open'): Promise<void> {
+  const entry = JSON.parse((await redis.hget(CATALOGUE.filters, filter.name)) ?? '{}') as CatalogueEntry;
+  if (!entry.sync) throw new Error('the entry has no sync');
+  await redis.hset(
+    CATALOGUE.filters,
+    filter.name,
+    JSON.stringify({ ...entry, sync: { ...entry.sync, stage } }),
+  );
+}
+
+/** A catalogue that another instance changes right after it was read. */
+class ChangedAfterRead extends Catalogue {
+  constructor(private change: (() => Promise<unknown>) | undefined) {
+    super(connection, TIMEOUT_MS, 2 ** 20);
+  }
+
+  override async read(...args: Parameters<Catalogue['read']>): ReturnType<Catalogue['read']> {
+    const found = await super.read(...args);
+    const { change } = this;
+    this.change = undefined;
+    await change?.();
+    return found;
+  }
+}
+
+function changesWith(catalogue: Catalogue): SyncChanges {
+  const allocation = new Allocation(connection);
+  return new SyncChanges(
+    connection,
+    catalogue,
+    allocation,
+    new Stragglers(connection, catalogue, allocation),
+  );
+}
+
+describe('a call that is retried after another instance has opened a sync', () => {
+  it.each<[string, FilterOptions]>([
+    ['of one layer', {}],
+    ['that grows', { growsTo: Infinity }],
+    ['that ages', { growsTo: Infinity, maxAgeSeconds: 86_400, errorRate: 1e-7 }],
+  ])('counts in the sync, in a set %s: what it adds stays, what it forgets is gone', async (_, options) => {
+    const filter = await make(options);
+    const handle = await one.open(filter.name, filter.kind);
+    await until('connected', async () => (await one.readiness()).ready);
+    // The calls do not ask how full the set is, so their scripts are chosen before the sync is opened.
+    RedisFilter.of(handle).list.itemsSeenAt = Infinity;
+    proxy.interrupt();
+    const adding = add(one, handle, items(20, 'new'));
+    const removing = remove(one, handle, HELD.slice(0, 20));
+    await new Promise((resolve) => setImmediate(resolve));
+    const { id } = await open(filter);
+    // The handle gets to know the sync by another call.
+    expect((await other.describe(handle)).sync).toMatchObject({ id });
+    proxy.restore();
+    expect(await adding).toEqual(all(items(20), 1));
+    expect(await removing).toEqual(all(items(20), 1));
+    await keep(other, await current(other, filter), id, LISTED);
+    await commit(filter, id);
+    expect(await stored(filter, items(20, 'new'))).toEqual(all(items(20), 1));
+    expect(await stored(filter, HELD)).toEqual([
+      ...all(items(20), 0),
+      ...all(items(20), 1),
+      ...all(items(20), 0),
+    ]);
+  });
+});
+
+describe('an instance that meets a sync while another opens it', () => {
+  it('takes lines of it afterwards, and does not give it up', async () => {
+    const filter = await make();
+    const handle = await one.open(filter.name, filter.kind);
+    const { id } = await open(filter);
+    await setStage(filter, 'opening');
+    // It learns of the sync, but only of the segment of this item that it takes part.
+    expect(await check(one, handle, ['item 0'])).toEqual([1]);
+    await setStage(filter, 'open');
+    expect(await keep(one, handle, id, LISTED)).toEqual(all(LISTED, Kept.Present));
+    expect(await commit(filter, id)).toMatchObject({ state: 'committed', kept: LISTED.length });
+    expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
+  });
+});
+
+describe('a key that is lost while a sync is open', () => {
+  it.each(['cells', 'operations:made:current', 'queue:leases', 'removed:', 'owed:'])(
+    'is told as lost data, %s',
+    async (lost) => {
+      const filter = await make();
+      const { id } = await open(filter);
+      await keep(other, await current(other, filter), id, LISTED);
+      const keys = await redis.keys(`unseen:{${filter.generation}*:${lost}*`);
+      expect(keys.length).toBeGreaterThan(0);
+      await redis.del(...keys);
+      const handle = await current(one, filter);
+      const calls = [
+        ...[() => add(one, handle, ['one more', ...HELD]), () => check(one, handle, HELD)],
+        () => one.queue.lease(handle, 10, 1_000, made()),
+      ];
+      const codes = await Promise.all(
+        calls.map((call) =>
+          call().then(
+            () => 'answered',
+            (error: unknown) => (error instanceof StoreError ? error.code : String(error)),
+          ),
+        ),
+      );
+      // What does not use the key goes on.
+      expect(codes).toContain('STORE_DATA_LOST');
+      for (const code of codes) expect(['answered', 'STORE_DATA_LOST']).toContain(code);
+    },
+  );
+});
+
+describe('an instance that stands still while another ends a sync', () => {
+  it('answers a list that is repeated as before, though it did not know of the end', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    const handle = await current(one, filter);
+    const positions = positionsOf(['new', ...LISTED], handle.seed, handle.geometry);
+    const listing = keyed();
+    const first = await one.syncs.keep(handle, id, positions, listing);
+    expect([...first]).toEqual([Kept.New, ...all(LISTED, Kept.Present)]);
+    await other.syncs.abandon(await current(other, filter), id, deadline());
+    expect(await one.syncs.keep(handle, id, positions, listing)).toEqual(first);
+    await expectRefusal(one.syncs.keep(handle, id, positions, keyed()), 'SYNC_ENDED');
+  });
+
+  it('between its looks at the catalogue and at a segment: no data is lost, its handle is outdated', async () => {
+    const filter = await make();
+    const handle = RedisFilter.of(await one.open(filter.name, filter.kind));
+    const { id } = await open(filter);
+    await keep(other, await current(other, filter), id, HELD);
+    const catalogue = new ChangedAfterRead(() => commit(filter, id));
+    const stragglers = new Stragglers(connection, catalogue, new Allocation(connection));
+    const views = new Views(connection, catalogue, stragglers);
+    const rejected = handle.viewOf(0);
+    const next = await views.look(rejected, deadline());
+    await expectStale(views.look(next, deadline()));
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+
+  it('and opens the next one, in the middle of the same commit: it has nothing more to do', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await keep(other, await current(other, filter), id, LISTED);
+    const changes = changesWith(new Catalogue(connection, TIMEOUT_MS, 2 ** 20));
+    const found = syncing(await changes.read(filter.name, deadline()));
+    if (!found) throw new Error('the entry has no sync');
+    const sync = await other.syncs.get(await current(other, filter), id);
+    await changes.end(found, 'committing', { ...sync, state: 'committed' }, deadline());
+    let next: Sync | undefined;
+    const late = changesWith(
+      new ChangedAfterRead(async () => {
+        await changes.goOn(filter.name, deadline());
+        next = await open(filter);
+      }),
+    );
+    await late.goOn(filter.name, deadline());
+    expect(await other.syncs.get(await current(other, filter), next?.id ?? '')).toMatchObject({
+      state: 'open',
+    });
+    expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
+  });
+
+  it('before it makes a layer for the list of that sync: none is needed', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    const handle = RedisFilter.of(await current(one, filter));
+    const { sync } = handle;
+    if (!sync) throw new Error('the handle knows no sync');
+    await other.syncs.abandon(await current(other, filter), id, deadline());
+    const growth = new Growth(
+      new Catalogue(connection, TIMEOUT_MS, 2 ** 20),
+      new Allocation(connection),
+      TIMEOUT_MS,
+    );
+    const keys = (await redis.keys(`unseen:{${filter.generation}*`)).sort();
+    await growth.remake(handle, sync.list, 0, 0, deadline());
+    expect((await redis.keys(`unseen:{${filter.generation}*`)).sort()).toEqual(keys);
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+});

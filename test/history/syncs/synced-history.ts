@@ -1,0 +1,112 @@
+import { groupsOf, type AttemptOf } from '../history.js';
+import type { QueueAnswers, QueueOperation } from '../queue-history.js';
+
+/** A visited set that is synced while clients use it. */
+export interface SyncedSet {
+  readonly name: string;
+  readonly maxAgeSeconds?: number;
+  readonly growth: 'auto' | 'none';
+}
+
+interface OnUrls {
+  readonly id: number;
+  readonly verb: 'visit' | 'check';
+  readonly urls: readonly string[];
+  /** Of a visit in a set that ages. Absent: the age of the set. */
+  readonly ttlSeconds?: number;
+}
+
+interface Open {
+  readonly id: number;
+  readonly verb: 'open';
+}
+
+export interface List {
+  readonly id: number;
+  readonly verb: 'list';
+  readonly sync: string;
+  readonly urls: readonly string[];
+  /** Sent as lines, not as JSON. */
+  readonly stream: boolean;
+}
+
+interface OnSync {
+  readonly id: number;
+  readonly verb: 'commit' | 'abandon' | 'look';
+  readonly sync: string;
+}
+
+/** What a client of a synced set means. However often it is sent, it must happen once. */
+export type SyncedOperation = (QueueOperation | OnUrls | Open | List | OnSync) & { readonly set: string };
+
+export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
+
+/** What an answer says about a sync. */
+export interface SyncSeen {
+  readonly id?: string;
+  readonly state?: SyncState;
+  /** Why it was abandoned. */
+  readonly reason?: string;
+  /** Of an error. */
+  readonly code?: string;
+}
+
+export type SyncedAnswers = QueueAnswers | { readonly sync: SyncSeen };
+
+export type SyncedAttempt = AttemptOf<SyncedOperation, SyncedAnswers>;
+
+export interface SyncedHistory {
+  readonly sets: readonly SyncedSet[];
+  readonly attempts: readonly SyncedAttempt[];
+}
+
+/** An operation with all its attempts but those that surely did nothing. */
+export interface SyncedEvent<Op extends SyncedOperation = SyncedOperation> {
+  readonly operation: Op;
+  /** In order of their ends. */
+  readonly attempts: readonly SyncedAttempt[];
+  /** It took effect, if ever, between these; `end` is Infinity if it was never answered. */
+  readonly start: number;
+  readonly end: number;
+  /** Of its first answer that is no error. */
+  readonly answers?: SyncedAnswers;
+}
+
+/** The operations of a set that may have happened, in order of their first requests. */
+export function syncedEventsOf(attempts: readonly SyncedAttempt[], set: string): SyncedEvent[] {
+  const events = groupsOf(attempts.filter(({ operation }) => operation.set === set)).map((group) => {
+    group.sort((a, b) => a.end - b.end);
+    const first = group.find(({ answers }) => answers !== undefined && errorOf(answers) === undefined);
+    return {
+      operation: (group[0] as SyncedAttempt).operation,
+      attempts: group,
+      start: Math.min(...group.map(({ start }) => start)),
+      end: first?.end ?? Infinity,
+      ...(first?.answers && { answers: first.answers }),
+    };
+  });
+  return events.sort((a, b) => a.start - b.start);
+}
+
+/** The code of an error that is an answer. */
+export function errorOf(answers: SyncedAnswers): string | undefined {
+  return 'sync' in answers ? answers.sync.code : undefined;
+}
+
+export function wordsOf({ answers }: { readonly answers?: SyncedAnswers }): readonly string[] | undefined {
+  return answers !== undefined && 'results' in answers ? answers.results : undefined;
+}
+
+type OfVerb<Op, Verb> = Op extends { readonly verb: infer Any }
+  ? Extract<Any, Verb> extends never
+    ? never
+    : Op & { readonly verb: Extract<Any, Verb> }
+  : never;
+
+/** Whether an operation is of one of these verbs. */
+export function isVerb<Verb extends SyncedOperation['verb']>(
+  event: SyncedEvent,
+  ...verbs: readonly Verb[]
+): event is SyncedEvent<OfVerb<SyncedOperation, Verb>> {
+  return (verbs as readonly string[]).includes(event.operation.verb);
+}

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+
+const folder = mkdtempSync(join(tmpdir(), 'unseen-mutations-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function mutate(...words: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, ['scripts/mutate.mjs', ...words], { encoding: 'utf8' });
+}
+
+/** Runs the script on a list made for the test. */
+function mutateBy(list: string, ...words: string[]): ReturnType<typeof mutate> {
+  writeFileSync(join(folder, 'list.diff'), list);
+  return mutate('--lists', folder, ...words);
+}
+
+const FOLD = 'libs/bloom/src/fold.ts';
+const HEAD = 'killed by: libs/bloom/src/fold.spec\n\n';
+const KILLED = `# every item is a duplicate
+breaks: Keeps the first occurrence
+@@ ${FOLD}
+-    if (other >= 0) {
++    if (i > 0) {
+`;
+const SURVIVOR = `# the table is twice as large
+breaks: Nothing
+@@ ${FOLD}
+-  while (size < count * 2) size *= 2;
++  while (size < count * 4) size *= 2;
+`;
+
+describe('scripts/mutate.mjs', () => {
+  it('finds the text of every mutation once in the sources', () => {
+    const { status, stdout, stderr } = mutate('--check');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(Number.parseInt(stdout)).toBeGreaterThan(300);
+  });
+
+  it('names mutations whose text is not there, or that say nothing', () => {
+    const gone = `${HEAD}# gone\nbreaks: G1\n@@ ${FOLD}\n-  no such line\n`;
+    expect(mutateBy(gone, '--check')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/“gone”: its text is in .*fold.ts 0 times, not once/),
+    });
+    const silent = `${HEAD}# silent\n@@ ${FOLD}\n-    if (other >= 0) {\n`;
+    expect(mutateBy(silent, '--check')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('“silent”: wants a path, and what it breaks'),
+    });
+  });
+
+  it('tells what is killed from what survives, and leaves the checkout alone', () => {
+    const before = readFileSync(FOLD, 'utf8');
+    const { status, stdout } = mutateBy(HEAD + KILLED + SURVIVOR);
+    expect([status, stdout]).toEqual([1, expect.stringMatching(/killed .*every item is a duplicate/)]);
+    expect(stdout).toMatch(/survived .*the table is twice as large/);
+    expect(stdout).toContain('1 killed, 1 survived');
+    expect(readFileSync(FOLD, 'utf8')).toBe(before);
+    expect(mutateBy(HEAD + KILLED)).toMatchObject({ status: 0 });
+  });
+
+  it('does not take tests that fail without it, or sources that do not load, for a kill', () => {
+    const absent = KILLED.replace('@@', 'killed by: libs/bloom/src/no-such.spec\n@@');
+    expect(mutateBy(absent)).toMatchObject({ status: 1, stdout: expect.stringContaining('1 unsound') });
+    const broken = KILLED.replace('+    if (i > 0) {', '+    if (i > 0 {');
+    expect(mutateBy(HEAD + broken)).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('1 unsound'),
+    });
+  });
+});

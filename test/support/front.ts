@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, request as send, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Holding {
+  readonly method: string;
+  /** How the path ends. */
+  readonly path?: string;
+  /** `request`: it is not forwarded. `answer`: it is forwarded, and its answer is held. Default: `request`. */
+  readonly hold?: 'request' | 'answer';
+}
+
+/** A proxy of HTTP on loopback that can keep a request or an answer to itself. */
+export class Front {
+  private held: (Holding & { readonly came: () => void }) | undefined;
+  private readonly server = createServer((request, response) => {
+    const held = this.takeHeld(request);
+    if (held !== undefined && held.hold !== 'answer') {
+      held.came();
+      return;
+    }
+    const { method, headers } = request;
+    const forward = send(`${this.target}${request.url ?? ''}`, { method, headers }, (answer) => {
+      if (held !== undefined) {
+        answer.resume().once('end', held.came);
+        return;
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    forward.on('error', () => response.destroy());
+    request.pipe(forward);
+  });
+
+  private constructor(private readonly target: string) {}
+
+  static async start(target: string): Promise<Front> {
+    const front = new Front(target);
+    front.server.listen(0, '127.0.0.1');
+    await once(front.server, 'listening');
+    return front;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** The next such request is not answered. Resolves when it has come, or when its answer has. */
+  holdNext(holding: Holding): Promise<void> {
+    return new Promise((came) => (this.held = { ...holding, came }));
+  }
+
+  async stop(): Promise<void> {
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  private takeHeld({ method, url = '' }: IncomingMessage) {
+    const { held } = this;
+    if (held === undefined || held.method !== method || !url.endsWith(held.path ?? '')) return undefined;
+    this.held = undefined;
+    return held;
+  }
+}

@@ -1,0 +1,15 @@
+declare global {
+  /**
+   * Node's own import, once for each worker. Jest loads packages anew for each test file. What comes from here belongs to
+   * Node's realm: `instanceof` with the globals of a test is false, matchers of Jest do not care.
+   */
+  function importNatively(specifier: string): Promise<unknown>;
+
+  /**
+   * Makes a value once for all test files of a worker. Only for a value that is the same for each of them and that no test
+   * changes. In watch mode it is made for each file, because sources change between runs.
+   */
+  function onceInWorker<T>(key: string, make: () => T): T;
+}
+
+export {};

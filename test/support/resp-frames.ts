@@ -1,0 +1,45 @@
+/** Types whose line gives the number of bytes that follow, and those that give the number of values. */
+const BLOBS = '$=!';
+const AGGREGATES = '*~>%';
+
+/** Splits a stream of Redis' protocol into frames: whole commands, or whole replies. */
+export class RespFrames {
+  /** Of each frame that has ended. */
+  readonly lengths: number[] = [];
+  private begun: Buffer = Buffer.alloc(0);
+
+  /** Takes the next bytes of the stream. Answers at which of them frames end. */
+  ends(chunk: Buffer): number[] {
+    const bytes = Buffer.concat([this.begun, chunk]);
+    const before = this.begun.length;
+    const found: number[] = [];
+    let at = 0;
+    for (let end = endOf(bytes, 0); end !== undefined; end = endOf(bytes, at)) {
+      this.lengths.push(end - at);
+      at = end;
+      found.push(end - before);
+    }
+    this.begun = bytes.subarray(at);
+    return found;
+  }
+}
+
+/** Where the value ends that begins at a byte; undefined if not all of it is there. */
+function endOf(bytes: Buffer, begin: number): number | undefined {
+  const line = bytes.indexOf('\r\n', begin);
+  if (line < 0) return undefined;
+  const type = String.fromCharCode(bytes[begin]!);
+  const size = Number(bytes.toString('latin1', begin + 1, line));
+  let end = line + 2;
+  if (BLOBS.includes(type)) {
+    if (size >= 0) end += size + 2;
+    return end <= bytes.length ? end : undefined;
+  }
+  const values = AGGREGATES.includes(type) ? size * (type === '%' ? 2 : 1) : 0;
+  for (let value = 0; value < values; value++) {
+    const next = endOf(bytes, end);
+    if (next === undefined) return undefined;
+    end = next;
+  }
+  return end;
+}

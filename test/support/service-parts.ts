@@ -1,0 +1,12 @@
+/** The parts of the service that tests in its process use. Bundled as one file: see in-process.ts. */
+export { createApp } from '../../src/app.setup.js';
+export { InFlight } from '../../src/admission/in-flight.js';
+export { RequestPermit } from '../../src/admission/request-permit.js';
+export { ApiKeys } from '../../src/auth/api-keys.js';
+export { KeysService } from '../../src/auth/keys.service.js';
+export { readConfig } from '../../src/config/config.js';
+export { turn } from '../../src/event-loop/turn.js';
+export { HistorySampler } from '../../src/history/history-sampler.js';
+export { shutDown } from '../../src/http/shutdown.js';
+export { Store } from '../../src/store/store.token.js';
+export { SyncTender } from '../../src/syncs/sync-tender.js';
