@@ -3,6 +3,35 @@ import type { Machine } from './report.js';
 /** CPU of each row against its yardstick in the same run, by name of row. Less is better. */
 export type Ratios = Readonly<Record<string, number>>;
 
+/** CPU of a row and of its yardstick, each the least over rounds, in µs per item. */
+export interface Cost {
+  readonly row: number;
+  readonly yardstick: number;
+}
+
+/** By name of row. */
+export type Costs = Readonly<Record<string, Cost>>;
+
+/**
+ * The lower cost of each part of each row. Other processes can only add CPU to a piece of work, so the least of many
+ * measurements is nearest to what the work itself costs (Chen and Revels 2016).
+ */
+export function least(some: Costs, others: Costs): Costs {
+  const merged: Record<string, Cost> = { ...some };
+  for (const [row, cost] of Object.entries(others)) {
+    const known = merged[row] ?? cost;
+    merged[row] = {
+      row: Math.min(known.row, cost.row),
+      yardstick: Math.min(known.yardstick, cost.yardstick),
+    };
+  }
+  return merged;
+}
+
+export function ratiosOf(costs: Costs): Ratios {
+  return Object.fromEntries(Object.entries(costs).map(([row, cost]) => [row, cost.row / cost.yardstick]));
+}
+
 /** The values that the guard compares with. `npm run bench -- --guard --update` writes them. */
 export interface Baseline {
   readonly date: string;

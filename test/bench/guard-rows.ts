@@ -1,20 +1,22 @@
-import { CASES, noRounds, runRound, type Rounds } from './batch-rounds.js';
+import { BareServer } from './bare-server.js';
+import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
 import { FilterClient } from './filter-client.js';
 import type { GuardGroup } from './guard-run.js';
-import type { Ratios } from './guard-limits.js';
+import type { Costs } from './guard-limits.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
-import type { Measured, Workers } from './measured.js';
+import { measured, type Measured, type Workers } from './measured.js';
 import { SAMPLE } from './options.js';
 import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, type BenchOptions, type CpuPerItem, type Group } from './row.js';
 import { referenceRound, SET_COMMAND } from './sadd-reference.js';
 import { withService, type Service } from './service.js';
-import { median } from './statistics.js';
 import { warmUp } from './warm-up.js';
 import { jsonBodies } from './workload.js';
-import { fingerprintPass, microsPerItem, parsePass, type Yardstick } from './yardstick.js';
+import { microsPerItem, murmurPass, parsePass, type Yardstick } from './yardstick.js';
 
 const ROUNDS = 5;
+/** Requests in flight. */
+const WIDTH = 4;
 const EMBEDDED_ITEMS = 200_000;
 const REDIS_ITEMS = 60_000;
 const STREAMED_ITEMS = 500_000;
@@ -30,53 +32,66 @@ const OPTIONS: BenchOptions = {
 };
 
 /**
- * Every ratio is a median over rounds of a row's CPU against that of its yardstick, which is measured just before it.
+ * Every yardstick is work of the same nature as its row, measured in turn with it: a machine that is slow with memory,
+ * or with system calls, is slow with both.
  */
 export function guardGroups(): GuardGroup[] {
-  const fingerprints = fingerprintPass();
   return [
-    inProcess('hash/positions against SHA-1', hashGroup, 'hash/positions-1e-2', fingerprints),
+    inProcess('hash/positions against murmurhash3js', hashGroup, 'hash/positions-1e-2', murmurPass()),
     inProcess('url/canonicalise against new URL', urlGroup, 'url/canonicalise-safe', parsePass(SAMPLE)),
-    embedded(fingerprints),
+    embedded,
     redis,
   ];
 }
 
-function inProcess(ratio: string, group: Group, row: string, yardstick: Yardstick): GuardGroup {
+function inProcess(name: string, group: Group, row: string, yardstick: Yardstick): GuardGroup {
   return {
-    name: ratio,
-    rows: [ratio],
+    name,
+    rows: [name],
     async measure() {
       yardstick();
-      const ratios: number[] = [];
+      const rows: number[] = [];
+      const units: number[] = [];
       for (let round = 0; round < ROUNDS; round++) {
-        const unit = microsPerItem(yardstick);
-        const micros = (await group.measure(OPTIONS)).find(({ name }) => name === row)?.cpu?.service;
+        units.push(microsPerItem(yardstick));
+        const micros = (await group.measure(OPTIONS)).find((measured) => measured.name === row)?.cpu?.service;
         assertSetUp(micros !== undefined, `the bench has a row ${row} with CPU`);
-        ratios.push(micros / unit);
+        rows.push(micros);
       }
-      return { [ratio]: median(ratios) };
+      return { [name]: { row: Math.min(...rows), yardstick: Math.min(...units) } };
     },
   };
 }
 
-const embedded = (yardstick: Yardstick): GuardGroup => {
-  const rowOf = (name: string) => `embedded/${name} against SHA-1`;
-  return {
-    name: 'embedded',
-    rows: CASES.map(rowOf),
-    measure: () =>
-      withService({}, async (service) => {
-        const units: number[] = [];
-        const rounds = await filterRounds(service, EMBEDDED_ITEMS, { servicePid: service.pid }, async () => {
-          units.push(microsPerItem(yardstick));
-        });
-        return caseRatios(rounds, 'service', rowOf, (_, round) => units[round] ?? NaN);
-      }),
-  };
+const embeddedRow = (name: Case) => `embedded/${name} against node:http`;
+
+/** Beside Node's own server, which reads the same bodies, answers each item, and remembers nothing. */
+const embedded: GuardGroup = {
+  name: 'embedded',
+  rows: CASES.map(embeddedRow),
+  async measure() {
+    const bare = await BareServer.start('http', { path: '/', headers: {} });
+    const client = new FilterClient(bare.port, 'bare', WIDTH);
+    const bodies = jsonBodies(0, EMBEDDED_ITEMS);
+    const units: Measured[] = [];
+    const bareRound = () =>
+      measured({ servicePid: bare.pid }, EMBEDDED_ITEMS, () => client.batches('check', bodies));
+    try {
+      await warmUp(OPTIONS, bareRound);
+      const rounds = await withService({}, (service) =>
+        filterRounds(service, bodies, { servicePid: service.pid }, async () => {
+          units.push(await bareRound());
+        }),
+      );
+      return caseCosts('service', embeddedRow, rounds, () => units);
+    } finally {
+      client.close();
+      await bare.stop();
+    }
+  },
 };
 
-const redisRow = (name: keyof Rounds) => `redis-1e-2/${name} against ${SET_COMMAND[name]}`;
+const redisRow = (name: Case) => `redis-1e-2/${name} against ${SET_COMMAND[name]}`;
 
 const redis: GuardGroup = {
   name: 'redis',
@@ -88,9 +103,11 @@ const redis: GuardGroup = {
       const workers = { serverMicros: () => server.cpuMicros() };
       const units = noRounds();
       const rounds = await withService({ env: { REDIS_URL: server.url } }, (service) =>
-        filterRounds(service, REDIS_ITEMS, workers, () => referenceRound(server, REDIS_ITEMS, units)),
+        filterRounds(service, jsonBodies(0, REDIS_ITEMS), workers, () =>
+          referenceRound(server, REDIS_ITEMS, units),
+        ),
       );
-      return caseRatios(rounds, 'server', redisRow, (name, round) => perItem(units[name][round], 'server'));
+      return caseCosts('server', redisRow, rounds, (name) => units[name]);
     } finally {
       await server.stop();
     }
@@ -100,16 +117,15 @@ const redis: GuardGroup = {
 /** Measures rounds of all cases of a filter's work, each after a round of the yardstick. */
 async function filterRounds(
   service: Service,
-  items: number,
+  bodies: readonly Buffer[],
   workers: Workers,
   yardstick: () => Promise<void>,
 ): Promise<Rounds> {
-  const filter = new FilterClient(service.port, 'guard', 4);
+  const filter = new FilterClient(service.port, 'guard', WIDTH);
   await filter.create(CAPACITY, ERROR_RATE);
   // Streams slow down the rows measured after them.
   await filter.fill(0, STREAMED_ITEMS);
   await filter.clear();
-  const bodies = jsonBodies(0, items);
   const rounds = noRounds();
   await warmUp(OPTIONS, () => runRound(filter, bodies, workers, noRounds()));
   for (let round = 0; round < ROUNDS; round++) {
@@ -121,17 +137,15 @@ async function filterRounds(
   return rounds;
 }
 
-function caseRatios(
-  rounds: Rounds,
+function caseCosts(
   part: keyof CpuPerItem,
-  rowOf: (name: keyof Rounds) => string,
-  unit: (name: keyof Rounds, round: number) => number,
-): Ratios {
-  const ratio = (name: keyof Rounds) =>
-    median(rounds[name].map((one, round) => perItem(one, part) / unit(name, round)));
-  return Object.fromEntries(CASES.map((name) => [rowOf(name), ratio(name)]));
-}
-
-function perItem(measured: Measured | undefined, part: keyof CpuPerItem): number {
-  return measured === undefined ? NaN : (measured.cpu[part] ?? NaN) / measured.items;
+  rowOf: (name: Case) => string,
+  rounds: Rounds,
+  units: (name: Case) => readonly Measured[],
+): Costs {
+  const leastOf = (all: readonly Measured[]) =>
+    Math.min(...all.map(({ cpu, items }) => (cpu[part] ?? NaN) / items));
+  return Object.fromEntries(
+    CASES.map((name) => [rowOf(name), { row: leastOf(rounds[name]), yardstick: leastOf(units(name)) }]),
+  );
 }

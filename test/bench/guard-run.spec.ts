@@ -1,11 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Ratios } from './guard-limits.js';
+import { least, type Costs, type Ratios } from './guard-limits.js';
 import { measureBaseline, runGuard, type GuardGroup } from './guard-run.js';
 
 const BASELINE = { a: 1, b: 1 };
 
+/** Costs of these ratios. */
+function costing(ratios: Ratios): Costs {
+  return Object.fromEntries(
+    Object.entries(ratios).map(([row, ratio]) => [row, { row: ratio, yardstick: 1 }]),
+  );
+}
+
 /** A group that gives these measurements one after another. */
-function scripted(...measurements: readonly Ratios[]): GuardGroup & { taken: number } {
+function scripted(...measurements: readonly Costs[]): GuardGroup & { taken: number } {
   return {
     name: 'scripted',
     rows: ['a', 'b'],
@@ -27,28 +34,45 @@ async function run(group: GuardGroup): Promise<{ fallen: string[]; said: string 
 
 describe('a run of the guard', () => {
   it('measures once if all rows keep their limits', async () => {
-    const group = scripted({ a: 1.3, b: 0.5 });
+    const group = scripted(costing({ a: 1.3, b: 0.5 }));
     expect((await run(group)).fallen).toEqual([]);
     expect(group.taken).toBe(1);
   });
 
-  it('measures a row that fell up to four times more, and lets it pass once it keeps its limit', async () => {
-    const slow = { a: 2, b: 1 };
-    const group = scripted(slow, slow, slow, slow, { a: 1, b: 1 });
+  it('measures a row beyond its limit up to four times more, and passes it once it keeps the limit', async () => {
+    const slow = costing({ a: 2, b: 1 });
+    const group = scripted(slow, slow, slow, slow, costing({ a: 1, b: 1 }));
     const { fallen, said } = await run(group);
     expect(fallen).toEqual([]);
     expect(group.taken).toBe(5);
     expect(said).toContain('measured again: a');
   });
 
-  it('fails what fell five times, as last measured', async () => {
-    const group = scripted(...[2, 3, 2, 3, 4].map((a) => ({ a, b: 1 })));
-    expect((await run(group)).fallen).toEqual(['a 4']);
+  it('fails a row whose least costs of five measurements are beyond the limit', async () => {
+    const group = scripted(...[4, 3, 2, 3, 4].map((a) => costing({ a, b: 1 })));
+    expect((await run(group)).fallen).toEqual(['a 2']);
     expect(group.taken).toBe(5);
   });
 
+  it('compares the least cost of a row with the least of its yardstick, from whichever measurement', async () => {
+    const b = { row: 1, yardstick: 1 };
+    const group = scripted({ a: { row: 6, yardstick: 4 }, b }, { a: { row: 5, yardstick: 9 }, b });
+    expect((await run(group)).fallen).toEqual([]);
+    expect(least({ a: { row: 6, yardstick: 4 } }, { a: { row: 5, yardstick: 9 } })).toEqual({
+      a: { row: 5, yardstick: 4 },
+    });
+    expect(group.taken).toBe(2);
+  });
+
+  it('does not let a slow yardstick hide a slow row', async () => {
+    const b = { row: 1, yardstick: 1 };
+    const slow = { a: { row: 2, yardstick: 1 }, b };
+    const group = scripted(slow, slow, slow, slow, { a: { row: 2, yardstick: 4 }, b });
+    expect((await run(group)).fallen).toEqual(['a 2']);
+  });
+
   it('does not fail a row for a later attempt that was another row’s', async () => {
-    const group = scripted({ a: 2, b: 1 }, { a: 1, b: 2 });
+    const group = scripted(costing({ a: 2, b: 1 }), costing({ a: 1, b: 2 }));
     expect((await run(group)).fallen).toEqual([]);
     expect(group.taken).toBe(2);
   });
@@ -60,9 +84,9 @@ describe('a run of the guard', () => {
 });
 
 describe('a new baseline', () => {
-  it('is the median of three measurements, and knows no rows of before', async () => {
-    const group = scripted({ a: 3, b: 5 }, { a: 1, b: 4 }, { a: 2, b: 6 });
-    expect(await measureBaseline([group], { a: 9, gone: 9 }, () => undefined)).toEqual({ a: 2, b: 5 });
+  it('is of the least costs of five measurements, and knows no rows of before', async () => {
+    const group = scripted(...[3, 1, 2, 5, 4].map((a) => costing({ a, b: a + 1 })));
+    expect(await measureBaseline([group], { a: 9, gone: 9 }, () => undefined)).toEqual({ a: 1, b: 2 });
   });
 
   it('keeps the rows of a group that cannot be measured here', async () => {

@@ -1,23 +1,20 @@
-import { falls, type Fall, type Ratios } from './guard-limits.js';
-import { median } from './statistics.js';
+import { falls, least, ratiosOf, type Costs, type Fall, type Ratios } from './guard-limits.js';
 
-/** Ratios that are measured together. */
+/** Rows that are measured together. */
 export interface GuardGroup {
   readonly name: string;
   readonly rows: readonly string[];
   /** Why the group cannot be measured here; undefined if it can. */
   readonly unavailable?: () => string | undefined;
-  measure(): Promise<Ratios>;
+  measure(): Promise<Costs>;
 }
 
-/** Noise varies between attempts, but a slower program stays slow. A row fails only if it fails in all attempts. */
+/** A row fails only if the least costs of this many measurements are beyond its limit. */
 const ATTEMPTS = 5;
-/** Measurements for a baseline. */
-const MEASUREMENTS = 3;
 
 /**
- * Measures every group, and measures it again while some row has not met its limit even once. Returns the rows that
- * never met theirs, as last measured.
+ * Measures every group, and measures it again while a row is beyond its limit. Returns the rows that stay beyond it,
+ * with their ratios of the least costs.
  */
 export async function runGuard(
   groups: readonly GuardGroup[],
@@ -26,10 +23,12 @@ export async function runGuard(
 ): Promise<Fall[]> {
   const fallen: Fall[] = [];
   for (const group of available(groups, say)) {
+    let costs: Costs = {};
     let open: Fall[] = [];
     let rows = group.rows;
     for (let attempt = 1; attempt <= ATTEMPTS && rows.length > 0; attempt++) {
-      const measured = await group.measure();
+      costs = least(costs, await group.measure());
+      const measured = ratiosOf(costs);
       for (const row of rows) say(line(row, measured, baseline));
       open = falls(rows, baseline, measured);
       rows = open.map(({ row }) => row);
@@ -42,8 +41,8 @@ export async function runGuard(
 }
 
 /**
- * Ratios for a new baseline: medians of MEASUREMENTS measurements. Groups that cannot be measured keep their old
- * ratios.
+ * Ratios for a new baseline, of the least costs of as many measurements as a row gets before it fails. Groups that
+ * cannot be measured keep their old ratios.
  */
 export async function measureBaseline(
   groups: readonly GuardGroup[],
@@ -53,12 +52,13 @@ export async function measureBaseline(
   const kept = groups.flatMap(({ rows }) => rows).filter((row) => row in old);
   const ratios: Record<string, number> = Object.fromEntries(kept.map((row) => [row, old[row] ?? NaN]));
   for (const group of available(groups, say)) {
-    const attempts: Ratios[] = [];
-    while (attempts.length < MEASUREMENTS) attempts.push(await group.measure());
+    const attempts: Costs[] = [];
+    while (attempts.length < ATTEMPTS) attempts.push(await group.measure());
+    const leastRatios = ratiosOf(attempts.reduce(least));
     for (const row of group.rows) {
-      const values = attempts.map((measured) => measured[row] ?? NaN);
-      ratios[row] = Number(median(values).toPrecision(3));
-      say(`${row}: ${values.map(rounded).join(', ')}`);
+      ratios[row] = Number((leastRatios[row] ?? NaN).toPrecision(3));
+      const each = attempts.map((costs) => rounded(ratiosOf(costs)[row] ?? NaN));
+      say(`${row}: ${ratios[row]} (${each.join(', ')})`);
     }
   }
   return ratios;
