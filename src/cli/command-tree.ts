@@ -222,7 +222,7 @@ function addChanges(program: Command, run: Runner): void {
     .option('--error-rate <rate>', 'new error rate, applied on commit', decimal(0, 1))
     .option('--max-forget-share <share>', 'forget no more than this share, 0 to 1', decimal(0, 1))
     .option('--force', 'forget however much it is')
-    .option('--allow-incomplete', 'commit even if a source is empty or lines were refused')
+    .option('--allow-incomplete', 'commit even if a source is empty or entries were refused')
     .option('--abandon', 'abandon the open sync and exit')
     .option('--dry-run', 'say what would go, and do nothing')
     .action(run(sync));
