@@ -1,9 +1,11 @@
-/** What may stand inside a secret that was pasted with its line breaks: as it is, or as JSON escapes it. */
+/** A line break inside a secret that was pasted with it: as it is, or as JSON escapes it. */
 const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 
 const API_KEY = new RegExp(String.raw`(unseen_(?:(?:${BREAK})*[0-9a-f]){16}(?:${BREAK})*_)${PART}`, 'g');
-/** A token, or the part of one that no other follows: passed over as a whole, it is read once, whatever it consists of. */
+/**
+ * A token, or only the first part of one: that is passed over as a whole, so that it is not searched again and again.
+ */
 const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g');
 /** Up to the last "@" before the host ends, because URL parsers count earlier ones as part of the password. */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');

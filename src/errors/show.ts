@@ -5,9 +5,9 @@ const LONGEST = 80;
 const HEAD = 1024;
 
 /**
- * What may be `user:password@`, up to the host: also with spaces and line breaks, and after backslashes and missing slashes, since
- * URL parsers accept all of that. It must not reach logs or screens. A match has no other in it, so that each character is
- * read once.
+ * A text that may have `user:password@` in it, which must not reach logs or screens: also with spaces and line
+ * breaks, and after backslashes and missing slashes, because URL parsers accept all of that. No match begins inside
+ * another, so each character is read once.
  */
 const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 
@@ -15,7 +15,8 @@ const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 const USER_CUT = /([/\\]{2})(?=[^/?#\\@[]*$)[^:]*:(?!\d*$)[^]*/;
 
 /**
- * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for any JSON value.
+ * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for
+ * any JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);

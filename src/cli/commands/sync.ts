@@ -20,7 +20,7 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly abandon?: boolean;
 }
 
-/** The sources do not hold all that they should: whatever is missing there would be forgotten. */
+/** A source is empty, or an entry was refused: a commit would forget the URLs that are missing. */
 class Incomplete extends UsageError {}
 
 const IN_COMMIT =
@@ -38,7 +38,7 @@ export async function sync(
   const { capacity, errorRate, format } = options;
   const about = [context.url, identityOf(sources), format, capacity, errorRate];
   const { generation } = found.description;
-  // Of a try nothing is left, so there is nothing to go on with.
+  // A dry run leaves nothing that a later call could go on with.
   const keeping = options.dryRun ? undefined : keepingOf(sources, options, context);
   const job = await Job.open({
     ...{ verb: 'sync', name, generation, about, keeping },
@@ -65,8 +65,8 @@ export async function sync(
 }
 
 /**
- * Whether there is nothing to go on with: a sync that is given up leaves nothing locked. With other credentials, or later, the same
- * command may go on.
+ * Whether a repeat of the command would fail the same way. Then the sync is abandoned, so that it does not block the
+ * next one. With other credentials, or later, the same command may go on.
  */
 function isOver(error: unknown): boolean {
   if (error instanceof Incomplete) return true;
