@@ -23,8 +23,13 @@ export interface SyncOptions extends FeedOptions, JobFlags {
 /** A source is empty, or an entry was refused: a commit would forget the URLs that are missing. */
 class Incomplete extends UsageError {}
 
-const IN_COMMIT =
-  'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew';
+class InterruptedInCommit extends Interrupted {
+  constructor() {
+    super(
+      'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew',
+    );
+  }
+}
 
 /** Forgets what the sources do not list. */
 export async function sync(
@@ -45,9 +50,8 @@ export async function sync(
     abandon: (former) => abandon(context.client, found, former),
   });
   const giveUpOwn = (): Promise<void> => abandon(context.client, found, job.ownSync);
-  const commit = { isSent: false };
   try {
-    const attempt = (): Promise<Committed> => run(context, found, job, sources, options, commit);
+    const attempt = (): Promise<Committed> => run(context, found, job, sources, options);
     const label = `sync ${name}`;
     const going = { label, job, sources, attempt, giveUp: giveUpOwn, isRepeatable: true };
     const { done, seconds } = await goOn(context, going);
@@ -60,7 +64,7 @@ export async function sync(
     if (isLeft) job.leave();
     else job.finish();
     if (!(error instanceof Interrupted)) throw withAdvice(error, name);
-    throw isLeft && commit.isSent ? new Interrupted(IN_COMMIT) : interrupted(job, isLeft);
+    throw isLeft && error instanceof InterruptedInCommit ? error : interrupted(job, isLeft);
   }
 }
 
@@ -92,7 +96,6 @@ async function run(
   job: Job,
   names: readonly string[],
   options: SyncOptions,
-  commit: { isSent: boolean },
 ): Promise<Committed> {
   const { force, maxForgetShare, dryRun } = options;
   const source = await sourcesOf(context, names, options);
@@ -107,10 +110,13 @@ async function run(
     ...(maxForgetShare !== undefined && { maxForgetShare }),
     ...(dryRun && { dryRun }),
   };
-  commit.isSent = dryRun !== true;
-  // It goes on by itself, also if the user ends the command now.
-  const done = await opened.commit(asked, { signal: context.interruption.soft });
-  return { done, seconds };
+  try {
+    const done = await opened.commit(asked, { signal: context.interruption.soft });
+    return { done, seconds };
+  } catch (error) {
+    // The service goes on with the commit.
+    throw error instanceof Interrupted && dryRun !== true ? new InterruptedInCommit() : error;
+  }
 }
 
 /** Throws Incomplete if a source is empty, or if an entry was refused. */
