@@ -1,6 +1,6 @@
 /**
- * Builds all that a checkout runs: the service and its command line, the client, and the dashboard, beside each other. Types are not
- * checked, which would take three times as long: `npm run types` does that.
+ * Builds the service with its command line, the client, and the dashboard, in parallel. It does not check types, which
+ * would take three times as long: `npm run types` does that.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

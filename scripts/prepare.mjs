@@ -1,6 +1,7 @@
 /**
- * npm runs this after `npm ci`, and before the first `npx unseen` in a checkout. It builds the checkout. Before `npx unseen` it keeps a
- * build that exists: a new one takes seconds without a word, and removes files that running programs may load.
+ * npm runs this after `npm ci`, and before the first `npx unseen` in a checkout. It builds the checkout. Before
+ * `npx unseen` it keeps a build that exists: a new one takes seconds without a word, and removes files that running
+ * programs may load.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { loadCounted } from '../../libs/url-key/src/testing/counted-steps.js';
+import { masked } from './masked.js';
 import type * as Show from './show.js';
-import { show } from './show.js';
+import { show, withoutUserinfo } from './show.js';
 
 describe('show', () => {
   it.each([
@@ -56,7 +58,19 @@ describe('show', () => {
     expect(show('http://[::1]')).toBe('"http://[::1]"');
   });
 
-  // The expressions look back from each character, which would take minutes.
+  // Searches that begin again at each character take minutes, and end by the timeout.
+  it.each([':', '//a:', 'a:b', '-eyJ', '\neyJ', 'eyJ.', 'eyJ.eyJ.', 'unseen_', '\\', '//\n@'])(
+    'masks a long text of %j in one pass',
+    (part) => {
+      const text = `//${part.repeat(300_000)}[`;
+      const work = (): void => {
+        masked(text);
+        for (const isCut of [false, true]) withoutUserinfo(text, isCut);
+      };
+      runInNewContext('work()', { work }, { timeout: 60_000 });
+    },
+  );
+
   it.each([':', '/', ':/', '@', 'a:'])('reads the start of long values only: of %j', (part) => {
     const counted = loadCounted<typeof Show>(join(import.meta.dirname, 'show.ts'));
     const steps = (times: number): number => counted.steps(() => counted.exports.show(part.repeat(times)));

@@ -1,24 +1,22 @@
 import { masked } from './masked.js';
 
 const LONGEST = 80;
-/**
- * Number of characters that are read: enough to see the end of any userinfo, and few enough for the expressions below.
- */
+/** Number of characters that are read: enough to see the end of any userinfo. */
 const HEAD = 1024;
 
 /**
- * `user:password@`, also with spaces and line breaks, and after backslashes and missing slashes: URL parsers accept all of
- * that. It must not reach logs or screens.
+ * A text that may have `user:password@` in it, which must not reach logs or screens: also with spaces and line
+ * breaks, and after backslashes and missing slashes, because URL parsers accept all of that. No match begins inside
+ * another, so each character is read once.
  */
-const USERINFO = /(:[/\\]*|[/\\]{2})[^/?#\\]*@/g;
-/** The same for a text that was cut, whose `@` may be missing. */
-const USERINFO_CUT = /(:[/\\]*|[/\\]{2})[^/?#\\]*(?:@|$)/g;
+const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 
 /** A user and the begin of a password, of a URL that a line break has cut: no port has other characters than digits. */
-const USER_CUT = /([/\\]{2})[^/?#\\@[]*:(?!\d*$)[^/?#\\@[]*$/;
+const USER_CUT = /([/\\]{2})(?=[^/?#\\@[]*$)[^:]*:(?!\d*$)[^]*/;
 
 /**
- * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for any JSON value.
+ * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for
+ * any JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);
@@ -29,11 +27,21 @@ export function show(value: unknown): string {
 
 function showString(value: string): string {
   const head = value.slice(0, HEAD);
-  const safe = masked(head)
-    .replace(head.length < value.length ? USERINFO_CUT : USERINFO, '$1***@')
-    .replace(USER_CUT, '$1***');
+  const isCut = head.length < value.length;
+  const safe = withoutUserinfo(masked(head), isCut);
   const shown = JSON.stringify(safe.slice(0, LONGEST)).replace(/[\u007f-\uffff]/g, escapeUnit);
-  return safe.length > LONGEST || head.length < value.length ? `${shown}…` : shown;
+  return safe.length > LONGEST || isCut ? `${shown}…` : shown;
+}
+
+/** `isCut`: there was more of the text. */
+export function withoutUserinfo(text: string, isCut: boolean): string {
+  const hidden = (all: string, start: string, authority: string, at: number): string => {
+    // The `@` may be in the part that was cut off.
+    if (isCut && at + all.length === text.length) return `${start}***@`;
+    const end = authority.lastIndexOf('@');
+    return end < 0 ? all : `${start}***${authority.slice(end)}`;
+  };
+  return text.replace(AUTHORITY, hidden).replace(USER_CUT, '$1***');
 }
 
 function escapeUnit(unit: string): string {

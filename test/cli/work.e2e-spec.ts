@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,6 +101,24 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
       code: INTERRUPTED,
       stdout: `work ${set.name}: 0 done, 2 failed\n`,
     });
+  });
+
+  it('goes on when the system has no file descriptor left for a command', async () => {
+    const set = await made(1);
+    const working = await begin(set, 'echo "$UNSEEN_ITEM"');
+    await until('a command has run', async () => working.stdout().includes(URL_OF_TEST));
+    // It has its connections, and opens nothing more.
+    execFileSync('prlimit', ['--pid', String(working.child.pid), '--nofile=4:']);
+    await set.discover('https://example.org/2');
+    const isOver = (): boolean => working.child.exitCode !== null;
+    await until('a URL has failed', async () => isOver() || (await queue(set)).dead === 1);
+    expect(isOver()).toBe(false);
+    execFileSync('prlimit', ['--pid', String(working.child.pid), '--nofile=1024:']);
+    await set.discover('https://example.org/3');
+    await until('another command has run', async () => working.stdout().includes('https://example.org/3'));
+    for await (const { url, reason } of set.deadLetters())
+      expect([url, reason]).toEqual(['https://example.org/2', 'cannot run: spawn /bin/sh EMFILE']);
+    expect((await interruptTwice(working)).stdout).toMatch(/: 2 done, 1 failed\n$/);
   });
 
   it('says that it is retrying while the service is away', async () => {

@@ -4,7 +4,7 @@ import { AccessError, UnseenClient } from '#client';
 import type { TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, onOneStore, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -20,10 +20,7 @@ async function taken(page: Page, name: string): Promise<string> {
 }
 
 describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
-  /** What has nothing to do with the store is looked at once. */
-  const isFirst = name === STORES[0]?.name;
-  const inaccessible = async (tab: Visit): Promise<string[]> => (isFirst ? tab.inaccessible() : []);
-  const once = isFirst ? it : (): void => undefined;
+  const { once, inaccessible } = onOneStore(name);
   let app: TestApp;
   beforeAll(async () => {
     app = await start({ AUTH: 'keys' });

@@ -5,7 +5,16 @@ import { UnseenClient, type VisitedSet } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { STORES } from '../e2e/stores.js';
-import { chooseList, describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+import {
+  chooseList,
+  describeInBrowser,
+  onOneStore,
+  sharedBrowser,
+  signIn,
+  visit,
+  why,
+  type Visit,
+} from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -15,10 +24,7 @@ const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => url(from + i));
 
 describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) => {
-  /** What has nothing to do with the store is looked at once. */
-  const isFirst = name === STORES[0]?.name;
-  const inaccessible = async (tab: Visit): Promise<string[]> => (isFirst ? tab.inaccessible() : []);
-  const once = isFirst ? it : (): void => undefined;
+  const { once, inaccessible } = onOneStore(name);
   let app: TestApp;
   let admin: TestKey;
   let client: UnseenClient;

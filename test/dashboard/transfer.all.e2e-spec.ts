@@ -5,7 +5,7 @@ import { UnseenClient } from '#client';
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
 import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
+import { describeInBrowser, onOneStore, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -33,10 +33,7 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
 }
 
 describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, start }) => {
-  /** What has nothing to do with the store is looked at once. */
-  const isFirst = name === STORES[0]?.name;
-  const inaccessible = async (tab: Visit): Promise<string[]> => (isFirst ? tab.inaccessible() : []);
-  const once = isFirst ? it : (): void => undefined;
+  const { once, inaccessible } = onOneStore(name);
   let app: TestApp;
   let other: TestApp;
   let client: UnseenClient;

@@ -8,6 +8,7 @@ import { STORES } from '../e2e/stores.js';
 import {
   describeInBrowser,
   holdAfter,
+  onOneStore,
   resultOf,
   sharedBrowser,
   signIn,
@@ -68,9 +69,7 @@ describeInBrowser.each(STORES)(
       await signIn(tab.page, key.key);
       return tab;
     };
-    /** The page is the same whatever the store, and to look at all of it takes a while. */
-    const faultsOf = async (tab: Visit): Promise<string[]> =>
-      store === 'embedded' ? tab.inaccessible() : [];
+    const { inaccessible } = onOneStore(store);
     const quiet = (tab: Visit): Promise<void> => tab.leave(400, 401);
 
     it('are pasted, checked, visited and forgotten', async () => {
@@ -79,7 +78,7 @@ describeInBrowser.each(STORES)(
       const { page } = tab;
       const text = page.getByLabel('URLs, one a line');
       await text.fill('https://example.org/a\nno url\n\nhttps://example.org/b\n');
-      expect(await faultsOf(tab)).toEqual([]);
+      expect(await inaccessible(tab)).toEqual([]);
       await page.getByRole('button', { name: 'Check 3 URLs' }).click();
       await page.getByText('Done: 3 lines.').waitFor();
       await page.getByText('1 is no valid URL').waitFor();
@@ -89,7 +88,7 @@ describeInBrowser.each(STORES)(
         'invalid\tno url',
         'unseen\thttps://example.org/b',
       ]);
-      expect(await faultsOf(tab)).toEqual([]);
+      expect(await inaccessible(tab)).toEqual([]);
 
       await page.getByRole('button', { name: 'Another list' }).click();
       await page.getByLabel('Visit', { exact: true }).check();
@@ -105,7 +104,7 @@ describeInBrowser.each(STORES)(
       await page.getByRole('button', { name: 'Forget 3 URLs' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('Take out only what was added.').waitFor();
-      expect(await faultsOf(tab)).toEqual([]);
+      expect(await inaccessible(tab)).toEqual([]);
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       expect(await itemsOf(name)).toBe(2);
       await page.getByRole('button', { name: 'Forget 3 URLs' }).click();
@@ -181,7 +180,7 @@ describeInBrowser.each(STORES)(
       await page.getByText('Stopped after 4,000 lines. What is done stays done.').waitFor();
       expect(await itemsOf(name)).toBe(4_000);
       expect(await resultOf(page)).toHaveLength(4_000);
-      expect(await faultsOf(tab)).toEqual([]);
+      expect(await inaccessible(tab)).toEqual([]);
       await quiet(tab);
     });
 
@@ -217,7 +216,7 @@ describeInBrowser.each(STORES)(
       await signIn(page, admin.key);
       await page.getByText('Your key ended after 2,000 lines.').waitFor();
       expect(await resultOf(page)).toHaveLength(2_000);
-      expect(await faultsOf(tab)).toEqual([]);
+      expect(await inaccessible(tab)).toEqual([]);
       await page.getByRole('button', { name: 'Go on' }).click();
       await page.getByText('Done: 6,000 lines.').waitFor();
       expect(await itemsOf(name)).toBe(6_000);

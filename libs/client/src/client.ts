@@ -33,7 +33,8 @@ export interface ClientOptions {
   /** In place of the platform's own. */
   readonly fetch?: typeof fetch;
   /**
-   * Is told when a call has failed for 2 s and is repeated; once, until a call is answered again (a line on `console.warn`).
+   * Called when a call has failed for 2 s and is repeated; once, until a call is answered again (default:
+   * `console.warn`).
    */
   readonly onRetry?: (retrying: Retrying) => void;
 }
@@ -123,8 +124,8 @@ export class UnseenClient {
   }
 
   /**
-   * Makes a key in place of another, which ends after an overlap of a day, unless it says otherwise. It is not repeated, as
-   * createKey is not. Throws NotFoundError.
+   * Makes a key in place of another, which ends after an overlap of a day, unless it says otherwise. It is not
+   * repeated, as createKey is not. Throws NotFoundError.
    */
   rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
@@ -171,7 +172,7 @@ function serviceUrl(text: string | URL): URL {
   return url;
 }
 
-/** Without what may be a password or a token. */
+/** A URL without a password or a token. */
 function shown(text: string | URL): string {
   const masked = String(text)
     .replace(/[?#][^]*/, '?***')

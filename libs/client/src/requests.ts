@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly onRetry: (retrying: Retrying) => void;
 }
 
-/** What a client says when calls have failed for a while and are repeated. */
+/** A notice that calls have failed for a while and are repeated. */
 export interface Retrying {
   /** A line for people, such as `retrying, connection refused by 127.0.0.1:3000`. */
   readonly message: string;
@@ -45,7 +45,7 @@ export interface Retrying {
 /** Statuses of gateways that could not reach the service, and of services that are to be asked later. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** A call that fails for so long is told of. */
+/** A call that fails for so long is reported. */
 const QUIET_MS = 2_000;
 
 /** Sends calls, again and again until one is answered or the time is over. */

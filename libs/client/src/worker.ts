@@ -31,8 +31,9 @@ const DEFAULT_TRIES = 5;
 const LAST_LEASE_MS = 1_000;
 
 /**
- * Takes URLs out of the queue of a visited set, and hands each to a handler, so many at once: leases them, extends the leases while
- * they last, acknowledges what is done and gives back what fails. While the service is away it waits.
+ * Takes URLs out of the queue of a visited set, and hands each to a handler, so many at once: leases them, extends
+ * the leases while they last, acknowledges what is done and gives back what fails. While the service is away it
+ * waits.
  */
 export class Worker {
   private readonly options: Required<Omit<WorkerOptions, 'tries'>> & { readonly tries: number | undefined };
@@ -41,8 +42,9 @@ export class Worker {
   private readonly running = new Set<Promise<void>>();
   private readonly begunMs = performance.now();
   /**
-   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker waits for its own
-   * retries only: counts of the queue do not tell the retries of other workers from the URLs that these have given up.
+   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker
+   * waits for its own retries only: counts of the queue do not tell the retries of other workers from the URLs that
+   * these have given up.
    */
   private awaitsUntilMs = 0;
   private readonly work = { done: 0, failed: 0, released: 0, lost: 0 };
@@ -69,8 +71,8 @@ export class Worker {
   }
 
   /**
-   * Works until it is stopped or, with `untilEmpty`, until there is nothing left. Rejects with what the service refuses for good,
-   * such as a NotFoundError, once all that had begun is over. Another call answers the same.
+   * Works until it is stopped or, with `untilEmpty`, until there is nothing left. Rejects with what the service
+   * refuses for good, such as a NotFoundError, once all that had begun is over. Another call answers the same.
    */
   run(): Promise<Work> {
     this.ran ??= this.loop();
@@ -207,7 +209,8 @@ export class Worker {
       : this.delayOf(attempt);
     const countAttempt = asked?.countAttempt ?? true;
     if (countAttempt && this.isGivenUp(attempt)) {
-      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done, without end.
+      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done,
+      // forever.
       const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
       return this.set.release(id, { ...release, delaySeconds });
@@ -227,7 +230,10 @@ export class Worker {
     this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
   }
 
-  /** Whether a URL that fails at this attempt stays in the queue for another run. At the last attempt of its set it is a dead letter. */
+  /**
+   * Whether a URL that fails at this attempt stays for another run. At the last attempt of its set it is a dead
+   * letter.
+   */
   private isGivenUp(attempt: number): boolean {
     const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this.options;
     return untilEmpty && attempt >= tries && attempt < this.maxAttempts;

@@ -29,7 +29,7 @@ export class Child {
 
   constructor(command: string, { url, attempt, payload }: LeasedUrl, errors: NodeJS.WritableStream) {
     // The URL is an argument, not a part of the command's text, so nothing in it is read by the shell.
-    const child = spawn('/bin/sh', ['-c', `${command} "$@"`, 'unseen-work', url], {
+    const child: ChildProcess = spawn('/bin/sh', ['-c', `${command} "$@"`, 'unseen-work', url], {
       stdio: ['ignore', 'inherit', 'pipe'],
       // A group of its own: Ctrl-C on the terminal ends the leasing, not what is under way.
       detached: true,
@@ -40,7 +40,8 @@ export class Child {
       }),
     });
     this.process = child;
-    child.stderr.on('data', (chunk: Buffer) => {
+    // Without a file descriptor for it there is no stderr. The error comes as an event.
+    child.stderr?.on('data', (chunk: Buffer) => {
       errors.write(chunk);
       this.remember(chunk.toString());
     });

@@ -15,15 +15,15 @@ export interface Going<T> {
   readonly sources: readonly string[];
   /** Does the job, from its checkpoint or from its beginning. */
   readonly attempt: () => Promise<T>;
-  /** Gives up what the job has under way at the service. */
+  /** Abandons the sync of the job. */
   readonly giveUp?: (() => Promise<void>) | undefined;
-  /** Whether to do things a second time comes to the same as once. */
+  /** Whether doing the job twice has the same result as doing it once. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * Does a job. One that an earlier call began, and that cannot go on from there, starts over, once: a job that is called every night must
- * not be stuck because of one night.
+ * Does a job. If an earlier call began it and it cannot go on from there, it starts over, once: a job that runs every
+ * night must not be stuck because of one night.
  */
 export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
   const { label, job, sources, attempt, giveUp, isRepeatable } = going;

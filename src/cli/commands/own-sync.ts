@@ -55,8 +55,8 @@ async function openOwn(
 }
 
 /**
- * Gives a sync up, so that nothing of it stays. `found`: the set of the command; the sync may be of another one. A failure
- * is not reported: the service gives the sync up later.
+ * Abandons a sync. `found`: the set of the command; the sync may be of another one. A failure is not reported: the
+ * service abandons the sync later.
  */
 export async function abandon(client: UnseenClient, found: Found, sync: OwnSync | undefined): Promise<void> {
   if (sync === undefined) return;

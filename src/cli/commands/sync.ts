@@ -20,11 +20,16 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly abandon?: boolean;
 }
 
-/** The sources do not hold all that they should: whatever is missing there would be forgotten. */
+/** A source is empty, or an entry was refused: a commit would forget the URLs that are missing. */
 class Incomplete extends UsageError {}
 
-const IN_COMMIT =
-  'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew';
+class InterruptedInCommit extends Interrupted {
+  constructor() {
+    super(
+      'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew',
+    );
+  }
+}
 
 /** Forgets what the sources do not list. */
 export async function sync(
@@ -38,16 +43,15 @@ export async function sync(
   const { capacity, errorRate, format } = options;
   const about = [context.url, identityOf(sources), format, capacity, errorRate];
   const { generation } = found.description;
-  // Of a try nothing is left, so there is nothing to go on with.
+  // A dry run leaves nothing that a later call could go on with.
   const keeping = options.dryRun ? undefined : keepingOf(sources, options, context);
   const job = await Job.open({
     ...{ verb: 'sync', name, generation, about, keeping },
     abandon: (former) => abandon(context.client, found, former),
   });
   const giveUpOwn = (): Promise<void> => abandon(context.client, found, job.ownSync);
-  const commit = { isSent: false };
   try {
-    const attempt = (): Promise<Committed> => run(context, found, job, sources, options, commit);
+    const attempt = (): Promise<Committed> => run(context, found, job, sources, options);
     const label = `sync ${name}`;
     const going = { label, job, sources, attempt, giveUp: giveUpOwn, isRepeatable: true };
     const { done, seconds } = await goOn(context, going);
@@ -60,13 +64,13 @@ export async function sync(
     if (isLeft) job.leave();
     else job.finish();
     if (!(error instanceof Interrupted)) throw withAdvice(error, name);
-    throw isLeft && commit.isSent ? new Interrupted(IN_COMMIT) : interrupted(job, isLeft);
+    throw isLeft && error instanceof InterruptedInCommit ? error : interrupted(job, isLeft);
   }
 }
 
 /**
- * Whether there is nothing to go on with: a sync that is given up leaves nothing locked. With other credentials, or later, the same
- * command may go on.
+ * Whether a repeat of the command would fail the same way. Then the sync is abandoned, so that it does not block the
+ * next one. With other credentials, or later, the same command may go on.
  */
 function isOver(error: unknown): boolean {
   if (error instanceof Incomplete) return true;
@@ -92,7 +96,6 @@ async function run(
   job: Job,
   names: readonly string[],
   options: SyncOptions,
-  commit: { isSent: boolean },
 ): Promise<Committed> {
   const { force, maxForgetShare, dryRun } = options;
   const source = await sourcesOf(context, names, options);
@@ -107,10 +110,13 @@ async function run(
     ...(maxForgetShare !== undefined && { maxForgetShare }),
     ...(dryRun && { dryRun }),
   };
-  commit.isSent = dryRun !== true;
-  // It goes on by itself, also if the user ends the command now.
-  const done = await opened.commit(asked, { signal: context.interruption.soft });
-  return { done, seconds };
+  try {
+    const done = await opened.commit(asked, { signal: context.interruption.soft });
+    return { done, seconds };
+  } catch (error) {
+    // The service goes on with the commit.
+    throw error instanceof Interrupted && dryRun !== true ? new InterruptedInCommit() : error;
+  }
 }
 
 /** Throws Incomplete if a source is empty, or if an entry was refused. */

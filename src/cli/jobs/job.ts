@@ -96,7 +96,7 @@ export class Job {
       const goesOn = found !== undefined && !isGone && !keeping.restart;
       const why =
         isGone && !keeping.restart ? 'the set was cleared, or deleted and created again' : undefined;
-      // Before the checkpoint forgets the sync: if the command is killed in between, its next call finds the sync there.
+      // First abandon the sync, then overwrite the checkpoint: a call after a kill in between finds the sync there.
       const former = found && ownSyncOf(found);
       if (!goesOn && former !== undefined) await abandon?.(former);
       const job = goesOn ? new Job(found, file, true) : new Job(fresh, file, false, why);
@@ -174,7 +174,9 @@ export class Job {
     });
   }
 
-  /** A sync is about to be opened. The answer is what it is opened with: a repeat asks for the same. */
+  /**
+   * A sync is about to be opened. Returns its options: those of the first call, because a repeat must send the same.
+   */
   opens(asked: Opening): Opening {
     const { opening = asked } = this.state;
     this.update({ opening });
@@ -188,7 +190,7 @@ export class Job {
     this.update(sync === undefined ? {} : { sync });
   }
 
-  /** Forgets how far it has come. What is done from now on is done again. */
+  /** Forgets how far it has come, so that it does all of its work again. */
   beginAnew(): void {
     const { identity, name, title, generation } = this.state;
     this.state = freshState(identity, name, title, generation);

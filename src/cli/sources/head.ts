@@ -103,8 +103,9 @@ const LONGEST_START = 128;
 const MAX_SPACE = 1024;
 
 /**
- * What a source is, by its first bytes: a sitemap if they are those of XML, else lines. Throws UsageError for a page of HTML, and for
- * what is no XML although its name or `type` says so: an error page in place of a sitemap, mostly.
+ * Whether a source is a sitemap or lines, by its first bytes: those of XML begin a sitemap. Throws UsageError for a
+ * page of HTML, and for a source that is no XML although its name or `type` says so: mostly an error page in place of
+ * a sitemap.
  */
 export async function sitemapOrLines(
   name: string,

@@ -9,8 +9,8 @@ const ANY_URL = /^[a-z][a-z\d+.-]*:\/\//i;
 /** A parameter of a URL, with what separates it from the part before. */
 const PARAMETER = /[?&;#][^&;#]*/g;
 /**
- * Names of parameters whose values open a door: tokens, codes, and the signatures of signed URLs. A hash may be such a signature, and
- * one that is none is no loss in a message.
+ * Names of parameters whose values give access: tokens, codes, and the signatures of signed URLs. A hash may be such a
+ * signature, and a message can do without any other hash.
  */
 const SECRET = /auth|code|cred|hash|hmac|jwt|key|pass|pwd|secret|session|sig|token/i;
 
@@ -40,7 +40,9 @@ export function placeIn(source: string, line: number): string {
 const XML_NAME = /\.xml(?:\.gz)?$/i;
 const XML_TYPE = /[/+]xml\b/i;
 
-/** Why a source should be a sitemap, by its name or by the type that a server gives it; undefined if neither says so. */
+/**
+ * Why a source should be a sitemap, by its name or by the type that a server gives it; undefined if neither says so.
+ */
 export function xmlBy(source: string, type: string | null): string | undefined {
   if (type !== null && XML_TYPE.test(type)) return 'the server calls it XML';
   const path = isRemote(source) && URL.canParse(source) ? new URL(source).pathname : source;

@@ -84,7 +84,9 @@ function failed(url: string, error: unknown): Unreachable {
   return new Unreachable(`cannot fetch ${shown(url)}: ${reasonOf(error)}`);
 }
 
-/** What is fetched, and the header in place of its user and password: fetch refuses URLs with either, and repeats them. */
+/**
+ * A URL without its user and password, and the header in their place: fetch refuses URLs with either, and shows them.
+ */
 function withoutUser(text: string): [URL, Record<string, string>] {
   if (!URL.canParse(text)) throw new Error('it is no URL');
   const url = new URL(text);
@@ -96,8 +98,8 @@ function withoutUser(text: string): [URL, Record<string, string>] {
 }
 
 /**
- * The URL of a sitemap that an index names, with the user and password of the index's URL if both have one origin. A URL
- * with a user of its own keeps it.
+ * The URL of a sitemap that an index names, with the user and password of the index's URL if both have one origin. A
+ * URL with a user of its own keeps it.
  */
 export function withUserOf(index: string, child: string): string {
   if (!URL.canParse(index) || !URL.canParse(child)) return child;

@@ -55,7 +55,7 @@ export class Sources implements Source {
     const { kind, chunks } =
       wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
     let isEmpty = true;
-    // An index that names a sitemap is not empty, whatever that sitemap has: it may have been read already.
+    // An index that names a sitemap is not empty, even if the sitemap is skipped because it was read already.
     const named = (): boolean => (isEmpty = false);
     const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
     for await (const run of runs) {

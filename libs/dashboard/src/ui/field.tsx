@@ -33,7 +33,7 @@ export function Field({ label, hint, error, children }: FieldProps): preact.JSX.
   );
 }
 
-/** The form, and what leads to the first of its fields that have a fault, once all of them are marked. */
+/** A ref for the form, and a function that focuses the first field with a fault, once all faults are marked. */
 export function useFaults(): readonly [RefObject<HTMLFormElement | null>, () => void] {
   const form = useRef<HTMLFormElement>(null);
   const [times, setTimes] = useState(0);

@@ -18,8 +18,8 @@ export function Notice({
 }
 
 /**
- * Something did not work: what (a sentence without its full stop), and why. `unsure`: what is said in place of it where an answer is
- * missing, so that it may have been done nevertheless.
+ * Something did not work: what (a sentence without its full stop), and why. `unsure`: what is said in place of it
+ * where an answer is missing, so that it may have been done nevertheless.
  */
 export function Failure({
   error,
@@ -42,7 +42,7 @@ export function Failure({
   );
 }
 
-/** Whether what was asked for may have been done nevertheless. */
+/** Whether the service may have executed the call that failed. */
 export function isUnsure(error: Error): boolean {
   if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
   return error instanceof UnreachableError || error instanceof AnswerError;

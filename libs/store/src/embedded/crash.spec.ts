@@ -9,19 +9,10 @@ import type { EmbeddedStore } from './embedded-store.js';
 import { createGrowing, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const BATCH = 100;
-const CODE = [
-  'libs/bloom/src',
-  'libs/store/src',
-  'libs/store/src/transfer',
-  'libs/store/src/embedded',
-  'libs/store/src/embedded/queue',
-  'libs/store/src/embedded/sync',
-  'libs/store/src/embedded/testing',
-];
 const bench = new Workbench();
 const program = mkdtempSync(join(tmpdir(), 'unseen-child-'));
 
-beforeAll(() => compileInto(program, CODE));
+beforeAll(() => compileInto(program));
 afterEach(() => bench.tidy());
 afterAll(() => rmSync(program, { recursive: true }));
 

@@ -7,15 +7,6 @@ import { Random, SEED } from '../../../../test/support/random.js';
 import { compileInto } from './testing/compiled.js';
 import type { Flip, Verdict } from './testing/damage-child.js';
 
-const CODE = [
-  'libs/bloom/src',
-  'libs/store/src',
-  'libs/store/src/transfer',
-  'libs/store/src/embedded',
-  'libs/store/src/embedded/queue',
-  'libs/store/src/embedded/sync',
-  'libs/store/src/embedded/testing',
-];
 /** Flips in all: half of them in a store that was killed, half in one that was closed. */
 const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 300);
 const PROCESSES = 2;
@@ -26,7 +17,7 @@ const META_BYTES = 168;
 
 const workshop = mkdtempSync(join(tmpdir(), 'unseen-damage-'));
 const program = join(workshop, 'libs/store/src/embedded/testing/damage-child.js');
-beforeAll(() => compileInto(workshop, CODE));
+beforeAll(() => compileInto(workshop));
 afterAll(() => rmSync(workshop, { recursive: true }));
 
 /** A full store, and the file of what it answers. */

@@ -73,7 +73,9 @@ function numbersOf(form: Form): Numbers {
   };
 }
 
-/** What can be told to be wrong here. Limits are the service's to tell. A name is looked at once it is `tried`. */
+/**
+ * Faults that the page can find. The service checks the limits. The name is checked once the form was sent (`tried`).
+ */
 export function faultsOf(form: Form, tried = false): Faults {
   const { capacity, errorRate, maxAgeSeconds, maxAttempts } = numbersOf(form);
   const faults: Record<string, string> = {};

@@ -2,16 +2,23 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 
-/**
- * Compiles the sources under `folders` of the working directory into `target`, so that a spec can run them in a process
- * of its own without a build.
- */
-export function compileInto(target: string, folders: readonly string[]): void {
+const FOLDERS = [
+  'libs/bloom/src',
+  'libs/store/src',
+  'libs/store/src/transfer',
+  'libs/store/src/embedded',
+  'libs/store/src/embedded/queue',
+  'libs/store/src/embedded/sync',
+  'libs/store/src/embedded/testing',
+];
+
+/** Compiles the embedded store into `target`, so that a spec can run it in a process of its own without a build. */
+export function compileInto(target: string): void {
   const compiled = { '#bloom': './libs/bloom/src/index.js', '#store': './libs/store/src/index.js' };
   mkdirSync(target, { recursive: true });
   writeFileSync(join(target, 'package.json'), JSON.stringify({ type: 'module', imports: compiled }));
   symlinkSync(resolve('node_modules'), join(target, 'node_modules'));
-  for (const folder of folders) {
+  for (const folder of FOLDERS) {
     for (const name of readdirSync(folder)) {
       if (!/(?<!\.spec|\.d)\.ts$/.test(name)) continue;
       const { code } = transformSync(readFileSync(join(folder, name), 'utf8'), {
