@@ -229,12 +229,13 @@ describeExample(`examples/cms${why}`, () => {
     });
     afterAll(() => app.close());
 
-    it('does not take in an article that is deleted while its page is fetched', async () => {
+    /** A CMS with an article whose page is being fetched for the second time: the answer waits at the gate. */
+    async function fetchedAgain(unseen: string) {
       const gate = new Gate();
       const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
       const site = await siteOf(pages);
       const set = freshSet(app.url);
-      const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
+      const cms = await startCms(unseen, set.name, '--source', `${site.url}/`);
       const url = `${site.url}/a`;
       await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
       pages.set('/a', async () => {
@@ -244,6 +245,11 @@ describeExample(`examples/cms${why}`, () => {
       await set.forget(url);
       expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
       await until('its page is fetched', async () => gate.waiting === 1);
+      return { gate, site, set, cms, url };
+    }
+
+    it('does not take in an article that is deleted while its page is fetched', async () => {
+      const { gate, set, cms, url } = await fetchedAgain(app.url);
       await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
       await cms.told();
       gate.release();
@@ -257,20 +263,7 @@ describeExample(`examples/cms${why}`, () => {
 
     it('does not take in an article again whose URL is still to be forgotten', async () => {
       const keeper = await startKeeper(app.url);
-      const gate = new Gate();
-      const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
-      const site = await siteOf(pages);
-      const set = freshSet(app.url);
-      const cms = await startCms(keeper.url, set.name, '--source', `${site.url}/`);
-      const url = `${site.url}/a`;
-      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
-      pages.set('/a', async () => {
-        await gate.pass();
-        return article('A', '2');
-      });
-      await set.forget(url);
-      expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
-      await until('its page is fetched', async () => gate.waiting === 1);
+      const { gate, site, set, cms, url } = await fetchedAgain(keeper.url);
       keeper.refuses = /\/urls\/forget$/;
       await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
       gate.release();
