@@ -211,7 +211,7 @@ export class RedisSyncs implements Syncs {
   }
 
   async tend(): Promise<void> {
-    const { connection, catalogue, changes, idleMs } = this.parts;
+    const { connection, catalogue, idleMs } = this.parts;
     const deadline = Date.now() + STEP_MS;
     const { client } = connection;
     const noted = await connection.repeat(
@@ -219,19 +219,31 @@ export class RedisSyncs implements Syncs {
       deadline,
     );
     const now = await catalogue.now(deadline);
+    let failure: StoreError | undefined;
     for (let at = 0; at < noted.length; at += 2) {
       const [name = '', calledAt = '0'] = noted.slice(at, at + 2);
       // The empty name keeps the set from ever being empty.
       if (name === '') continue;
-      const { entry } = await catalogue.read(name, deadline);
-      const { sync } = entry ?? {};
-      if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
-        await changes.goOn(name, deadline);
-      else if (sync && now - Number(calledAt) > idleMs)
-        await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
-      else if (entry?.left) await changes.goOn(name, deadline);
-      else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
+      try {
+        await this.tendOne(name, now - Number(calledAt) > idleMs, deadline);
+      } catch (error) {
+        // A filter that has lost data must not keep the syncs behind it from being tended.
+        if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
+        failure ??= error;
+      }
     }
+    if (failure) throw failure;
+  }
+
+  private async tendOne(name: string, isIdle: boolean, deadline: number): Promise<void> {
+    const { connection, catalogue, changes } = this.parts;
+    const { entry } = await catalogue.read(name, deadline);
+    const { sync } = entry ?? {};
+    if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
+      await changes.goOn(name, deadline);
+    else if (sync && isIdle) await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
+    else if (entry?.left) await changes.goOn(name, deadline);
+    else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
   }
 
   /** The sync of a filter that is under way, for its description. */
