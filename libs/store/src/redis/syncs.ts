@@ -131,7 +131,8 @@ export class RedisSyncs implements Syncs {
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
-    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline);
+    // It is over now, or is being committed.
+    return this.get(filter, id);
   }
 
   async keep(handle: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
@@ -207,7 +208,8 @@ export class RedisSyncs implements Syncs {
       throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
-    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline, 'abandoned');
+    // It is over now, or a commit has begun first.
+    return this.abandon(filter, id, deadline);
   }
 
   async tend(): Promise<void> {
@@ -399,6 +401,8 @@ export class RedisSyncs implements Syncs {
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
     const absent = await countUnlisted(this.parts.layered, filter, positions, deadline, queued);
+    // The count may have found that the sync is over.
+    if (filter.sync !== sync) return;
     if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
     const { name, kind } = filter;
     throw full({ ...list.plan[0], name, kind, ...(list.grows && { layers: list.plan }) }, list.items, absent);
