@@ -197,10 +197,9 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // It may not have ended the sync before this one.
-        const { name, generation } = entry;
-        const isEnded = await this.stragglers.end(name, generation, tag, deadline);
-        if (isEnded && (await run()) === 'OK') return true;
+        // The segment may not have ended the sync before this one. If another call ends that first, `end` answers false.
+        await this.stragglers.end(entry.name, entry.generation, tag, deadline);
+        if ((await run()) === 'OK') return true;
         await this.assertMovedOn(entry, deadline);
         return false;
       }),

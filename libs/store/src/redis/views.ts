@@ -3,6 +3,7 @@ import { called, dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter, SegmentView } from './filter.js';
+import { segmentKeysOf } from './segments.js';
 import type { Stragglers } from './stragglers.js';
 
 /**
@@ -39,9 +40,7 @@ export class Views {
       throw await this.catalogue.explainLoss(filter);
     }
     filter.learn(entry.sync);
-    const { meta } = filter.segments[segment] as (typeof filter.segments)[0];
-    const { client } = this.connection;
-    const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
+    const token = await this.tokenIn(filter, segment, deadline);
     filter.sees(segment, token);
     const next = { ...filter.viewOf(segment), entry: raw };
     if (next.token !== rejected || before !== raw) return next;
@@ -49,7 +48,14 @@ export class Views {
     const takesPart = entry.sync !== undefined && token === filter.syncedToken(entry.sync.id);
     const isEnded =
       !takesPart && (await this.stragglers.end(name, generation, tags[segment] as string, deadline));
-    if (isEnded) return filter.viewOf(segment);
+    // Another call may have ended that sync in the segment before this one could.
+    if (isEnded || (await this.tokenIn(filter, segment, deadline)) !== token) return filter.viewOf(segment);
     throw dataLost(filter);
+  }
+
+  private tokenIn(filter: RedisFilter, segment: number, deadline: number): Promise<string | null> {
+    const { meta } = segmentKeysOf(filter, segment);
+    const { client } = this.connection;
+    return this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
   }
 }
