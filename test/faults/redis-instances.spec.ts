@@ -152,11 +152,11 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
 
 /** Has another instance say that it commits a sync, and go no further. */
 async function beginCommit(filter: Filter, id: string): Promise<void> {
-  const changes = changesWith(new Catalogue(connection, TIMEOUT_MS, 2 ** 20));
+  const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
   const sync = await other.syncs.get(await current(other, filter), id);
-  const found = syncing(await changes.read(filter.name, deadline()));
+  const found = syncing(await catalogue.read(filter.name, deadline()));
   if (!found) throw new Error('the entry has no sync');
-  await changes.end(found, 'committing', { ...sync, state: 'committed' }, deadline());
+  await changesWith(catalogue).end(found, 'committing', { ...sync, state: 'committed' }, deadline());
 }
 
 describe('a call that is retried after another instance has opened a sync', () => {

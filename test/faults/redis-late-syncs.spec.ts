@@ -166,8 +166,14 @@ describe('a failover that loses, in one segment,', () => {
 });
 
 /** Announces a sync as an instance does that is killed before it goes on. `since`: when it was last heard of. */
-async function announce(changes: SyncChanges, filter: Filter, id: string, since: number) {
-  const read = await changes.read(filter.name, deadline());
+async function announce(
+  catalogue: Catalogue,
+  changes: SyncChanges,
+  filter: Filter,
+  id: string,
+  since: number,
+) {
+  const read = await catalogue.read(filter.name, deadline());
   const { entry } = read;
   if (!entry) throw new Error('the filter has no entry');
   const plan = syncPlan(await current(one, filter));
@@ -219,7 +225,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
       const allocation = new StandingStill(connection);
       const stragglers = new Stragglers(connection, catalogue, allocation);
       const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
-      const found = await announce(changes, filter, id, Date.now());
+      const found = await announce(catalogue, changes, filter, id, Date.now());
       expect(await changes.open(found, made())).toBe(false);
     } finally {
       await connection.close();
@@ -259,7 +265,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
         allocation,
         new Stragglers(connection, catalogue, allocation),
       );
-      const next = await announce(changes, filter, '0123456789abcdef', Date.now());
+      const next = await announce(catalogue, changes, filter, '0123456789abcdef', Date.now());
       await openLate(filter, 1, id);
       const outrun = new SyncChanges(connection, catalogue, allocation, stragglers);
       expect(await outrun.open(next, made())).toBe(true);
@@ -284,7 +290,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
         allocation,
         new Stragglers(connection, catalogue, allocation),
       );
-      await announce(changes, filter, id, Date.now() - 60_000);
+      await announce(catalogue, changes, filter, id, Date.now() - 60_000);
     } finally {
       await connection.close();
     }
