@@ -36,7 +36,7 @@ const ITEMS_SEEN_FOR_MS = 1_000;
 /** A call is noted at most so often by an instance, in ms, or ten times in the time after which a sync is given up. */
 const NOTED_MS = 30_000;
 
-/** Codes of the errors for a sync that takes no more items: what was kept in it is still answered from its records. */
+/** Error codes of a sync that takes no more items. Repeats are still answered from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
 
 interface Parts {
@@ -309,7 +309,7 @@ export class RedisSyncs implements Syncs {
     return { raw, entry };
   }
 
-  /** What an operation answered whose sync is over; undefined if not all of its items were kept then. */
+  /** The recorded answers of an operation; undefined unless all of its items were kept. */
   private async recall(
     filter: RedisFilter,
     positions: Positions,
@@ -350,8 +350,9 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it can note
-   * no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED if it is over.
+   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it
+   * can note no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED
+   * if it is over.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const read = await this.read(filter, deadline);
@@ -364,8 +365,8 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The latter is
-   * certain only if the catalogue entry is still as it was `read` before the segments were asked.
+   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The
+   * latter is certain only if the catalogue entry is still as it was `read` before the segments were asked.
    */
   private async giveUpUnlessChanged(
     { raw, entry: { name } }: EntryRead & { readonly entry: CatalogueEntry },
@@ -379,7 +380,7 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has begun to keep the batch. `queued`:
+   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has kept all of the batch. `queued`:
    * the items are from the queue; expired ones are not kept and need no room.
    */
   private async refuseOverfull(

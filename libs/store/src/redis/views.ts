@@ -21,9 +21,10 @@ export class Views {
   ) {}
 
   /**
-   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call. Throws
-   * STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the segment's token
-   * unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as `Counters` if the filter is gone.
+   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call.
+   * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the
+   * segment's token unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as
+   * `Counters` if the filter is gone.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,
