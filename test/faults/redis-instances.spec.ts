@@ -150,13 +150,18 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   });
 }
 
-/** Has another instance say that it commits a sync, and go no further. */
-async function beginCommit(filter: Filter, id: string): Promise<void> {
+/** Has another instance say that it ends a sync, and go no further. */
+async function beginEnd(
+  filter: Filter,
+  id: string,
+  stage: 'committing' | 'abandoning' = 'committing',
+): Promise<void> {
   const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
   const sync = await other.syncs.get(await current(other, filter), id);
   const found = syncing(await catalogue.read(filter.name, deadline()));
   if (!found) throw new Error('the entry has no sync');
-  await changesWith(catalogue).end(found, 'committing', { ...sync, state: 'committed' }, deadline());
+  const state = stage === 'committing' ? 'committed' : 'abandoned';
+  await changesWith(catalogue).end(found, stage, { ...sync, state }, deadline());
 }
 
 describe('a call that is retried after another instance has opened a sync', () => {
@@ -278,7 +283,7 @@ describe('an instance that stands still while another ends a sync', () => {
     const filter = await make();
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, LISTED);
-    await beginCommit(filter, id);
+    await beginEnd(filter, id);
     const changes = changesWith(new Catalogue(connection, TIMEOUT_MS, 2 ** 20));
     let next: Sync | undefined;
     const late = changesWith(
@@ -298,7 +303,7 @@ describe('an instance that stands still while another ends a sync', () => {
     const filter = await make();
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, HELD);
-    const late = () => syncsWith(new ChangedAfterRead(() => beginCommit(filter, id)));
+    const late = () => syncsWith(new ChangedAfterRead(() => beginEnd(filter, id)));
     const handle = await current(other, filter);
     await expect(late().abandon(handle, id, deadline())).rejects.toMatchObject({
       ...{ code: 'SYNC_ENDED', message: expect.stringContaining('is committing') as unknown },
@@ -313,11 +318,33 @@ describe('an instance that stands still while another ends a sync', () => {
     const handle = await current(other, filter);
     const [meta = ''] = await redis.keys(`unseen:{${filter.generation}*:meta`);
     const catalogue = new ChangedAfterRead(async () => {
-      await beginCommit(filter, id);
+      await beginEnd(filter, id);
       await redis.hset(meta, 's:full', '1');
     });
     expect(await syncsWith(catalogue).get(handle, id)).toMatchObject({ id, state: 'committing' });
     await commit(filter, id);
+  });
+
+  it.each<[string, (handle: Filter, id: string) => Promise<unknown>]>([
+    ['get', (handle, id) => other.syncs.get(handle, id)],
+    ['keep', (handle, id) => keep(other, handle, id, ['more'])],
+    ['commit', (handle, id) => other.syncs.commit(handle, id, 1, deadline())],
+    ['open', (handle) => other.syncs.open(handle, syncPlan(handle), made())],
+  ])('and died while it gave the sync up: once %s tells of the end, the list is gone', async (_, call) => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await keep(other, await current(other, filter), id, items(20, 'listed'));
+    await beginEnd(filter, id, 'abandoning');
+    const told = await call(await current(other, filter), id).catch((error: unknown) => error);
+    expect(told).toMatchObject(
+      told instanceof StoreError
+        ? { code: 'SYNC_ENDED', message: expect.stringContaining('is abandoned') as unknown }
+        : { state: expect.stringMatching(/^(open|abandoned)$/) as unknown },
+    );
+    expect(await stored(filter, [...items(20, 'listed'), ...HELD])).toEqual([
+      ...all(items(20), 0),
+      ...all(HELD, 1),
+    ]);
   });
 
   it('before it makes a layer for the list of that sync: none is needed', async () => {

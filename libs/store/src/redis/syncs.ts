@@ -89,7 +89,7 @@ export class RedisSyncs implements Syncs {
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
       // Its opening has been recorded since this call has looked.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
-      if (entry.left) {
+      if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
         continue;
       }
@@ -127,6 +127,11 @@ export class RedisSyncs implements Syncs {
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
     if (sync?.id !== id) return this.ends.of(entry, id, deadline);
+    if (sync.stage === 'abandoning') {
+      // Until all segments have dropped its list, items on it are found.
+      await this.parts.changes.goOn(filter.name, deadline);
+      return this.get(filter, id);
+    }
     await this.noteCall(filter, id, deadline);
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
@@ -173,7 +178,10 @@ export class RedisSyncs implements Syncs {
       if (entry.sync?.id !== id) return this.ends.of(entry, id, deadline, 'committed');
       const { sync } = entry;
       if (sync.stage === 'opening') throw opening(filter, id);
-      if (sync.stage === 'abandoning') throw syncEnded(filter, sync.ended ?? { id, state: 'abandoned' });
+      if (sync.stage === 'abandoning') {
+        await changes.goOn(filter.name, deadline);
+        continue;
+      }
       if (sync.stage === 'open') {
         if (!copied) {
           await this.queue.kept(filter, id, deadline);
@@ -337,6 +345,10 @@ export class RedisSyncs implements Syncs {
     const { sync } = entry;
     if (sync?.id !== id) throw syncEnded(filter, await this.ends.of(entry, id, deadline));
     if (sync.stage === 'opening') throw opening(filter, id);
+    if (sync.stage === 'abandoning') {
+      await this.parts.changes.goOn(filter.name, deadline);
+      return this.learn(filter, id, deadline);
+    }
     if (sync.stage !== 'open') throw syncEnded(filter, { id, state: stateOf(sync) });
     filter.takePart();
   }
