@@ -335,6 +335,7 @@ describe('an instance that stands still while another ends a sync', () => {
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, items(20, 'listed'));
     await beginEnd(filter, id, 'abandoning');
+    expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
     const told = await call(await current(other, filter), id).catch((error: unknown) => error);
     expect(told).toMatchObject(
       told instanceof StoreError

@@ -256,12 +256,12 @@ export class RedisSyncs implements Syncs {
     else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
   }
 
-  /** The sync of a filter that is under way, for its description. */
+  /** The sync of a filter that is open or committing, for its description. */
   async underWay(filter: RedisFilter): Promise<Sync | undefined> {
     if (!filter.sync) return undefined;
     const deadline = Date.now() + this.parts.timeoutMs;
-    const { entry } = await this.read(filter, deadline);
-    return entry.sync && this.viewOf(filter, entry.sync, deadline);
+    const { sync } = (await this.read(filter, deadline)).entry;
+    return sync && sync.stage !== 'abandoning' ? this.viewOf(filter, sync, deadline) : undefined;
   }
 
   /** Has the filter know how many items its segments hold, those of its sync's list, too. */
