@@ -11,6 +11,7 @@ import { SyncCalls } from './sync-calls.js';
 import type { Subject } from './subject.js';
 
 const OLD = items(40, 'old');
+
 /** How entries move in a queue that is still to be copied for a sync: which of them are noted for the copy. */
 export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const calls = new SyncCalls(subject);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { positionsOf } from '#bloom';
-import { Kept, StoreError, type Filter, type Store, type Sync } from '#store';
+import { Kept, StoreError, SYSTEM_RANDOM, type Filter, type Store, type Sync } from '#store';
 import { RedisStore } from '#store/redis';
 import { Allocation } from '../../libs/store/src/redis/allocation.js';
 import { Catalogue } from '../../libs/store/src/redis/catalogue.js';
@@ -11,8 +11,11 @@ import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { RedisFilter } from '../../libs/store/src/redis/filter.js';
 import { Growth } from '../../libs/store/src/redis/growth.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { LayeredCalls } from '../../libs/store/src/redis/layered-calls.js';
+import { Segments } from '../../libs/store/src/redis/segments.js';
 import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
 import { SyncChanges, syncing } from '../../libs/store/src/redis/sync-changes.js';
+import { RedisSyncs } from '../../libs/store/src/redis/syncs.js';
 import { Views } from '../../libs/store/src/redis/views.js';
 import {
   add,
@@ -133,6 +136,34 @@ function changesWith(catalogue: Catalogue): SyncChanges {
   );
 }
 
+/** The syncs of an instance that sees `catalogue`. */
+function syncsWith(catalogue: Catalogue): RedisSyncs {
+  const allocation = new Allocation(connection);
+  const views = new Views(connection, catalogue, new Stragglers(connection, catalogue, allocation));
+  const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
+  const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
+  const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
+  const layered = new LayeredCalls(segments, growth, limits, () => Promise.resolve());
+  return new RedisSyncs({
+    ...{ connection, catalogue, views, changes: changesWith(catalogue), segments, layered },
+    ...{ random: SYSTEM_RANDOM, timeoutMs: TIMEOUT_MS, idleMs: 60_000 },
+  });
+}
+
+/** Has another instance say that it ends a sync, and go no further. */
+async function beginEnd(
+  filter: Filter,
+  id: string,
+  stage: 'committing' | 'abandoning' = 'committing',
+): Promise<void> {
+  const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
+  const sync = await other.syncs.get(await current(other, filter), id);
+  const found = syncing(await catalogue.read(filter.name, deadline()));
+  if (!found) throw new Error('the entry has no sync');
+  const state = stage === 'committing' ? 'committed' : 'abandoned';
+  await changesWith(catalogue).end(found, stage, { ...sync, state }, deadline());
+}
+
 describe('a call that is retried after another instance has opened a sync', () => {
   it.each<[string, FilterOptions]>([
     ['of one layer', {}],
@@ -224,6 +255,16 @@ describe('an instance that stands still while another ends a sync', () => {
     await expectRefusal(one.syncs.keep(handle, id, positions, keyed()), 'SYNC_ENDED');
   });
 
+  it('is told that the sync is over, though what it lists next would not fit in', async () => {
+    const filter = await make({});
+    const now = await current(other, filter);
+    const { id } = await other.syncs.open(now, syncPlan(now, { capacity: 30 }), made());
+    const handle = await current(one, filter);
+    await keep(one, handle, id, LISTED);
+    await other.syncs.abandon(await current(other, filter), id, deadline());
+    await expectRefusal(keep(one, handle, id, items(100, 'more')), 'SYNC_ENDED');
+  });
+
   it('between its looks at the catalogue and at a segment: no data is lost, its handle is outdated', async () => {
     const filter = await make();
     const handle = RedisFilter.of(await one.open(filter.name, filter.kind));
@@ -242,11 +283,8 @@ describe('an instance that stands still while another ends a sync', () => {
     const filter = await make();
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, LISTED);
+    await beginEnd(filter, id);
     const changes = changesWith(new Catalogue(connection, TIMEOUT_MS, 2 ** 20));
-    const found = syncing(await changes.read(filter.name, deadline()));
-    if (!found) throw new Error('the entry has no sync');
-    const sync = await other.syncs.get(await current(other, filter), id);
-    await changes.end(found, 'committing', { ...sync, state: 'committed' }, deadline());
     let next: Sync | undefined;
     const late = changesWith(
       new ChangedAfterRead(async () => {
@@ -259,6 +297,55 @@ describe('an instance that stands still while another ends a sync', () => {
       state: 'open',
     });
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
+  });
+
+  it('by a commit, after it has read that the sync is open: it is told so', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await keep(other, await current(other, filter), id, HELD);
+    const late = () => syncsWith(new ChangedAfterRead(() => beginEnd(filter, id)));
+    const handle = await current(other, filter);
+    await expect(late().abandon(handle, id, deadline())).rejects.toMatchObject({
+      ...{ code: 'SYNC_ENDED', message: expect.stringContaining('is committing') as unknown },
+    });
+    await commit(filter, id);
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+
+  it('by a commit, and finds that no more removals can be noted: it is told so', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    const handle = await current(other, filter);
+    const [meta = ''] = await redis.keys(`unseen:{${filter.generation}*:meta`);
+    const catalogue = new ChangedAfterRead(async () => {
+      await beginEnd(filter, id);
+      await redis.hset(meta, 's:full', '1');
+    });
+    expect(await syncsWith(catalogue).get(handle, id)).toMatchObject({ id, state: 'committing' });
+    await commit(filter, id);
+  });
+
+  it.each<[string, (handle: Filter, id: string) => Promise<unknown>]>([
+    ['get', (handle, id) => other.syncs.get(handle, id)],
+    ['keep', (handle, id) => keep(other, handle, id, ['more'])],
+    ['commit', (handle, id) => other.syncs.commit(handle, id, 1, deadline())],
+    ['open', (handle) => other.syncs.open(handle, syncPlan(handle), made())],
+  ])('and died while it gave the sync up: once %s tells of the end, the list is gone', async (_, call) => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await keep(other, await current(other, filter), id, items(20, 'listed'));
+    await beginEnd(filter, id, 'abandoning');
+    expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
+    const told = await call(await current(other, filter), id).catch((error: unknown) => error);
+    expect(told).toMatchObject(
+      told instanceof StoreError
+        ? { code: 'SYNC_ENDED', message: expect.stringContaining('is abandoned') as unknown }
+        : { state: expect.stringMatching(/^(open|abandoned)$/) as unknown },
+    );
+    expect(await stored(filter, [...items(20, 'listed'), ...HELD])).toEqual([
+      ...all(items(20), 0),
+      ...all(HELD, 1),
+    ]);
   });
 
   it('before it makes a layer for the list of that sync: none is needed', async () => {

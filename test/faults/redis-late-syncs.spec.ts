@@ -11,7 +11,9 @@ import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
 import { openSyncScript } from '../../libs/store/src/redis/scripts/sync.js';
 import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
+import { RedisFilter } from '../../libs/store/src/redis/filter.js';
 import { SyncChanges } from '../../libs/store/src/redis/sync-changes.js';
+import { Views } from '../../libs/store/src/redis/views.js';
 import { add, check, deadline, filterSpec, items, made, remove, SEGMENTED } from '../contract/calls.js';
 import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
@@ -164,8 +166,14 @@ describe('a failover that loses, in one segment,', () => {
 });
 
 /** Announces a sync as an instance does that is killed before it goes on. `since`: when it was last heard of. */
-async function announce(changes: SyncChanges, filter: Filter, id: string, since: number) {
-  const read = await changes.read(filter.name, deadline());
+async function announce(
+  catalogue: Catalogue,
+  changes: SyncChanges,
+  filter: Filter,
+  id: string,
+  since: number,
+) {
+  const read = await catalogue.read(filter.name, deadline());
   const { entry } = read;
   if (!entry) throw new Error('the filter has no entry');
   const plan = syncPlan(await current(one, filter));
@@ -217,7 +225,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
       const allocation = new StandingStill(connection);
       const stragglers = new Stragglers(connection, catalogue, allocation);
       const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
-      const found = await announce(changes, filter, id, Date.now());
+      const found = await announce(catalogue, changes, filter, id, Date.now());
       expect(await changes.open(found, made())).toBe(false);
     } finally {
       await connection.close();
@@ -225,6 +233,46 @@ describe('an instance that goes on with opening a sync after it was given up', (
     expect((await entryOf(filter)).sync).toBeUndefined();
     // Before any call that would find them.
     expect(await keysOf(filter)).toEqual(before);
+    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+  });
+
+  it('keeps none of the calls that meet the segment at once from being answered', async () => {
+    const filter = await make();
+    const { id } = await open(filter);
+    await abandon(filter, id);
+    const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
+    await connection.firstTry();
+    try {
+      const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
+      const allocation = new Allocation(connection);
+      /** Another instance ends the sync in the segment first. */
+      class Outrun extends Stragglers {
+        override async end(...args: Parameters<Stragglers['end']>): Promise<boolean> {
+          expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+          return super.end(...args);
+        }
+      }
+      const stragglers = new Outrun(connection, catalogue, allocation);
+      const views = new Views(connection, catalogue, stragglers);
+      const view = RedisFilter.of(await current(one, filter)).viewOf(1);
+      await openLate(filter, 1, id);
+      const again = await views.look(view, deadline());
+      expect(await views.look(again, deadline())).toMatchObject({ token: view.token, sync: undefined });
+
+      const changes = new SyncChanges(
+        connection,
+        catalogue,
+        allocation,
+        new Stragglers(connection, catalogue, allocation),
+      );
+      const next = await announce(catalogue, changes, filter, '0123456789abcdef', Date.now());
+      await openLate(filter, 1, id);
+      const outrun = new SyncChanges(connection, catalogue, allocation, stragglers);
+      expect(await outrun.open(next, made())).toBe(true);
+      await abandon(filter, '0123456789abcdef');
+    } finally {
+      await connection.close();
+    }
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
   });
 
@@ -242,7 +290,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
         allocation,
         new Stragglers(connection, catalogue, allocation),
       );
-      await announce(changes, filter, id, Date.now() - 60_000);
+      await announce(catalogue, changes, filter, id, Date.now() - 60_000);
     } finally {
       await connection.close();
     }

@@ -271,6 +271,25 @@ describe('a sync that Redis has lost a part of', () => {
     expect(await check(one, await current(one, filter), [...HELD, 'later'])).toEqual(all(items(61), 1));
     expect(await open(one, filter)).toMatchObject({ state: 'open' });
   });
+
+  it('keeps no other from being given up when nobody calls it', async () => {
+    const hasty = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, syncIdleMs: 1 });
+    try {
+      const damaged = await make();
+      await open(one, damaged);
+      const filter = await make();
+      const { id } = await open(one, filter);
+      await redis.del(...(await keysOf(damaged)).filter((key) => key.endsWith(':cells')));
+      await until('it is given up', async () => {
+        await expectRefusal(hasty.syncs.tend(), 'STORE_DATA_LOST');
+        return (await entryOf(filter)).sync === undefined;
+      });
+      expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({ state: 'abandoned' });
+      await one.drop(damaged.name, damaged.kind, made());
+    } finally {
+      await hasty.close();
+    }
+  });
 });
 
 describe('Redis at maxmemory', () => {

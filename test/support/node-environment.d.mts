@@ -7,9 +7,9 @@ declare global {
 
   /**
    * Makes a value once for all test files of a worker. Only for a value that is the same for each of them and that no test
-   * changes. In watch mode it is made for each file, because sources change between runs.
+   * changes. In watch mode it is made for each file, because sources change between runs. Absent outside Jest.
    */
-  function onceInWorker<T>(key: string, make: () => T): T;
+  var onceInWorker: (<T>(key: string, make: () => T) => T) | undefined;
 }
 
 export {};

@@ -37,6 +37,9 @@ const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; con
 
 type Packages = 'bundle' | 'external';
 
+/** The programs that this process has asked for, outside Jest: `npm run history` starts services, too. */
+const asked = new Map<Packages, Promise<string>>();
+
 /**
  * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
  * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
@@ -44,7 +47,11 @@ type Packages = 'bundle' | 'external';
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
   // To read all the sources takes as long as a command of the command line.
-  return onceInWorker(`programs: ${packages}`, () => make(packages));
+  const { onceInWorker } = globalThis;
+  if (onceInWorker) return onceInWorker(`programs: ${packages}`, () => make(packages));
+  const made = asked.get(packages) ?? make(packages);
+  asked.set(packages, made);
+  return made;
 }
 
 async function make(packages: Packages): Promise<string> {

@@ -39,7 +39,7 @@ export class Ageing {
     return lastsFor(this.present, this.now, ttlMs, this.epochMs);
   }
 
-  /** For how many epochs after the present an item is live that was added at a time before, for the whole age: 0 at least. */
+  /** For how many more epochs an item lives that was added at an earlier time, for the whole age: 0 at least. */
   lastsSince(at: number): number {
     const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.present;
     return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));

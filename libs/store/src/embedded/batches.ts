@@ -124,8 +124,8 @@ function addTo(
 }
 
 /**
- * For how long items that are added now live once a sync is committed: for the time that they are added for, or for what they have left
- * in the filter's own list if that is longer.
+ * For how long items that are added now live once a sync is committed: for the time that they are added for, or for the time
+ * that they have left in the filter's own list if that is longer.
  */
 function lastsBeside(list: LayerList, positions: Positions, ttlMs: number | undefined): Lasts | undefined {
   const { age } = list;
@@ -199,9 +199,9 @@ export function keepBatch(
 }
 
 /**
- * Adds to the list of a sync what is listed: what is known keeps the time that it has left, and what is new has all of it. What only the
- * list of the sync claims was listed before and keeps its time, too; or it is claimed by mistake, so it is to have a whole age since
- * the opening at least, which is no longer than any that was listed has.
+ * Adds listed items to the list of a sync. A known item keeps the time that it has left, and a new one lives for a whole age.
+ * An item that only the list of the sync claims lives for a whole age since the opening at least: it was listed before, and
+ * has at least that time; or it is a false positive.
  */
 function keepAged(
   list: LayerList,

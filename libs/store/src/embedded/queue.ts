@@ -88,7 +88,7 @@ export class EmbeddedQueue implements Queue {
           const queue = new TodoQueue(session, scope, isCopying(scope));
           const answer = use(queue, session.now);
           queue.flush();
-          // The copy of the queue does not come by them any more.
+          // The copy of the queue can no longer find them.
           const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
           return { answer, ...(kept && { records: kept }) };
         });

@@ -13,8 +13,8 @@ interface Watch {
 }
 
 /**
- * Callers that wait for something to lease, with a timer for each visited set for entries that come due. A watch goes by the
- * name of its set, so it goes on when the set is cleared, or deleted and created again.
+ * Callers that wait for something to lease, with a timer for each visited set for entries that come due. A watch goes by
+ * the name of its set, so it goes on when the set is cleared, or deleted and created again.
  */
 export class Watches {
   private readonly watches = new Map<string, Watch>();
@@ -25,7 +25,7 @@ export class Watches {
     const { name } = filter;
     const watch = this.watches.get(name) ?? { wakes: new Set(), timer: undefined, woken: 0 };
     this.watches.set(name, watch);
-    // Each call is a watch of its own, though the function be the same.
+    // Each call is a watch of its own, even if the function is the same.
     const own = (): void => wake();
     watch.wakes.add(own);
     this.reschedule(filter);

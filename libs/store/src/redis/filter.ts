@@ -114,9 +114,9 @@ export interface KnownSync {
 }
 
 /**
- * A segment as one call takes it to be. The call's script, keys and token all come from the same view, and are sent again unchanged
- * when the call is retried. If a sync has begun or ended in the segment since, the token no longer matches, the script changes
- * nothing, and the call needs a new view.
+ * A segment as one call takes it to be. The call's script, keys and token all come from the same view, and are sent again
+ * unchanged when the call is retried. If a sync has begun or ended in the segment since, the token no longer matches, the
+ * script changes nothing, and the call needs a new view.
  */
 export interface SegmentView {
   readonly filter: RedisFilter;
@@ -220,8 +220,8 @@ export class RedisFilter implements Filter {
   }
 
   /**
-   * A segment as this process knows it now. The token is the generation in the segment's meta; it changes when the segment begins
-   * or ends a sync, so scripts sent with a stale token are rejected unchanged.
+   * A segment as this process knows it now. The token is the generation in the segment's meta; it changes when the segment
+   * begins or ends a sync, so scripts sent with a stale token change nothing.
    */
   viewOf(segment: number): SegmentView {
     const sync = this.takesPart[segment] === 1 ? this.known : undefined;

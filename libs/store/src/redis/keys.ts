@@ -12,9 +12,9 @@ import calculateSlot from 'cluster-key-slot';
  *                                                           layers, which are the only ones once it is committed
  *                                         :removed:<layer>  hashes of items removed during the sync whose first layer it is
  *                                                           (hash)
- *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries that have moved since
- *                                                           the opening, so that the copy of the queue may miss them, in order
- *                                                           (sorted set)
+ *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries that moved
+ *                                                           after the opening, in order, because the copy of the queue
+ *                                                           may miss them (sorted set)
  *                                         :hidden:<layer>   of a filter that ages: hashes of items that were forgotten while their
  *                                                           cells stay live, by the last epoch of that (sorted set); with the
  *                                                           list of layers whose first it is
@@ -29,8 +29,8 @@ import calculateSlot from 'cluster-key-slot';
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
- * All are made with the filter, those of a layer with the layer, those of removals and of moved entries with the sync. They are never empty and have no time to live, so a
- * missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
+ * All are made with the filter, those of a layer with the layer, those of removals and of moved entries with the sync. They
+ * are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
  *
  * The catalogue, under a hash tag of its own:
  *

@@ -151,8 +151,8 @@ export class LayeredCalls {
   }
 
   /**
-   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items are listed,
-   * and not of the queue.
+   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items are
+   * listed, and not from the queue.
    */
   async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
     const { filter, chunk, operation } = call;
@@ -257,12 +257,12 @@ export class LayeredCalls {
       const known = { own: filter.list.made, sync: view.sync?.list.made ?? 0 };
       const answer = await run(view);
       if ('answers' in answer) return answer;
-      if (Date.now() > deadline) {
-        throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
-      }
       if (answer.lack === 'view') {
         ({ view } = answer);
         continue;
+      }
+      if (Date.now() > deadline) {
+        throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
       }
       const lacking = layerLacking(view, known, answer);
       try {
@@ -332,7 +332,7 @@ const isPlain = ({ list }: RedisFilter) => !list.grows && list.piecesOf(0) === 1
 
 const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
 
-/** The layer that a script lacks, given how many of each list it was told of; the filter's own come first among its places. */
+/** The layer that a script lacks. `known`: how many of each list it was told of; the filter's own come first. */
 function layerLacking(
   { filter, sync }: SegmentView,
   known: Readonly<Record<'own' | 'sync', number>>,

@@ -22,7 +22,7 @@ export interface RawPage {
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What exportLogScript answers of where it is. */
+/** The place, and what is behind it, as exportLogScript answers it. */
 const PLACE = /^(?<place>(?<list>\d+ \d) \d+) (?<flag>\d) (?<read>\d+) (?<behind>\d+)$/;
 
 /** Reads the queue of a segment, page by page. */
@@ -54,8 +54,8 @@ export class QueueReader {
   }
 
   /**
-   * All entries that are there when this begins and stay where they are, or move only from the line to leases, from there to the delayed
-   * and to the dead. It reads no more than that many, however fast others come into line.
+   * All entries that are there when this begins, unless they move other than from the line to leases, and from there to the
+   * delayed and the dead. It reads no more of the line than was there at first, however fast others come into line.
    */
   async *once(): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -65,7 +65,7 @@ export class QueueReader {
     }
   }
 
-  /** What is in line, from where it was read to before; with `bounded`, only what is there at the first page. */
+  /** The entries in line, from where it was read to before; with `bounded`, only those there at the first page. */
   async *line(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
     let list: string | undefined;
     let left = Infinity;

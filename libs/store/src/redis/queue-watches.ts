@@ -19,8 +19,8 @@ interface Watch {
 }
 
 /**
- * Callers that wait for something to lease, by the name of their visited set. Redis is told how long they wait, so that scripts
- * that bring something into line publish that on the channel of the set's generation; one connection hears it for all.
+ * Callers that wait for something to lease, by the name of their visited set. Redis is told how long they wait. Scripts
+ * that bring something into line then publish that on the channel of the set's generation. One connection hears it for all.
  */
 export class QueueWatches {
   private readonly watches = new Map<string, Watch>();
@@ -50,7 +50,7 @@ export class QueueWatches {
       void this.look(watch);
     }
     const { wakes } = watch;
-    // Each call is a watch of its own, though the function be the same.
+    // Each call is a watch of its own, even if the function is the same.
     const own = (): void => wake();
     wakes.add(own);
     return () => {
@@ -89,7 +89,7 @@ export class QueueWatches {
 
   /** Says that this instance waits on, and wakes it if there is something to lease; then again when that may change. */
   private async look(watch: Watch): Promise<void> {
-    // What cannot be looked at tells so to who leases.
+    // If the look fails, callers wake, and their lease reports the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
     if (this.isOver(watch)) return;
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));

@@ -114,7 +114,7 @@ export class Segments {
     );
   }
 
-  /** As `change`, of a script on items. Another view of the segment may need another script, so it is not called again here. */
+  /** As `change`, of a script on items. Another view of the segment may need another script, so it is called once. */
   async changeItems(change: ItemChange): Promise<Answer | Lack> {
     const { view, operation } = change;
     const reply = await this.call(change);

@@ -30,8 +30,8 @@ export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
 }
 
 /**
- * What begins and ends a sync. The catalogue says what is being done, then each segment does it in a script of its own, then the
- * catalogue says that it is done, and keys that are left are deleted. Every step may be made again, by whoever comes by.
+ * Begins and ends syncs. The catalogue says what is being done, then each segment does it in a script of its own, then the
+ * catalogue says that it is done, and keys that are left are deleted. Any instance may repeat any step.
  */
 export class SyncChanges {
   constructor(
@@ -40,11 +40,6 @@ export class SyncChanges {
     private readonly allocation: Allocation,
     private readonly stragglers: Stragglers,
   ) {}
-
-  /** The entry of a filter's generation, once no work is under way on it. */
-  async read(name: string, deadline: number): Promise<EntryRead> {
-    return this.catalogue.read(name, deadline);
-  }
 
   /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
   async announce(
@@ -64,8 +59,8 @@ export class SyncChanges {
   }
 
   /**
-   * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has changed
-   * meanwhile.
+   * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has
+   * changed meanwhile.
    */
   async open({ raw, entry }: Syncing, operation: Operation): Promise<boolean> {
     const { deadline } = operation;
@@ -101,11 +96,11 @@ export class SyncChanges {
     );
   }
 
-  /** Whoever has ended a sync while it was being opened may not have met what has been made since: this deletes it. */
+  /** Deletes the keys that were made after another call had ended the sync. */
   private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(name, deadline);
     const isThis = entry?.generation === generation;
-    // Whoever goes on with it, or ends it, takes what is there.
+    // The call that goes on with the sync uses the keys, and the call that ends it deletes them.
     if (isThis && (entry.sync?.id === sync.id || entry.base === sync.base)) return;
     if (isThis) await this.stragglers.endAll(entry, deadline);
     const layers = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
@@ -197,10 +192,9 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // It may not have ended the sync before this one.
-        const { name, generation } = entry;
-        const isEnded = await this.stragglers.end(name, generation, tag, deadline);
-        if (isEnded && (await run()) === 'OK') return true;
+        // The segment may not have ended the sync before this one. If another call ends that first, `end` answers false.
+        await this.stragglers.end(entry.name, entry.generation, tag, deadline);
+        if ((await run()) === 'OK') return true;
         await this.assertMovedOn(entry, deadline);
         return false;
       }),

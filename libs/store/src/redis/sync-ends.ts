@@ -30,8 +30,8 @@ export class SyncEnds {
   ) {}
 
   /**
-   * A sync of a filter that is over. Throws SYNC_NOT_FOUND if there is none of this id, or its record has expired, and SYNC_ENDED if it
-   * has not ended as `expected`.
+   * A sync of a filter that is over. Throws SYNC_NOT_FOUND if there is none of this id, or its record has expired, and
+   * SYNC_ENDED if it has not ended as `expected`.
    */
   async of(entry: CatalogueEntry, id: string, deadline: number, expected?: SyncState): Promise<Sync> {
     const { endedSync } = entry;
@@ -63,7 +63,7 @@ export class SyncEnds {
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
     const work = this.changes.goOn(name, Date.now() + STEP_MS);
-    // Whoever comes next goes on with it.
+    // The next call goes on with it.
     work.catch(() => undefined);
     try {
       await within(deadline - Date.now(), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
@@ -81,7 +81,7 @@ function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown
   return sync;
 }
 
-/** What cannot be waited for goes on. */
+/** A timeout is no failure: the work goes on. */
 export function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }

@@ -42,7 +42,7 @@ export interface QueueKeeper {
 /** The field of the record of a chunk that was kept. */
 export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
-/** Keeps what is in the queue of a visited set when a sync is opened: once for all that wait for it. */
+/** Keeps the entries that are queued when a sync is opened. Callers that wait for the same copy share it. */
 export class SyncQueue {
   /** By id. */
   private readonly copies = new Map<string, Promise<void>>();
@@ -56,7 +56,7 @@ export class SyncQueue {
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Whoever waits for it hears of it.
+      // Callers that wait get the error.
       copy.catch(() => undefined);
     }
     const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
@@ -76,7 +76,7 @@ export class SyncQueue {
     }
   }
 
-  /** What has moved while the queue was read, so that it may have been missed, is owed: see scripts/queue-state.ts. */
+  /** Keeps all entries, then those that moved meanwhile and are owed: see `queue.owe` in scripts/queue-state.ts. */
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
@@ -154,7 +154,7 @@ export class SyncQueue {
   }
 }
 
-/** The sync has ended meanwhile, or data is lost: the next try tells. */
+/** The sync has ended meanwhile, or data is lost. The next try finds out which. */
 function cutOff(filter: RedisFilter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; try again`);
 }

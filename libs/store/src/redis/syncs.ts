@@ -36,7 +36,7 @@ const ITEMS_SEEN_FOR_MS = 1_000;
 /** A call is noted at most so often by an instance, in ms, or ten times in the time after which a sync is given up. */
 const NOTED_MS = 30_000;
 
-/** Codes of the errors for a sync that takes no more items: what was kept in it is still answered from its records. */
+/** Error codes of a sync that takes no more items. Repeats are still answered from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
 
 interface Parts {
@@ -89,7 +89,7 @@ export class RedisSyncs implements Syncs {
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
       // Its opening has been recorded since this call has looked.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
-      if (entry.left) {
+      if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
         continue;
       }
@@ -127,11 +127,17 @@ export class RedisSyncs implements Syncs {
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
     if (sync?.id !== id) return this.ends.of(entry, id, deadline);
+    if (sync.stage === 'abandoning') {
+      // Until all segments have dropped its list, items on it are found.
+      await this.parts.changes.goOn(filter.name, deadline);
+      return this.get(filter, id);
+    }
     await this.noteCall(filter, id, deadline);
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
-    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline);
+    // It is over now, or is being committed.
+    return this.get(filter, id);
   }
 
   async keep(handle: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
@@ -172,7 +178,10 @@ export class RedisSyncs implements Syncs {
       if (entry.sync?.id !== id) return this.ends.of(entry, id, deadline, 'committed');
       const { sync } = entry;
       if (sync.stage === 'opening') throw opening(filter, id);
-      if (sync.stage === 'abandoning') throw syncEnded(filter, sync.ended ?? { id, state: 'abandoned' });
+      if (sync.stage === 'abandoning') {
+        await changes.goOn(filter.name, deadline);
+        continue;
+      }
       if (sync.stage === 'open') {
         if (!copied) {
           await this.queue.kept(filter, id, deadline);
@@ -207,11 +216,12 @@ export class RedisSyncs implements Syncs {
       throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
-    return this.ends.of((await this.read(filter, deadline)).entry, id, deadline, 'abandoned');
+    // It is over now, or a commit has begun first.
+    return this.abandon(filter, id, deadline);
   }
 
   async tend(): Promise<void> {
-    const { connection, catalogue, changes, idleMs } = this.parts;
+    const { connection, catalogue, idleMs } = this.parts;
     const deadline = Date.now() + STEP_MS;
     const { client } = connection;
     const noted = await connection.repeat(
@@ -219,27 +229,39 @@ export class RedisSyncs implements Syncs {
       deadline,
     );
     const now = await catalogue.now(deadline);
+    let failure: StoreError | undefined;
     for (let at = 0; at < noted.length; at += 2) {
       const [name = '', calledAt = '0'] = noted.slice(at, at + 2);
       // The empty name keeps the set from ever being empty.
       if (name === '') continue;
-      const { entry } = await catalogue.read(name, deadline);
-      const { sync } = entry ?? {};
-      if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
-        await changes.goOn(name, deadline);
-      else if (sync && now - Number(calledAt) > idleMs)
-        await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
-      else if (entry?.left) await changes.goOn(name, deadline);
-      else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
+      try {
+        await this.tendOne(name, now - Number(calledAt) > idleMs, deadline);
+      } catch (error) {
+        // A filter that has lost data must not keep the syncs behind it from being tended.
+        if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
+        failure ??= error;
+      }
     }
+    if (failure) throw failure;
   }
 
-  /** The sync of a filter that is under way, for its description. */
+  private async tendOne(name: string, isIdle: boolean, deadline: number): Promise<void> {
+    const { connection, catalogue, changes } = this.parts;
+    const { entry } = await catalogue.read(name, deadline);
+    const { sync } = entry ?? {};
+    if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
+      await changes.goOn(name, deadline);
+    else if (sync && isIdle) await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
+    else if (entry?.left) await changes.goOn(name, deadline);
+    else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
+  }
+
+  /** The sync of a filter that is open or committing, for its description. */
   async underWay(filter: RedisFilter): Promise<Sync | undefined> {
     if (!filter.sync) return undefined;
     const deadline = Date.now() + this.parts.timeoutMs;
-    const { entry } = await this.read(filter, deadline);
-    return entry.sync && this.viewOf(filter, entry.sync, deadline);
+    const { sync } = (await this.read(filter, deadline)).entry;
+    return sync && sync.stage !== 'abandoning' ? this.viewOf(filter, sync, deadline) : undefined;
   }
 
   /** Has the filter know how many items its segments hold, those of its sync's list, too. */
@@ -295,7 +317,7 @@ export class RedisSyncs implements Syncs {
     return { raw, entry };
   }
 
-  /** What an operation answered whose sync is over; undefined if not all of its items were kept then. */
+  /** The recorded answers of an operation; undefined unless all of its items were kept. */
   private async recall(
     filter: RedisFilter,
     positions: Positions,
@@ -323,6 +345,10 @@ export class RedisSyncs implements Syncs {
     const { sync } = entry;
     if (sync?.id !== id) throw syncEnded(filter, await this.ends.of(entry, id, deadline));
     if (sync.stage === 'opening') throw opening(filter, id);
+    if (sync.stage === 'abandoning') {
+      await this.parts.changes.goOn(filter.name, deadline);
+      return this.learn(filter, id, deadline);
+    }
     if (sync.stage !== 'open') throw syncEnded(filter, { id, state: stateOf(sync) });
     filter.takePart();
   }
@@ -336,8 +362,9 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it can note
-   * no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED if it is over.
+   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it
+   * can note no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED
+   * if it is over.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const read = await this.read(filter, deadline);
@@ -350,8 +377,8 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The latter is
-   * certain only if the catalogue entry is still as it was `read` before the segments were asked.
+   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The
+   * latter is certain only if the catalogue entry is still as it was `read` before the segments were asked.
    */
   private async giveUpUnlessChanged(
     { raw, entry: { name } }: EntryRead & { readonly entry: CatalogueEntry },
@@ -365,7 +392,7 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has begun to keep the batch. `queued`:
+   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has kept all of the batch. `queued`:
    * the items are from the queue; expired ones are not kept and need no room.
    */
   private async refuseOverfull(
@@ -387,6 +414,8 @@ export class RedisSyncs implements Syncs {
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
     const absent = await countUnlisted(this.parts.layered, filter, positions, deadline, queued);
+    // The count may have found that the sync is over.
+    if (filter.sync !== sync) return;
     if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
     const { name, kind } = filter;
     throw full({ ...list.plan[0], name, kind, ...(list.grows && { layers: list.plan }) }, list.items, absent);

@@ -3,6 +3,7 @@ import { called, dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter, SegmentView } from './filter.js';
+import { segmentKeysOf } from './segments.js';
 import type { Stragglers } from './stragglers.js';
 
 /**
@@ -20,9 +21,10 @@ export class Views {
   ) {}
 
   /**
-   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call. Throws
-   * STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the segment's token
-   * unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as `Counters` if the filter is gone.
+   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call.
+   * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the
+   * segment's token unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as
+   * `Counters` if the filter is gone.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,
@@ -39,9 +41,7 @@ export class Views {
       throw await this.catalogue.explainLoss(filter);
     }
     filter.learn(entry.sync);
-    const { meta } = filter.segments[segment] as (typeof filter.segments)[0];
-    const { client } = this.connection;
-    const token = await this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
+    const token = await this.tokenIn(filter, segment, deadline);
     filter.sees(segment, token);
     const next = { ...filter.viewOf(segment), entry: raw };
     if (next.token !== rejected || before !== raw) return next;
@@ -49,7 +49,14 @@ export class Views {
     const takesPart = entry.sync !== undefined && token === filter.syncedToken(entry.sync.id);
     const isEnded =
       !takesPart && (await this.stragglers.end(name, generation, tags[segment] as string, deadline));
-    if (isEnded) return filter.viewOf(segment);
+    // Another call may have ended that sync in the segment before this one could.
+    if (isEnded || (await this.tokenIn(filter, segment, deadline)) !== token) return filter.viewOf(segment);
     throw dataLost(filter);
+  }
+
+  private tokenIn(filter: RedisFilter, segment: number, deadline: number): Promise<string | null> {
+    const { meta } = segmentKeysOf(filter, segment);
+    const { client } = this.connection;
+    return this.connection.repeat(() => client.hget(meta, 'generation'), deadline);
   }
 }

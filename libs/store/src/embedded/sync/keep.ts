@@ -44,8 +44,8 @@ export function keepIn(
 }
 
 /**
- * Inside a transaction: keeps what was in the queue when the sync was opened. If the list that it fills has no room for that, the sync is
- * given up: what takes an entry out of the queue never fails for it. Answers the records of what has changed.
+ * Inside a transaction: keeps entries that were queued when the sync was opened. If the list that it fills has no room
+ * for them, the sync is given up, because an acknowledgement must not fail for it. Answers the records of the changes.
  */
 export function keepQueued(
   session: Session,

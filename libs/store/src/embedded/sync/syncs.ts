@@ -154,7 +154,7 @@ export class EmbeddedSyncs implements Syncs {
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Whoever waits for it hears of it.
+      // Callers that wait get the error.
       copy.catch(() => undefined);
     }
     await byDeadline(deadline, copy);

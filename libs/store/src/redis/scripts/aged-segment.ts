@@ -7,8 +7,9 @@ import { SYNC } from './synced.js';
  * The scripts over a packed batch in a segment of a filter that ages, with one list of layers, or with that which a sync fills, too.
  * They are as those of scripts/layers.ts and scripts/synced.ts, and answer the same, but for this:
  *
- * KEYS behind those of all calls: during a sync, what is owed to the copy of the queue, if there is one; what is hidden in the own list; during a sync, what is hidden in the second, and the noted removals;
- * then the pieces. ARGV: see CHANGE and READ. A layer has AGED_LAYER_ARGS: the sixth is how many cells it has in this segment.
+ * KEYS behind those of all calls, in brackets those that only a segment in a sync has: [the entries owed to the copy of the
+ * queue, if the script has the queue], the hidden items of the own list, [those of the second list, the noted removals],
+ * the pieces. ARGV: see CHANGE and READ. A layer has AGED_LAYER_ARGS: the sixth is how many cells it has in this segment.
  * meta has the last epoch in which something was changed, as `epoch`, and of each layer its cells by their last epoch, as `ring`:
  * CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from it, and is kept as of
  * the last change.

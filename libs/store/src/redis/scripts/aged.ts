@@ -46,7 +46,10 @@ import { noteRemovals, SYNC } from './synced.js';
  * The scripts on items of a filter that ages: see aged-segment.ts.
  */
 
-/** add. The verb says for how many ms the items live, and how many copies of items the batch leaves out. What the second list claims is not new. */
+/**
+ * add. The verb says for how many ms the items live, and how many copies of items the batch leaves out. What the second list
+ * claims is not new.
+ */
 export function addAgedScript(lists: AgedLists, queued: boolean): Script {
   const frame = changeFrame(lists, queued);
   const { hiddenAt } = frame;
@@ -293,10 +296,10 @@ ${reply(lists, 'answers', queued ? 'sweep' : '0')}`,
 }
 
 /**
- * keep. The verb: for how many ms what is new lives; '0' if the items are of the queue, of which only those that are live are kept. Behind
- * it: when what was listed at the opening ends, in ms. What is known keeps the time that it has left. What only the second list claims was
- * listed before and keeps its time, too; or it is claimed by mistake, so it is to have a whole age since the opening at least, which
- * is no longer than any that was listed has. The word ENDED: more removals were made than could be noted.
+ * keep. The verb: for how many ms new items live; '0' if the items are from the queue, of which only live ones are kept.
+ * Behind it: when items that were new at the opening expire, in ms. An item in the own list keeps the time that it has left.
+ * An item that only the second list claims lives for a whole age since the opening at least: it was listed before, and has at
+ * least that time; or it is a false positive. The word ENDED: more removals were made than could be noted.
  */
 export function keepAgedScript(lists: AgedLists): Script {
   const frame = changeFrame(lists, false);

@@ -42,7 +42,7 @@ const DUE_DELAYED = 250;
 /** Number of the first of a queue's keys in KEYS: behind cells and meta; in scripts that change something behind the records, too. */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
-/** Number of the key behind those of the queue in scripts that change it: that of what is owed to the copy of the queue for a sync. */
+/** Number in KEYS, behind those of the queue, of the entries owed to its copy for a sync; of scripts that change it. */
 export const OWED_KEY_AT = CHANGE_KEYS_AT + 8;
 
 /** In meta, while the queue is to be copied for a sync: the clock when that was opened. */
@@ -117,9 +117,9 @@ export const CHECK_QUEUE = `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(READ_
 /** First lines of a script that changes the queue, before its record is looked for. KEYS: 5 and on, the queue's. */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
 /**
- * And those after that. `queue.owe`: entries that come out of leases, delays and dead letters, which the copy of the queue for a sync may
- * miss now; it keeps them when it has read the rest. Each is noted once, and only if it was queued before the sync was opened, so
- * the copy ends however fast entries move.
+ * The lines behind CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters, because the
+ * copy of the queue for a sync may miss them; the copy keeps them at its end. Each is noted once, and only if it was queued
+ * before the sync was opened, so the copy ends however fast entries move.
  *
  * @param owes Lua: whether the script has a key for that. It has one in a segment that takes part in a sync.
  */
@@ -142,7 +142,7 @@ function queue.owe(entries)
   end
 end
 `;
-/** Of a script that has that key last, if it has it. */
+/** Of a script whose last key is that one, if it has it. */
 export const OPEN_QUEUE = openQueueToChange(`#KEYS >= ${OWED_KEY_AT}`);
 
 /** `queue.forgotten`: which of these entries, or heads of entries, have been forgotten. */

@@ -63,8 +63,8 @@ return 'OK'`,
 };
 
 /**
- * Entries that are owed to the copy of a segment's queue: those that have moved since the sync was opened. KEYS: 3 where they are noted. ARGV:
- * 3 the last one that was answered before, or 0; 4 how many. Answers {the last one, their hashes}.
+ * Entries that are owed to the copy of a segment's queue: they moved after the sync was opened. KEYS: 3 the owed entries.
+ * ARGV: 3 the score of the last one that was read before, or 0; 4 how many. Answers {score of the last one, their hashes}.
  */
 export const owedScript: Script = {
   name: 'unseenOwed',
@@ -77,9 +77,9 @@ return {found[#found] or ARGV[3], concat(hashes)}`,
 };
 
 /**
- * Says that a segment's queue has been kept, and what is owed up to ARGV[3]. If more is owed, it answers MORE and changes nothing.
- * It answers ANEW if ARGV[4] is not the id of the server's run: then a failover may have lost what was kept. KEYS: 3 where what is owed
- * is noted; nothing is from then on.
+ * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. Answers MORE, and changes
+ * nothing, if more are owed. Answers ANEW if ARGV[4] is not the id of this run of the server: a failover may have lost
+ * copied entries. KEYS: 3 the owed entries; no more are noted from then on.
  */
 export const copiedScript: Script = {
   name: 'unseenCopied',

@@ -201,8 +201,8 @@ const head = (lists: Lists, queued: boolean) =>
   checkSegment(...RECORD_FIELDS, ...(queued ? [`'${QUEUE_FIELD}'`] : []), ...fieldsOf(lists));
 
 /**
- * Of a script that changes: its keys. Behind those of all changes are that of what is owed to the copy of the queue, if there is one, and
- * that of noted removals.
+ * The keys of a script that changes: behind those of all changes, the entries owed to the copy of the queue, if the script has
+ * the queue, and the noted removals.
  */
 function changeFrame(queued: boolean, argsAt: number, packed: number) {
   const { keysAt, fieldAt } = changePlaces(queued);

@@ -10,9 +10,9 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 /**
  * Entries that wait, in order. KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and place in it of the next entry,
  * as of the answer before, or '' for the first in line; 4 how many.
- * Answers {"<sweeps> <list> <place> <flag> <read> <behind>", id of the server's run, removals so far, entries}. Flag: 1 if there may be
- * more, 2 if something in between was taken out of the line already, so that it was not read; the sum of both; or 0. Behind these are how many
- * were read, forgotten ones among them, and how many are in line behind them.
+ * Answers {"<sweeps> <list> <place> <flag> <read> <behind>", id of the server's run, removals so far, entries}. Flag: 1 if
+ * there may be more, 2 if entries in between were taken out of the line before they were read, the sum of both, or 0.
+ * Read: how many entries were read, forgotten ones among them. Behind: how many are in line behind them.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',

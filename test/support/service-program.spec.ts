@@ -1,0 +1,16 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serviceProgram } from './service-program.js';
+
+const { onceInWorker } = globalThis;
+afterEach(() => {
+  globalThis.onceInWorker = onceInWorker;
+});
+
+describe('the programs that tests start', () => {
+  it('are the same outside Jest, where npm run history starts them', async () => {
+    const folder = await serviceProgram();
+    globalThis.onceInWorker = undefined;
+    expect(await serviceProgram()).toBe(folder);
+    expect(serviceProgram()).toBe(serviceProgram());
+  });
+});
