@@ -156,21 +156,23 @@ class Scheduler(ScrapyScheduler):
         return True
 
     def next_request(self) -> Optional[Request]:
-        request = super().next_request()
-        if request is not None and request.meta.pop(UNASKED, False):
-            if not self.enqueue_request(request):
-                self._signal_dropped(request)
-            # The engine takes this for an empty queue.
-            self._wake()
-            return None
-        # What an earlier run has left in a JOBDIR may have been found again by this one.
-        while request is not None and self.marks_crawled and not is_of_run(request, self._run):
+        while True:
+            request = super().next_request()
+            if request is None:
+                return None
+            if request.meta.pop(UNASKED, False):
+                if not self.enqueue_request(request):
+                    self._signal_dropped(request)
+                # The engine takes this for an empty queue.
+                self._wake()
+                return None
+            if not self.marks_crawled or is_of_run(request, self._run):
+                return request
+            # What an earlier run has left in a JOBDIR may have been found again by this one.
             if request.dont_filter or not self._is_not_again(request):
                 self._not_again.add(self._fingerprint(request))
-                break
+                return request
             self._drop(request)
-            request = super().next_request()
-        return request
 
     # What spiders may call, as ``self.crawler.unseen``.
 
