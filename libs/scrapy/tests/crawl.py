@@ -11,6 +11,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
+from scrapy.utils.request import RequestFingerprinter
 from twisted.python.failure import Failure
 
 from scrapy_unseen import Scheduler
@@ -165,6 +166,15 @@ class LeasesAgain(Scheduler):
         if urls and not self.stats.get_value("leased_again"):
             self.stats.inc_value("leased_again")
             super()._leased([{**one, "id": uuid.uuid4().hex, "attempt": 2} for one in urls])
+
+
+class FailsAt13(RequestFingerprinter):
+    """As a fingerprinter of a project that fails for some requests."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        if request.url.endswith("/13"):
+            raise KeyError("no fingerprint")
+        return super().fingerprint(request)
 
 
 class Mapped(SitemapSpider):

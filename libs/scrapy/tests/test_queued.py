@@ -190,6 +190,16 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((sum(one.get("unseen/unreadable", 0) for one in ends), self.site.hits), (2, {"/page/7": 1}))
         self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (2, 0))
 
+    def test_an_entry_whose_request_has_no_fingerprint_holds_up_no_other(self) -> None:
+        self.site.links = lambda path: ()
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
+        call("POST", f"/v1/visited-sets/{name}/urls/discover", {"urls": [self.site.page(13), self.site.page(7)]})
+        stats = crawl([], {**self.settings, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"})
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/unreadable")), ("finished", 1), stats["log"][-3000:])
+        self.assertEqual(self.site.hits, {"/page/7": 1})
+        self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (1, 0))
+
     def test_requests_that_are_never_asked_about_are_told_of_as_in_memory_only(self) -> None:
         self.site.links = lambda path: ()
         found = [self.site.page(1), self.site.page(2)]

@@ -183,25 +183,28 @@ class QueuedScheduler(Scheduler):
         for one in urls:
             try:
                 request = request_of(one["url"], one.get("payload"), self.spider)
+                fingerprint = self._fingerprint(request)
             except OtherSpider as error:
                 return self._refuse(str(error))
-            except ValueError as error:
+            except Exception as error:
+                # A fingerprinter may fail, too. The other pages are crawled all the same.
                 logger.error("%s stays in the queue: %s", one["url"], error)
                 unreadable.append(one["id"])
-                self._leases.remove(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
-            self._take(request, Key(True, one["url"]), one["id"], one["attempt"])
+            self._take(request, fingerprint, one)
         if unreadable:
             # Held leases would keep other crawls waiting for them, and this one for those of others.
+            for lease in unreadable:
+                self._leases.remove(lease)
             reason = f"spider {self.spider.name!r} cannot read its payload"
             putting = self._in_thread(lambda: self._visited.put_off(unreadable, UNREADABLE_SECONDS, reason))
             putting.addErrback(self._not_given_back)
 
-    def _take(self, request: Request, key: Key, lease: str, attempt: int) -> None:
-        keep(request, [key], self._run, (lease, attempt))
-        fingerprint = self._fingerprint(request)
-        url = hashlib.sha1(key.text.encode("utf-8", "replace")).digest()
+    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any]) -> None:
+        lease, attempt = leased["id"], leased["attempt"]
+        keep(request, [Key(True, leased["url"])], self._run, (lease, attempt))
+        url = hashlib.sha1(leased["url"].encode("utf-8", "replace")).digest()
         is_again = attempt > 1 and self._taken.has(url)
         self._taken.add(url)
         if is_again or self._known.was_unasked(fingerprint):
