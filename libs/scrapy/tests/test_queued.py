@@ -4,8 +4,13 @@ import signal
 import threading
 import unittest
 from typing import Any, Dict, List
+from unittest.mock import Mock
 
+from scrapy import Request
 from tests.support import Site, call, crawl, ended, fresh_name, start_crawl, until
+
+from scrapy_unseen.leases import Leases
+from scrapy_unseen.queued import QueuedScheduler
 
 PAGES = 150
 #: After so many pages a crawl is stopped.
@@ -235,6 +240,25 @@ class QueuedTest(unittest.TestCase):
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+
+    def test_a_lease_waits_for_an_answer_about_its_links_and_asks_for_nothing_meanwhile(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        scheduler._flush_later, scheduler._in_thread = Mock(), Mock()
+        leases = scheduler._leases = Leases()
+        page = Request(self.site.page(1))
+        leases.add(["lease"])
+        leases.attach(page, "lease")
+        leases.begin_batch()
+        batch = leases.asked()
+        leases.detach(page)
+        leases.begin_batch()
+        scheduler._acknowledge()
+        scheduler._flush_later.assert_not_called()
+        scheduler._batch_ended(batch)
+        scheduler._flush_later.assert_called_once_with()
+        scheduler._in_thread.assert_not_called()
+        scheduler._acknowledge()
+        scheduler._in_thread.assert_called_once()
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

@@ -273,8 +273,6 @@ class QueuedScheduler(Scheduler):
         if ready:
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
             acknowledging.addCallbacks(lambda _: self._leases.acknowledged(ready), self._not_acknowledged, errbackArgs=(ready,))
-        elif self._leases.has_done():
-            self._flush_later()
 
     def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
         self._leases.put_back(leases)
