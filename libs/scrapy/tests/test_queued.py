@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 from unittest.mock import Mock
 
 from scrapy import Request
-from tests.support import Site, call, crawl, ended, fresh_name, start_crawl, until
+from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 from scrapy_unseen.leases import Leases
 from scrapy_unseen.queued import QueuedScheduler
@@ -39,6 +39,22 @@ class QueuedTest(unittest.TestCase):
     def crawl(self, **settings: Any) -> Dict[str, Any]:
         return dict(ended(self.start(**settings)))
 
+    def stop_in_the_middle(self, number: int, **settings: Any) -> Dict[str, Any]:
+        """A crawl that gets a signal after a number of pages. The site answers no further page before."""
+        stopped = threading.Event()
+        self.site.on_hit = lambda _: stopped.wait(LONGEST) if sum(self.site.hits.values()) >= BEFORE else None
+        crawling = self.start(**settings)
+        until("pages are fetched", lambda: sum(self.site.hits.values()) >= BEFORE)
+        crawling.signal(number)
+        if number == signal.SIGINT:
+            until("the crawl stops", lambda: "Received SIGINT" in crawling.log())
+            stopped.set()
+        try:
+            return dict(ended(crawling))
+        finally:
+            stopped.set()
+            self.site.on_hit = None
+
     def assert_all_done(self, stats: Dict[str, Any]) -> None:
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
         self.assertNotIn("Traceback", stats["log"])
@@ -52,10 +68,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(set(self.site.hits.values()), {1})
 
     def test_a_run_goes_on_where_ctrl_c_has_stopped_another(self) -> None:
-        crawling = self.start()
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGINT)
-        stats = ended(crawling)
+        stats = self.stop_in_the_middle(signal.SIGINT)
         self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
         left = self.queue()["waiting"]
         self.assertEqual(stats["unseen/left"], left)
@@ -66,10 +79,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(set(self.site.hits.values()), {1})
 
     def test_a_run_goes_on_where_another_was_killed(self) -> None:
-        crawling = self.start(UNSEEN_LEASE_SECONDS=5)
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGKILL)
-        ended(crawling)
+        self.stop_in_the_middle(signal.SIGKILL, UNSEEN_LEASE_SECONDS=5)
         self.assertLess(len(self.site.hits), PAGES)
         self.assert_all_done(self.crawl())
 
@@ -136,10 +146,7 @@ class QueuedTest(unittest.TestCase):
     def test_ctrl_c_makes_no_dead_letters(self) -> None:
         name = self.settings["UNSEEN_SET"]
         call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000, "maxAttempts": 1})
-        crawling = self.start()
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGINT)
-        stats = ended(crawling)
+        stats = self.stop_in_the_middle(signal.SIGINT)
         self.assertGreater(stats["unseen/left"], 0, stats["log"][-3000:])
         self.assertEqual(self.queue()["dead"], 0)
         self.assert_all_done(self.crawl())
