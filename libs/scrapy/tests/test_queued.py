@@ -179,6 +179,20 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 0), stats["log"][-3000:])
         self.assertEqual((self.site.hits["/page/11"], self.site.hits["/page/12"]), (1, 1))
 
+    def test_pages_that_a_retried_and_redirected_page_leads_to_are_queued(self) -> None:
+        self.site.links = lambda path: ()
+        page, target, link = f"{self.site.url}/broken/1", self.site.page(1), self.site.page(2)
+
+        def on_hit(path: str) -> None:
+            if self.site.hits["/broken/1"] == 2:
+                self.site.moved["/broken/1"] = "/page/1"
+
+        self.site.on_hit = on_hit
+        # The spider passes on the meta of the page.
+        stats = crawl([page], self.settings, links={target: [link]})
+        self.assertEqual(self.site.hits, {"/broken/1": 2, "/page/1": 1, "/page/2": 1}, stats["log"][-3000:])
+        self.assertEqual(stats.get("unseen/queued"), 2)
+
     def test_dead_letters_are_told_of(self) -> None:
         self.site.links = lambda path: ()
         name = self.settings["UNSEEN_SET"]

@@ -132,7 +132,7 @@ class Scheduler(ScrapyScheduler):
         if self._over:
             return self._leave_out(request)
         if request.dont_filter:
-            return self._push(request)
+            return self._push_unfiltered(request)
         if is_discovery(request, self.spider):
             return self._push_discovery(request)
         key = self._visited.key_of(request)
@@ -307,6 +307,14 @@ class Scheduler(ScrapyScheduler):
         keep(request, [*(one for one in before if one != key), key], self._run, lease_of(request))
         self._known.let_through(self._fingerprint(request))
         self._push(request)
+
+    def _push_unfiltered(self, request: Request) -> bool:
+        """Spiders pass on the meta of a page. So what it says of this request must be tied to its URL."""
+        if is_redirected(request):
+            keep(request, kept_keys(request), self._run, lease_of(request))
+        if is_discovery(request, self.spider):
+            keep_discovery(request)
+        return self._push(request)
 
     def _push_discovery(self, request: Request) -> bool:
         """A document that lists pages passes once in each run, and is not marked."""
