@@ -12,10 +12,10 @@ from twisted.python.failure import Failure
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_redirected, keep, kept_keys, lease_of
+from .marks import Key, is_redirected, keep, lease_of
 from .passed import Passed
 from .payload import OtherSpider, payload_of, request_of
-from .scheduler import Asked, Scheduler, told
+from .scheduler import Asked, Scheduler, log_bug, told
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,8 @@ class QueuedScheduler(Scheduler):
     New pages go into the queue of the set in the step that marks them. Crawls lease them from there, and acknowledge each when all
     that came of it, retries and redirects too, has been handled, and all that it leads to is in the queue.
     """
+
+    _GIVEN_BACK = (", and the queue does not take them", "")
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         self._leases = Leases()
@@ -98,7 +100,7 @@ class QueuedScheduler(Scheduler):
         batch = self._leases.asked()
         asking = self._in_thread(lambda: self._visited.discover(keys, payloads))
         asking.addCallbacks(self._discovered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
-        asking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        asking.addErrback(log_bug)
         asking.addBoth(lambda _: self._batch_ended(batch))
 
     def _payload(self, request: Request, key: Key) -> Optional[str]:
@@ -161,7 +163,7 @@ class QueuedScheduler(Scheduler):
         self._may_have_more = False
         leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
         leasing.addCallbacks(self._leased, self._not_leased)
-        leasing.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        leasing.addErrback(log_bug)
 
     def _leased(self, urls: Sequence[Dict[str, Any]]) -> None:
         self._lease_failed = False
@@ -314,27 +316,14 @@ class QueuedScheduler(Scheduler):
         for timer in (*self._timers.values(), *([self._timer] if self._timer else [])):
             timer.cancel()
         self._timer = None
-        keys: List[Key] = []
-        count = 0
-        while True:
-            request = self.mqs.pop()
-            if request is None:
-                break
-            # The page of a lease stays marked, and in the queue.
-            if self._leases.of(request) is None:
-                kept = kept_keys(request)
-                keys += kept
-                count += bool(kept)
-        if count:
-            self.stats.inc_value("unseen/given_back", count, spider=self.spider)
-            logger.warning(
-                "%d pages were found and not fetched, and the queue does not take them. They are unmarked again, but a later run "
-                "fetches them only if it finds them again on a page that it fetches",
-                count,
-            )
+        keys = self._take_unfetched()
         ends = self._leases.ends()
         giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
         return giving.addCallbacks(self._tell_end, self._not_given_back)
+
+    def _keys_to_unmark(self, unfetched: Request) -> List[Key]:
+        # The page of a lease stays marked, and in the queue.
+        return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:
         logger.error("Unseen did not take back the leases of this crawl, which end by themselves: %s", told(failure))
