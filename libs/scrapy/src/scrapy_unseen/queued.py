@@ -1,4 +1,4 @@
-"""``UNSEEN_MARK = "queued"``: what a crawl has left to do is in the queue of its set, where it survives the crawl."""
+"""``UNSEEN_MARK = "queued"``: the remaining pages of a crawl are in the queue of its set, and survive the crawl."""
 
 import hashlib
 import logging
@@ -30,8 +30,8 @@ UNREADABLE_SECONDS = 300
 
 class QueuedScheduler(Scheduler):
     """
-    New pages go into the queue of the set in the step that marks them. Crawls lease them from there, and acknowledge each when all
-    that came of it, retries and redirects too, has been handled, and all that it leads to is in the queue.
+    One step marks new pages and puts them into the queue of the set. Crawls lease them from there, and acknowledge a page when it
+    has been handled, with its retries and redirects, and all its links are in the queue.
     """
 
     _GIVEN_BACK = (", and the queue does not take them", "")
@@ -42,9 +42,9 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: The requests of leases that the engine has.
         self._fetching: Set[Request] = set()
-        #: The queue may hold pages: since it was last asked, some were queued, or others held some; and it is being asked, or
-        #: is to be asked in a moment.
+        #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
         self._may_have_more = True
+        #: The queue is being asked, or is to be asked in a moment.
         self._filling = False
         self._lease_failed = False
         self._timers: Dict[str, Any] = {}
@@ -55,7 +55,7 @@ class QueuedScheduler(Scheduler):
         return opened
 
     def has_pending_requests(self) -> bool:
-        # What only pages lead to that are being fetched comes with them.
+        # Pages that are being fetched may have links. These come with them.
         return super().has_pending_requests() or self._may_have_more and not (self._lease_failed or self._ending)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -178,7 +178,7 @@ class QueuedScheduler(Scheduler):
             self._in_thread(self._visited.queue).addCallbacks(self._looked, self._not_leased)
         self._leases.add(one["id"] for one in urls)
         if self._ending:
-            # What these pages lead to would be asked about no more: they are given back at the end.
+            # This crawl does not ask about their links any more. It gives these pages back at the end.
             self._leases.hold_all()
             return
         unreadable: List[str] = []
