@@ -108,6 +108,10 @@ class LooksLate(Scheduler):
     held: Any = []
     looked: Any = None
 
+    def has_pending_requests(self) -> bool:
+        # A start page that is held here waits as well. Without this the crawl may end before.
+        return bool(self.held) and self.looked is None or super().has_pending_requests()
+
     def _ask(self, asked: Any) -> None:
         if self.looked is None:
             self.held = asked
