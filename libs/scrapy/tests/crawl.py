@@ -134,6 +134,15 @@ class LooksLate(Scheduler):
             super()._looked(self.looked)
 
 
+class QueuedByAnother(LooksLate):
+    """Another crawl queues its start page after it has looked at the empty queue."""
+
+    def _looked(self, queue: Any) -> None:
+        if self.looked is None and self.held:
+            self._visited.discover([key for _, key in self.held], [self._payload(*one) for one in self.held])
+        super()._looked(queue)
+
+
 class EndsFirst(Scheduler):
     """Ends, as if the service had been away, before it is given its first page."""
 

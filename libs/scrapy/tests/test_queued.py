@@ -245,6 +245,9 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("looked_late"), 1, stats["log"][-3000:])
         self.assert_all_done(stats)
 
+    def test_a_page_that_another_crawl_queues_meanwhile_is_crawled(self) -> None:
+        self.assert_all_done(self.crawl(SCHEDULER="tests.crawl.QueuedByAnother"))
+
     def test_a_page_that_is_leased_when_a_run_ends_stays_in_the_queue(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.EndsFirst")
         self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("unseen_unavailable", 1), stats["log"][-3000:])

@@ -5,6 +5,7 @@ import logging
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from scrapy import Spider, signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Request
 from twisted.internet import defer
 from twisted.python.failure import Failure
@@ -44,13 +45,15 @@ class QueuedScheduler(Scheduler):
         self._fetching: Set[Request] = set()
         #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
         self._may_have_more = True
+        #: A page was seen since the queue was last asked: another crawl may have queued it in between.
+        self._seen_since = False
         #: The queue is being asked, or is to be asked in a moment.
         self._filling = False
         self._lease_failed = False
         self._timers: Dict[str, Any] = {}
         self._told_unqueued = False
         opened = super().open(spider)
-        self.crawler.signals.connect(self._idle_without_leases, signal=signals.spider_idle)
+        self.crawler.signals.connect(self._idle_once, signal=signals.spider_idle)
         self._extend_later()
         return opened
 
@@ -134,6 +137,7 @@ class QueuedScheduler(Scheduler):
             if result == "seen" and self._leases.of(request) is not None:
                 # Another page has marked it: it stays seen when this lease is given back.
                 self._leases.remove_target(request, key)
+            self._seen_since |= result == "seen"
             if result == "queued":
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
@@ -160,7 +164,7 @@ class QueuedScheduler(Scheduler):
             return
         self._filling = True
         # Pages that are queued while it is asked may come too late for the answer: the queue is then asked once more.
-        self._may_have_more = False
+        self._may_have_more = self._seen_since = False
         leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
         leasing.addCallbacks(self._leased, self._not_leased)
         leasing.addErrback(log_bug)
@@ -252,9 +256,14 @@ class QueuedScheduler(Scheduler):
         self._may_have_more = False
         close_spider(self.crawler, OTHER_SPIDER)
 
-    def _idle_without_leases(self) -> None:
+    def _idle_once(self) -> None:
+        """Ends a crawl whose leases fail, or looks at the queue once more before the crawl ends."""
         if self._lease_failed:
             self._idle()
+        elif self._seen_since and not self._ending:
+            self._may_have_more = True
+            self._wake()
+            raise DontCloseSpider
 
     # Leases.
 
