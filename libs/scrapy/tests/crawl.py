@@ -11,6 +11,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
+from scrapy.utils.request import RequestFingerprinter
 from twisted.python.failure import Failure
 
 from scrapy_unseen import Scheduler
@@ -107,6 +108,10 @@ class LooksLate(Scheduler):
     held: Any = []
     looked: Any = None
 
+    def has_pending_requests(self) -> bool:
+        # A start page that is held here waits as well. Without this the crawl may end before.
+        return bool(self.held) and self.looked is None or super().has_pending_requests()
+
     def _ask(self, asked: Any) -> None:
         if self.looked is None:
             self.held = asked
@@ -127,6 +132,15 @@ class LooksLate(Scheduler):
         if not self.stats.get_value("looked_late"):
             self.stats.inc_value("looked_late")
             super()._looked(self.looked)
+
+
+class QueuedByAnother(LooksLate):
+    """Another crawl queues its start page after it has looked at the empty queue."""
+
+    def _looked(self, queue: Any) -> None:
+        if self.looked is None and self.held:
+            self._visited.discover([key for _, key in self.held], [self._payload(*one) for one in self.held])
+        super()._looked(queue)
 
 
 class EndsFirst(Scheduler):
@@ -165,6 +179,15 @@ class LeasesAgain(Scheduler):
         if urls and not self.stats.get_value("leased_again"):
             self.stats.inc_value("leased_again")
             super()._leased([{**one, "id": uuid.uuid4().hex, "attempt": 2} for one in urls])
+
+
+class FailsAt13(RequestFingerprinter):
+    """As a fingerprinter of a project that fails for some requests."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        if request.url.endswith("/13"):
+            raise KeyError("no fingerprint")
+        return super().fingerprint(request)
 
 
 class Mapped(SitemapSpider):

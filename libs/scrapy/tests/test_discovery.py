@@ -53,6 +53,16 @@ class DiscoveryTest(unittest.TestCase):
                     crawl([listing], settings, discovery=[listing], links=pages)
                 self.assertEqual(self.site.hits, {"/list/1": 2, "/list/2": 1, "/page/1": 1, "/page/2": 1})
 
+    def test_a_list_that_is_not_to_be_filtered_does_not_make_lists_of_its_pages(self) -> None:
+        listing = f"{self.site.url}/list/1"
+        for way in (one for one in WAYS if one is not SCRAPYS):
+            with self.subTest(**way):
+                self.site.hits.clear()
+                settings = {"UNSEEN_SET": fresh_name(), **way}
+                for _ in range(2):
+                    crawl([listing], settings, discovery=[listing], dont_filter=[listing], links={listing: [self.site.page(1)]})
+                self.assertEqual(self.site.hits, {"/list/1": 2, "/page/1": 1})
+
     def test_a_page_that_is_redirected_to_itself_is_delivered_once(self) -> None:
         site = self.site
         site.moved.update({"/slash": "/slash/", "/order?b=1&a=2": "/order?a=2&b=1"})

@@ -1,12 +1,13 @@
 import unittest
 from typing import Any, Dict
+from unittest.mock import patch
 
 from scrapy import Request, Spider
 from scrapy.settings import Settings
 from tests.support import UNSEEN, Site, call, crawl, fresh_name
 
 from scrapy_unseen import DupeFilter, SettingError
-from scrapy_unseen.service import ServiceUnavailable
+from scrapy_unseen.service import Service, ServiceUnavailable
 
 SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
 
@@ -53,6 +54,16 @@ class DupeFilterTest(unittest.TestCase):
         for refused in ({"UNSEEN_ON_ERROR": "close"}, {"UNSEEN_CLEAR_ON_START": True}):
             with self.subTest(**refused), self.assertRaises(ServiceUnavailable):
                 DupeFilter(Settings({**away, **refused})).open()
+
+    def test_remembers_from_its_first_question_on_that_the_service_is_away(self) -> None:
+        away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1, "UNSEEN_ON_ERROR": "close"}
+        made = DupeFilter(Settings(away))
+        # It is away for longer than this takes. The scheduler of scrapy-redis does not open it.
+        with patch("scrapy_unseen.service.AWAY_SECONDS", 3_600), patch.object(Service, "_take", side_effect=OSError("refused")) as tries:
+            self.assertTrue(made.request_seen(Request("https://example.org/a")))
+            before = tries.call_count
+            self.assertTrue(made.request_seen(Request("https://example.org/b")))
+        self.assertEqual((before > 0, tries.call_count), (True, before))
 
     def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
         name = fresh_name()

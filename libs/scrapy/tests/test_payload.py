@@ -32,19 +32,33 @@ class PayloadTest(unittest.TestCase):
                 self.assertEqual(request_of(URL, payload, self.spider).to_dict(spider=self.spider), request.to_dict(spider=self.spider))
 
     def test_holds_no_request_that_would_come_back_as_another(self) -> None:
+        deep: Any = []
+        for _ in range(100_000):
+            deep = [deep]
         for request in (
             Request(URL, callback=lambda response: None),
             Request(URL, meta={"pair": (1, 2)}),
             Request(URL, meta={"any": object()}),
             Request(URL, meta={"long": "x" * 1_024}),
             Request(URL, meta={1: 2}),
+            Request(URL, meta={"deep": deep}),
             Request(URL, body="x"),
             FormRequest(URL),
         ):
             self.assertIsNone(payload_of(request, self.spider), request.to_dict)
 
+    def test_a_spider_whose_properties_fail_loses_no_request(self) -> None:
+        class Fails(Given):
+            @property
+            def session(self) -> Any:
+                raise RuntimeError("no session yet")
+
+        spider = Fails()
+        # To find the name of a callback, Scrapy looks at all members of the spider.
+        self.assertIsNone(payload_of(Request(URL, callback=spider.found), spider))
+
     def test_leaves_to_parse_what_others_have_queued(self) -> None:
-        for payload in (None, "text", '{"scrapy":1}', "[]"):
+        for payload in (None, "text", '{"scrapy":1}', "[]", "[" * 1_024):
             request = request_of(URL, payload, self.spider)
             self.assertEqual((request.callback, request.meta.get("unseen_payload")), (None, payload))
         with self.assertRaises(OtherSpider):

@@ -4,8 +4,13 @@ import signal
 import threading
 import unittest
 from typing import Any, Dict, List
+from unittest.mock import Mock
 
-from tests.support import Site, call, crawl, ended, fresh_name, start_crawl, until
+from scrapy import Request
+from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
+
+from scrapy_unseen.leases import Leases
+from scrapy_unseen.queued import QueuedScheduler
 
 PAGES = 150
 #: After so many pages a crawl is stopped.
@@ -34,6 +39,22 @@ class QueuedTest(unittest.TestCase):
     def crawl(self, **settings: Any) -> Dict[str, Any]:
         return dict(ended(self.start(**settings)))
 
+    def stop_in_the_middle(self, number: int, **settings: Any) -> Dict[str, Any]:
+        """A crawl that gets a signal after a number of pages. The site answers no further page before."""
+        stopped = threading.Event()
+        self.site.on_hit = lambda _: stopped.wait(LONGEST) if sum(self.site.hits.values()) >= BEFORE else None
+        crawling = self.start(**settings)
+        until("pages are fetched", lambda: sum(self.site.hits.values()) >= BEFORE)
+        crawling.signal(number)
+        if number == signal.SIGINT:
+            until("the crawl stops", lambda: "Received SIGINT" in crawling.log())
+            stopped.set()
+        try:
+            return dict(ended(crawling))
+        finally:
+            stopped.set()
+            self.site.on_hit = None
+
     def assert_all_done(self, stats: Dict[str, Any]) -> None:
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
         self.assertNotIn("Traceback", stats["log"])
@@ -47,10 +68,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(set(self.site.hits.values()), {1})
 
     def test_a_run_goes_on_where_ctrl_c_has_stopped_another(self) -> None:
-        crawling = self.start()
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGINT)
-        stats = ended(crawling)
+        stats = self.stop_in_the_middle(signal.SIGINT)
         self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
         left = self.queue()["waiting"]
         self.assertEqual(stats["unseen/left"], left)
@@ -61,10 +79,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(set(self.site.hits.values()), {1})
 
     def test_a_run_goes_on_where_another_was_killed(self) -> None:
-        crawling = self.start(UNSEEN_LEASE_SECONDS=5)
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGKILL)
-        ended(crawling)
+        self.stop_in_the_middle(signal.SIGKILL, UNSEEN_LEASE_SECONDS=5)
         self.assertLess(len(self.site.hits), PAGES)
         self.assert_all_done(self.crawl())
 
@@ -131,10 +146,7 @@ class QueuedTest(unittest.TestCase):
     def test_ctrl_c_makes_no_dead_letters(self) -> None:
         name = self.settings["UNSEEN_SET"]
         call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000, "maxAttempts": 1})
-        crawling = self.start()
-        until("pages are fetched", lambda: len(self.site.hits) >= BEFORE)
-        crawling.signal(signal.SIGINT)
-        stats = ended(crawling)
+        stats = self.stop_in_the_middle(signal.SIGINT)
         self.assertGreater(stats["unseen/left"], 0, stats["log"][-3000:])
         self.assertEqual(self.queue()["dead"], 0)
         self.assert_all_done(self.crawl())
@@ -167,6 +179,20 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 0), stats["log"][-3000:])
         self.assertEqual((self.site.hits["/page/11"], self.site.hits["/page/12"]), (1, 1))
 
+    def test_pages_that_a_retried_and_redirected_page_leads_to_are_queued(self) -> None:
+        self.site.links = lambda path: ()
+        page, target, link = f"{self.site.url}/broken/1", self.site.page(1), self.site.page(2)
+
+        def on_hit(path: str) -> None:
+            if self.site.hits["/broken/1"] == 2:
+                self.site.moved["/broken/1"] = "/page/1"
+
+        self.site.on_hit = on_hit
+        # The spider passes on the meta of the page.
+        stats = crawl([page], self.settings, links={target: [link]})
+        self.assertEqual(self.site.hits, {"/broken/1": 2, "/page/1": 1, "/page/2": 1}, stats["log"][-3000:])
+        self.assertEqual(stats.get("unseen/queued"), 2)
+
     def test_dead_letters_are_told_of(self) -> None:
         self.site.links = lambda path: ()
         name = self.settings["UNSEEN_SET"]
@@ -190,6 +216,16 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((sum(one.get("unseen/unreadable", 0) for one in ends), self.site.hits), (2, {"/page/7": 1}))
         self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (2, 0))
 
+    def test_an_entry_whose_request_has_no_fingerprint_holds_up_no_other(self) -> None:
+        self.site.links = lambda path: ()
+        name = self.settings["UNSEEN_SET"]
+        call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
+        call("POST", f"/v1/visited-sets/{name}/urls/discover", {"urls": [self.site.page(13), self.site.page(7)]})
+        stats = crawl([], {**self.settings, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"})
+        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/unreadable")), ("finished", 1), stats["log"][-3000:])
+        self.assertEqual(self.site.hits, {"/page/7": 1})
+        self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (1, 0))
+
     def test_requests_that_are_never_asked_about_are_told_of_as_in_memory_only(self) -> None:
         self.site.links = lambda path: ()
         found = [self.site.page(1), self.site.page(2)]
@@ -209,6 +245,9 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("looked_late"), 1, stats["log"][-3000:])
         self.assert_all_done(stats)
 
+    def test_a_page_that_another_crawl_queues_meanwhile_is_crawled(self) -> None:
+        self.assert_all_done(self.crawl(SCHEDULER="tests.crawl.QueuedByAnother"))
+
     def test_a_page_that_is_leased_when_a_run_ends_stays_in_the_queue(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.EndsFirst")
         self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("unseen_unavailable", 1), stats["log"][-3000:])
@@ -225,6 +264,25 @@ class QueuedTest(unittest.TestCase):
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+
+    def test_a_lease_waits_for_an_answer_about_its_links_and_asks_for_nothing_meanwhile(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        scheduler._flush_later, scheduler._in_thread = Mock(), Mock()
+        leases = scheduler._leases = Leases()
+        page = Request(self.site.page(1))
+        leases.add(["lease"])
+        leases.attach(page, "lease")
+        leases.begin_batch()
+        batch = leases.asked()
+        leases.detach(page)
+        leases.begin_batch()
+        scheduler._acknowledge()
+        scheduler._flush_later.assert_not_called()
+        scheduler._batch_ended(batch)
+        scheduler._flush_later.assert_called_once_with()
+        scheduler._in_thread.assert_not_called()
+        scheduler._acknowledge()
+        scheduler._in_thread.assert_called_once()
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

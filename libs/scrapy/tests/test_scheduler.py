@@ -1,8 +1,17 @@
 import tempfile
 import unittest
 from typing import Any, Dict
+from unittest.mock import Mock, patch
 
+from scrapy import Request
+from scrapy.core.scheduler import Scheduler as ScrapyScheduler
+from scrapy.settings import Settings
 from tests.support import Site, call, crawl, fresh_name
+
+from scrapy_unseen import Scheduler
+from scrapy_unseen.marks import Key, keep
+from scrapy_unseen.options import options_of
+from scrapy_unseen.scheduler import UNASKED
 
 CRAWLED = {"UNSEEN_MARK": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.MarkCrawled": 50}}
 MARKS: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_MARK": "scheduled"}, CRAWLED)
@@ -147,6 +156,19 @@ class SchedulerTest(unittest.TestCase):
             self.assert_stats(ended(process), finish_reason="finished")
         self.assertEqual(set(self.site.hits.values()), {1})
         self.assertEqual(len(self.site.hits), 300)
+
+    def test_what_a_jobdir_kept_unasked_is_asked_about_also_after_a_page_that_is_dropped(self) -> None:
+        scheduler: Any = Scheduler.__new__(Scheduler)
+        scheduler._options = options_of(Settings(CRAWLED), "spider")
+        scheduler._fingerprint = lambda request: request.url.encode()
+        scheduler._run, scheduler._closing = "this", False
+        scheduler.spider = scheduler.stats = scheduler.crawler = scheduler.enqueue_request = Mock()
+        again, unasked = Request(self.site.page(1)), Request(self.site.page(2), meta={UNASKED: True})
+        keep(again, [Key(True, again.url)], "earlier")
+        scheduler._not_again = {again.url.encode()}
+        with patch.object(ScrapyScheduler, "next_request", side_effect=[again, unasked]):
+            self.assertIsNone(scheduler.next_request())
+        scheduler.enqueue_request.assert_called_once_with(unasked)
 
     def test_names_and_values_are_refused_with_what_is_allowed(self) -> None:
         for settings, says in (

@@ -33,6 +33,7 @@ class DupeFilter(BaseDupeFilter):
         self._crawler = crawler
         self._name = spider_name
         self._visited: Optional[Visited] = None
+        self._is_open = False
         self._known = Run()
         self._discovered: Set[bytes] = set()
         self._outage = Outage()
@@ -68,7 +69,7 @@ class DupeFilter(BaseDupeFilter):
         except ServiceUnavailable as error:
             seen = self._not_asked(request, error)
         except ServiceError as error:
-            if self._visited is None:
+            if not self._is_open:
                 raise
             seen = self._not_asked(request, error)
         if not seen and key is not None:
@@ -143,9 +144,10 @@ class DupeFilter(BaseDupeFilter):
                 raise SettingError(f'UNSEEN_MARK = "{mark}" needs SCHEDULER = "scrapy_unseen.Scheduler"; a filter has "scheduled" only')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
             self._fingerprint = fingerprinter.fingerprint if fingerprinter else fingerprint
-            visited = Visited(self._options, self._fingerprint)
-            self._open(visited)
-            self._visited = visited
+            self._visited = Visited(self._options, self._fingerprint)
+        if not self._is_open:
+            self._open(self._visited)
+            self._is_open = True
         return self._visited
 
     def _open(self, visited: Visited) -> None:

@@ -21,7 +21,7 @@ except ImportError:
 
 
 def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
-    """What a blocking function answers, which is called in a thread."""
+    """Calls a blocking function in a thread."""
     if _run_in_thread is None:
         return threads.deferToThread(act)
     return deferred_from_coro(_run_in_thread(act))

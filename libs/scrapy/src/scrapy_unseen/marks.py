@@ -1,4 +1,4 @@
-"""Under which keys a request was asked about. It carries them along: into a JOBDIR, through retries and redirects."""
+"""The keys and the lease of a request. It carries them along: into a JOBDIR, through retries and redirects."""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 

@@ -1,4 +1,4 @@
-"""What marks pages that were crawled, and forgets those that failed."""
+"""Middlewares that mark pages when they are crawled, and forget pages that failed."""
 
 from typing import Any, AsyncIterator, Iterable, Optional
 from weakref import WeakSet
@@ -53,8 +53,8 @@ class MarkCrawled:
 
 class ForgetFailed:
     """
-    A downloader middleware: a page whose last attempt has failed is forgotten, so that another run tries it again. It has to come
-    before Scrapy's own RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES = {"scrapy_unseen.ForgetFailed": 540}``.
+    A downloader middleware: a page whose last attempt has failed is forgotten, so that a run that finds it again tries it again.
+    It has to come before Scrapy's own RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES = {"scrapy_unseen.ForgetFailed": 540}``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

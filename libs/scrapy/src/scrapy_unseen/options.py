@@ -33,7 +33,7 @@ class Options:
     batch_size: int
     #: How long a request waits for others to be asked about with it, in seconds.
     batch_delay: float
-    #: What a request is taken for when the service does not answer: ``new``, ``seen``; or ``close`` the spider.
+    #: If the service does not answer: take requests for ``new`` or ``seen``, or ``close`` the spider.
     on_error: str
     #: How long a call may take with all its repeats, in seconds.
     timeout: float
@@ -45,7 +45,7 @@ class Options:
     mark: str
     #: How long a page is held by a crawl that was killed, in seconds.
     lease_seconds: int
-    #: How long a URL that was seen is not asked about again, in seconds.
+    #: How long a run does not ask again about a URL that was seen, in seconds.
     cache_seconds: float
 
 

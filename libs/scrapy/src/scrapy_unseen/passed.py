@@ -1,4 +1,4 @@
-"""Which requests this run has let through, so that it lets none through twice while the service does not answer."""
+"""The requests that this run has let through. It lets none through twice while the service does not answer."""
 
 from typing import Set
 
@@ -39,7 +39,7 @@ class Passed:
 
 
 class Run:
-    """What a run knows by itself of its requests, by their fingerprints."""
+    """The requests that a run has let through, by their fingerprints."""
 
     def __init__(self) -> None:
         self._passed = Passed()

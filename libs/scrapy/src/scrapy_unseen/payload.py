@@ -24,8 +24,9 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
     """None for a request that a payload cannot hold."""
     try:
         told = request.to_dict(spider=spider)
-    except ValueError:
-        # Its callback is no method of the spider.
+    except Exception:
+        # Its callback is no method of the spider. To find that out, Scrapy reads all properties of the spider, and
+        # one may fail.
         return None
     if "_class" in told or told["body"]:
         return None
@@ -39,7 +40,7 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
         # Such as a tuple, which comes back as a list.
         same = json.loads(text) == {OURS: spider.name, **kept}
         return text if same and len(text.encode()) <= MOST_BYTES else None
-    except (TypeError, ValueError):
+    except (RecursionError, TypeError, ValueError):
         return None
 
 
@@ -73,7 +74,8 @@ def request_of(url: str, payload: Optional[str], spider: Spider) -> Request:
 def _read(payload: Optional[str]) -> Optional[Dict[str, Any]]:
     try:
         told = json.loads(payload or "")
-    except ValueError:
+    # Others may have queued JSON that is nested too deeply.
+    except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and isinstance(told.get(OURS), str) else None
 

@@ -1,10 +1,11 @@
-"""``UNSEEN_MARK = "queued"``: what a crawl has left to do is in the queue of its set, where it survives the crawl."""
+"""``UNSEEN_MARK = "queued"``: the remaining pages of a crawl are in the queue of its set, and survive the crawl."""
 
 import hashlib
 import logging
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from scrapy import Spider, signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Request
 from twisted.internet import defer
 from twisted.python.failure import Failure
@@ -12,10 +13,10 @@ from twisted.python.failure import Failure
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_redirected, keep, kept_keys, lease_of
+from .marks import Key, is_redirected, keep, lease_of
 from .passed import Passed
 from .payload import OtherSpider, payload_of, request_of
-from .scheduler import Asked, Scheduler, told
+from .scheduler import Asked, Scheduler, log_bug, told
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +31,11 @@ UNREADABLE_SECONDS = 300
 
 class QueuedScheduler(Scheduler):
     """
-    New pages go into the queue of the set in the step that marks them. Crawls lease them from there, and acknowledge each when all
-    that came of it, retries and redirects too, has been handled, and all that it leads to is in the queue.
+    One step marks new pages and puts them into the queue of the set. Crawls lease them from there, and acknowledge a page when it
+    has been handled, with its retries and redirects, and all its links are in the queue.
     """
+
+    _GIVEN_BACK = (", and the queue does not take them", "")
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         self._leases = Leases()
@@ -40,20 +43,22 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: The requests of leases that the engine has.
         self._fetching: Set[Request] = set()
-        #: The queue may hold pages: since it was last asked, some were queued, or others held some; and it is being asked, or
-        #: is to be asked in a moment.
+        #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
         self._may_have_more = True
+        #: A page was seen since the queue was last asked: another crawl may have queued it in between.
+        self._seen_since = False
+        #: The queue is being asked, or is to be asked in a moment.
         self._filling = False
         self._lease_failed = False
         self._timers: Dict[str, Any] = {}
         self._told_unqueued = False
         opened = super().open(spider)
-        self.crawler.signals.connect(self._idle_without_leases, signal=signals.spider_idle)
+        self.crawler.signals.connect(self._idle_once, signal=signals.spider_idle)
         self._extend_later()
         return opened
 
     def has_pending_requests(self) -> bool:
-        # What only pages lead to that are being fetched comes with them.
+        # Pages that are being fetched may have links. These come with them.
         return super().has_pending_requests() or self._may_have_more and not (self._lease_failed or self._ending)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -98,7 +103,7 @@ class QueuedScheduler(Scheduler):
         batch = self._leases.asked()
         asking = self._in_thread(lambda: self._visited.discover(keys, payloads))
         asking.addCallbacks(self._discovered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
-        asking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        asking.addErrback(log_bug)
         asking.addBoth(lambda _: self._batch_ended(batch))
 
     def _payload(self, request: Request, key: Key) -> Optional[str]:
@@ -132,6 +137,7 @@ class QueuedScheduler(Scheduler):
             if result == "seen" and self._leases.of(request) is not None:
                 # Another page has marked it: it stays seen when this lease is given back.
                 self._leases.remove_target(request, key)
+            self._seen_since |= result == "seen"
             if result == "queued":
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
@@ -158,10 +164,10 @@ class QueuedScheduler(Scheduler):
             return
         self._filling = True
         # Pages that are queued while it is asked may come too late for the answer: the queue is then asked once more.
-        self._may_have_more = False
+        self._may_have_more = self._seen_since = False
         leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
         leasing.addCallbacks(self._leased, self._not_leased)
-        leasing.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        leasing.addErrback(log_bug)
 
     def _leased(self, urls: Sequence[Dict[str, Any]]) -> None:
         self._lease_failed = False
@@ -176,32 +182,35 @@ class QueuedScheduler(Scheduler):
             self._in_thread(self._visited.queue).addCallbacks(self._looked, self._not_leased)
         self._leases.add(one["id"] for one in urls)
         if self._ending:
-            # What these pages lead to would be asked about no more: they are given back at the end.
+            # This crawl does not ask about their links any more. It gives these pages back at the end.
             self._leases.hold_all()
             return
         unreadable: List[str] = []
         for one in urls:
             try:
                 request = request_of(one["url"], one.get("payload"), self.spider)
+                fingerprint = self._fingerprint(request)
             except OtherSpider as error:
                 return self._refuse(str(error))
-            except ValueError as error:
+            except Exception as error:
+                # A fingerprinter may fail, too. The other pages are crawled all the same.
                 logger.error("%s stays in the queue: %s", one["url"], error)
                 unreadable.append(one["id"])
-                self._leases.remove(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
-            self._take(request, Key(True, one["url"]), one["id"], one["attempt"])
+            self._take(request, fingerprint, one)
         if unreadable:
             # Held leases would keep other crawls waiting for them, and this one for those of others.
+            for lease in unreadable:
+                self._leases.remove(lease)
             reason = f"spider {self.spider.name!r} cannot read its payload"
             putting = self._in_thread(lambda: self._visited.put_off(unreadable, UNREADABLE_SECONDS, reason))
             putting.addErrback(self._not_given_back)
 
-    def _take(self, request: Request, key: Key, lease: str, attempt: int) -> None:
-        keep(request, [key], self._run, (lease, attempt))
-        fingerprint = self._fingerprint(request)
-        url = hashlib.sha1(key.text.encode("utf-8", "replace")).digest()
+    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any]) -> None:
+        lease, attempt = leased["id"], leased["attempt"]
+        keep(request, [Key(True, leased["url"])], self._run, (lease, attempt))
+        url = hashlib.sha1(leased["url"].encode("utf-8", "replace")).digest()
         is_again = attempt > 1 and self._taken.has(url)
         self._taken.add(url)
         if is_again or self._known.was_unasked(fingerprint):
@@ -247,9 +256,14 @@ class QueuedScheduler(Scheduler):
         self._may_have_more = False
         close_spider(self.crawler, OTHER_SPIDER)
 
-    def _idle_without_leases(self) -> None:
+    def _idle_once(self) -> None:
+        """Ends a crawl whose leases fail, or looks at the queue once more before the crawl ends."""
         if self._lease_failed:
             self._idle()
+        elif self._seen_since and not self._ending:
+            self._may_have_more = True
+            self._wake()
+            raise DontCloseSpider
 
     # Leases.
 
@@ -270,8 +284,6 @@ class QueuedScheduler(Scheduler):
         if ready:
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
             acknowledging.addCallbacks(lambda _: self._leases.acknowledged(ready), self._not_acknowledged, errbackArgs=(ready,))
-        elif self._leases.has_done():
-            self._flush_later()
 
     def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
         self._leases.put_back(leases)
@@ -313,27 +325,14 @@ class QueuedScheduler(Scheduler):
         for timer in (*self._timers.values(), *([self._timer] if self._timer else [])):
             timer.cancel()
         self._timer = None
-        keys: List[Key] = []
-        count = 0
-        while True:
-            request = self.mqs.pop()
-            if request is None:
-                break
-            # The page of a lease stays marked, and in the queue.
-            if self._leases.of(request) is None:
-                kept = kept_keys(request)
-                keys += kept
-                count += bool(kept)
-        if count:
-            self.stats.inc_value("unseen/given_back", count, spider=self.spider)
-            logger.warning(
-                "%d pages were found and not fetched, and the queue does not take them. They are unmarked again, but a later run "
-                "fetches them only if it finds them again on a page that it fetches",
-                count,
-            )
+        keys = self._take_unfetched()
         ends = self._leases.ends()
         giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
         return giving.addCallbacks(self._tell_end, self._not_given_back)
+
+    def _keys_to_unmark(self, unfetched: Request) -> List[Key]:
+        # The page of a lease stays marked, and in the queue.
+        return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:
         logger.error("Unseen did not take back the leases of this crawl, which end by themselves: %s", told(failure))

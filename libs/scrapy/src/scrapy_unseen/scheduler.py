@@ -46,6 +46,8 @@ class Scheduler(ScrapyScheduler):
     crawler: Any
     stats: Any
     _options: Options
+    #: What the log adds about pages that were given back: why, and the way out.
+    _GIVEN_BACK = ("", '. UNSEEN_MARK = "queued", or a JOBDIR, keeps them')
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Scheduler":
@@ -132,7 +134,7 @@ class Scheduler(ScrapyScheduler):
         if self._over:
             return self._leave_out(request)
         if request.dont_filter:
-            return self._push(request)
+            return self._push_unfiltered(request)
         if is_discovery(request, self.spider):
             return self._push_discovery(request)
         key = self._visited.key_of(request)
@@ -156,21 +158,23 @@ class Scheduler(ScrapyScheduler):
         return True
 
     def next_request(self) -> Optional[Request]:
-        request = super().next_request()
-        if request is not None and request.meta.pop(UNASKED, False):
-            if not self.enqueue_request(request):
-                self._signal_dropped(request)
-            # The engine takes this for an empty queue.
-            self._wake()
-            return None
-        # What an earlier run has left in a JOBDIR may have been found again by this one.
-        while request is not None and self.marks_crawled and not is_of_run(request, self._run):
+        while True:
+            request = super().next_request()
+            if request is None:
+                return None
+            if request.meta.pop(UNASKED, False):
+                if not self.enqueue_request(request):
+                    self._signal_dropped(request)
+                # The engine takes this for an empty queue.
+                self._wake()
+                return None
+            if not self.marks_crawled or is_of_run(request, self._run):
+                return request
+            # What an earlier run has left in a JOBDIR may have been found again by this one.
             if request.dont_filter or not self._is_not_again(request):
                 self._not_again.add(self._fingerprint(request))
-                break
+                return request
             self._drop(request)
-            request = super().next_request()
-        return request
 
     # What spiders may call, as ``self.crawler.unseen``.
 
@@ -244,7 +248,7 @@ class Scheduler(ScrapyScheduler):
         ask = self._visited.ask if self.marks_crawled else self._visited.visit
         asking = self._in_thread(lambda: ask(keys))
         asking.addCallbacks(self._answered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
-        asking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+        asking.addErrback(log_bug)
 
     def _in_thread(self, act: Callable[[], Any]) -> "defer.Deferred[Any]":
         self._asking += 1
@@ -271,7 +275,7 @@ class Scheduler(ScrapyScheduler):
         if redirected:
             looking = self._in_thread(lambda: [self._visited.is_one_page(key, kept_keys(one)) for one, key in redirected])
             looking.addCallbacks(self._looked_up, self._not_answered, callbackArgs=(redirected,), errbackArgs=(redirected,))
-            looking.addErrback(lambda failure: logger.error("Unseen: %s", failure.getTraceback()))
+            looking.addErrback(log_bug)
 
     def _looked_up(self, results: Sequence[bool], redirected: Sequence[Asked]) -> None:
         """A page that was redirected to another spelling of itself was marked by its own request, and is to be delivered."""
@@ -305,6 +309,14 @@ class Scheduler(ScrapyScheduler):
         keep(request, [*(one for one in before if one != key), key], self._run, lease_of(request))
         self._known.let_through(self._fingerprint(request))
         self._push(request)
+
+    def _push_unfiltered(self, request: Request) -> bool:
+        """Spiders pass on the meta of a page. So what it says of this request must be tied to its URL."""
+        if is_redirected(request):
+            keep(request, kept_keys(request), self._run, lease_of(request))
+        if is_discovery(request, self.spider):
+            keep_discovery(request)
+        return self._push(request)
 
     def _push_discovery(self, request: Request) -> bool:
         """A document that lists pages passes once in each run, and is not marked."""
@@ -435,25 +447,36 @@ class Scheduler(ScrapyScheduler):
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
         self._over = True
+        # Where marks come when a page has been crawled, these have none.
+        keys = [] if self.marks_crawled else self._take_unfetched()
+        if not keys:
+            return None
+        giving = in_thread(lambda: self._visited.forget(keys))
+        return giving.addErrback(self._not_forgotten, len(keys))
+
+    def _take_unfetched(self) -> List[Key]:
+        """Empties the queue in memory, and returns the keys that are to be unmarked."""
         keys: List[Key] = []
         count = 0
-        while not self.marks_crawled:
+        while True:
             request = self.mqs.pop()
             if request is None:
                 break
-            kept = kept_keys(request)
-            keys.extend(kept)
+            kept = self._keys_to_unmark(request)
+            keys += kept
             count += bool(kept)
-        if not keys:
-            return None
-        self.stats.inc_value("unseen/given_back", count, spider=self.spider)
-        logger.warning(
-            "%d pages were found and not fetched. They are unmarked again, but a later run fetches them only if it finds them again on "
-            'a page that it fetches. UNSEEN_MARK = "queued", or a JOBDIR, keeps them',
-            count,
-        )
-        giving = in_thread(lambda: self._visited.forget(keys))
-        return giving.addErrback(self._not_forgotten, len(keys))
+        if count:
+            self.stats.inc_value("unseen/given_back", count, spider=self.spider)
+            logger.warning(
+                "%d pages were found and not fetched%s. They are unmarked again, but a later run fetches them only if it finds them "
+                "again on a page that it fetches%s",
+                count,
+                *self._GIVEN_BACK,
+            )
+        return keys
+
+    def _keys_to_unmark(self, unfetched: Request) -> List[Key]:
+        return kept_keys(unfetched)
 
     def _tell_start(self, queue: Dict[str, int]) -> None:
         if queue["waiting"] + queue["leased"]:
@@ -472,6 +495,10 @@ class Scheduler(ScrapyScheduler):
 def told(failure: Failure) -> str:
     """What the service said, or where in this package something is wrong."""
     return str(failure.value) if failure.check(ServiceError, ServiceUnavailable, SettingError) else failure.getTraceback()
+
+
+def log_bug(failure: Failure) -> None:
+    logger.error("Unseen: %s", failure.getTraceback())
 
 
 def _names(components: Any) -> "set[str]":

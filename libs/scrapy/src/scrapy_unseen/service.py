@@ -34,7 +34,7 @@ class ServiceError(Exception):
 
 
 class ServiceUnavailable(Exception):
-    """Nobody answered in time, or none that could serve. ``sent``: the service may have got the call, and done it."""
+    """The service did not answer in time, or was not ready. ``sent``: it may have received and executed the call."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
