@@ -100,7 +100,7 @@ if recalled then return {recalled, tonumber(kept[2])} end
  * node: a script that names a key that is missing, if only for a moment, would end half way. During a move either node
  * refuses a command on two keys of which one is missing.
  */
-export const CAN_ROTATE = `type(redis.pcall('EXISTS', current, current .. ':none')) == 'number'`;
+export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 
 /**
  * Closes a mutation: stores \`answers\` as the record, in the same atomic step as the change. A window that is over or
