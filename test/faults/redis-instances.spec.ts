@@ -11,7 +11,7 @@ import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { RedisFilter } from '../../libs/store/src/redis/filter.js';
 import { Growth } from '../../libs/store/src/redis/growth.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
-import { LayeredCalls } from '../../libs/store/src/redis/layered-calls.js';
+import { ItemCalls } from '../../libs/store/src/redis/items/item-calls.js';
 import { Segments } from '../../libs/store/src/redis/segments.js';
 import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
 import { SyncChanges, syncing } from '../../libs/store/src/redis/sync-changes.js';
@@ -143,7 +143,7 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
   const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
-  const layered = new LayeredCalls(segments, growth, limits, () => Promise.resolve());
+  const layered = new ItemCalls(segments, growth, limits, () => Promise.resolve());
   return new RedisSyncs({
     ...{ connection, catalogue, views, changes: changesWith(catalogue), segments, layered },
     ...{ random: SYSTEM_RANDOM, timeoutMs: TIMEOUT_MS, idleMs: 60_000 },

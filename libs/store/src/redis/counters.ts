@@ -3,7 +3,7 @@ import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter, type RedisList } from './filter.js';
-import type { EndSync, LayeredCalls } from './layered-calls.js';
+import type { EndSync, ItemCalls } from './items/item-calls.js';
 import { itemsPerRead, segmentsOf } from './packing.js';
 import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from './segments.js';
@@ -21,7 +21,7 @@ const SWEPT_PER_SCRIPT = 250;
 export class RedisCounters implements Counters {
   constructor(
     private readonly segments: Segments,
-    private readonly layered: LayeredCalls,
+    private readonly layered: ItemCalls,
     private readonly countItems: (filter: RedisFilter) => Promise<void>,
     private readonly endSync: EndSync,
   ) {}

@@ -6,7 +6,7 @@ import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { hiddenKey, pieceKey, queueKeys } from './keys.js';
 import { KINDS, QueueReader, type RawPage } from './queue-reader.js';
-import { countOf } from './scripts/layers.js';
+import { countOf } from './scripts/script.js';
 import type { Script } from './scripts/script.js';
 import { segmentKeysOf } from './segments.js';
 import { together } from './transaction.js';

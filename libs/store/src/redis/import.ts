@@ -7,7 +7,7 @@ import type { Connection } from './connection.js';
 import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from './keys.js';
 import { writeEntry } from './queue-entry.js';
 import { importCellsScript, importCountsScript, importQueueScript } from './scripts/transfer.js';
-import { countOf } from './scripts/layers.js';
+import { countOf } from './scripts/script.js';
 import type { Script } from './scripts/script.js';
 
 /**

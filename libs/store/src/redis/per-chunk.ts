@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import { joinAll } from '../join-all.js';
 import type { RedisFilter } from './filter.js';
-import type { LayeredCalls } from './layered-calls.js';
+import type { ItemCalls } from './items/item-calls.js';
 import { type Chunk, dealChunks, segmentsOf } from './packing.js';
 import type { Answer } from './segments.js';
 
@@ -45,7 +45,7 @@ export function countDistinct(positions: Positions, isCounted: (index: number) =
  * are not kept and do not count.
  */
 export async function countUnlisted(
-  layered: LayeredCalls,
+  layered: ItemCalls,
   filter: RedisFilter,
   positions: Positions,
   deadline: number,

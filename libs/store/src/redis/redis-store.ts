@@ -31,7 +31,7 @@ import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { Growth } from './growth.js';
 import { RedisInspection } from './inspection.js';
-import { type EndSync, LayeredCalls } from './layered-calls.js';
+import { type EndSync, ItemCalls } from './items/item-calls.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
 import { QueueWatches } from './queue-watches.js';
@@ -100,7 +100,7 @@ export class RedisStore implements Store {
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
     const endSync: EndSync = (filter, id, deadline) => this.syncs.abandonFull(filter, id, deadline);
-    const layered = new LayeredCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
+    const layered = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, layered },

@@ -5,7 +5,7 @@ import { owedKey, queueKeys, type SegmentKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
 import type { Script } from './scripts/script.js';
-import { END_OF_LIST } from './scripts/synced.js';
+import { END_OF_LIST } from './scripts/script.js';
 import { beginScript, recallScript } from './scripts/segment.js';
 import { sweepScript } from './scripts/sweep.js';
 import type { Views } from './views.js';

@@ -9,7 +9,7 @@ import type { Connection } from './connection.js';
 import type { RedisSource } from './export-source.js';
 import type { RedisFilter } from './filter.js';
 import { owedKey } from './keys.js';
-import type { ChunkCall } from './layered-calls.js';
+import type { ChunkCall } from './items/item-calls.js';
 import { perChunk } from './per-chunk.js';
 import type { Answer } from './segments.js';
 import { segmentKeysOf } from './segments.js';

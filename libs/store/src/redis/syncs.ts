@@ -20,7 +20,7 @@ import { type CatalogueEntry, type EntrySync, plannedIn } from './entry.js';
 import { RedisSource } from './export-source.js';
 import { RedisFilter } from './filter.js';
 import { CATALOGUE } from './keys.js';
-import type { ChunkCall, LayeredCalls } from './layered-calls.js';
+import type { ChunkCall, ItemCalls } from './items/item-calls.js';
 import type { Answer, Segments } from './segments.js';
 import { countUnlisted, perChunk } from './per-chunk.js';
 import { planOf, type SyncChanges, syncing, type Syncing } from './sync-changes.js';
@@ -45,7 +45,7 @@ interface Parts {
   readonly views: Views;
   readonly changes: SyncChanges;
   readonly segments: Segments;
-  readonly layered: LayeredCalls;
+  readonly layered: ItemCalls;
   readonly random: RandomSource;
   readonly timeoutMs: number;
   readonly idleMs: number;

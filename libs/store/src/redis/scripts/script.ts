@@ -25,6 +25,19 @@ export function aheadBy(ms: number, lua: string): string {
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
+/** In front of the names that meta has for the layers of a sync. */
+export const SYNC = 's:';
+
+/** Counts that meta has of a layer; `ring` in filters that age (../items/aged-cells.ts). */
+export type CountName = 'items' | 'nonzero' | 'saturated' | 'ring';
+
+/** The name in meta of a count of a layer of one list. */
+export const countOf = (count: CountName, layer: number): string =>
+  layer === 0 ? count : `${count}:${layer}`;
+
+/** No number of items: in a reply it stands between the filter's own layers and those of the sync. */
+export const END_OF_LIST = -1;
+
 /**
  * First line of scripts that run when the server is at its memory limit, because a call that takes items or entries
  * away must be possible then. They may grow these, each of which has a bound:

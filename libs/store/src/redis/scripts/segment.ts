@@ -1,5 +1,4 @@
 import { CYCLE } from '../../age.js';
-import { checkPieces } from './layers.js';
 import { CHECK_QUEUE, EMPTY_QUEUE, LEASED, LEASES, QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, CHECK_SEGMENT, NOW, RECALL, RECORD } from './script.js';
@@ -73,15 +72,27 @@ for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
 /**
+ * Whether the pieces of layers are whole. ARGV from `argsAt` on: of each layer from the first or second on the bytes of a piece, and how
+ * many there are. Keys beyond the `open` layer may be missing: nothing is in them.
+ */
+const checkPieces = (keysAt: number, argsAt: number) => `
+local open, nextKey, place = tonumber(call('HGET', meta, 'open') or 0), ${keysAt}, 1
+for at = ${argsAt}, #ARGV, 2 do
+  local bytes, keyEnd = tonumber(ARGV[at]), nextKey + ARGV[at + 1]
+  for n = nextKey, keyEnd - 1 do
+    local size = call('STRLEN', KEYS[n])
+    if size ~= bytes and (size ~= 0 or place <= open) then return redis.status_reply('LOST') end
+  end
+  nextKey, place = keyEnd, place + 1
+end
+`;
+
+/**
  * Behind the counts of a segment of a filter that grows: the open layer, and items, non-zero and saturated cells of each
  * layer that there may be but the first. ARGV: 3 how many these are; 4 and on, of those that are known the bytes of a piece
  * and how many there are. The last KEYS are those of the pieces. The first layer is among them if it has several.
  */
-const layerCounts = (keysAt: number) => `${checkPieces({
-  ...{ open: `call('HGET', meta, 'open')`, keysAt, argsAt: 4, args: 2, first: 1 },
-  // Keys beyond the open layer may be missing: nothing is in them.
-  unmade: '',
-})}
+const layerCounts = (keysAt: number) => `${checkPieces(keysAt, 4)}
 local names = {'open'}
 for layer = 1, ARGV[3] do
   for _, name in ipairs({'items:', 'nonzero:', 'saturated:'}) do names[#names + 1] = name .. layer end
@@ -148,9 +159,7 @@ export const describeAgedScript: Script = {
   name: 'unseenDescribeAged',
   numberOfKeys: 11,
   moreKeys: true,
-  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}${checkPieces({
-    ...{ open: `call('HGET', meta, 'open')`, keysAt: 12, argsAt: 5, args: 2, first: 1, unmade: '' },
-  })}
+  lua: `${CHECK_QUEUE}${LEASES}${COUNTS}${QUEUE_COUNTS}${checkPieces(12, 5)}
 local kept = tonumber(call('HGET', meta, 'epoch') or 0)
 local epoch = math.max(kept, math.floor(now / ARGV[4]))
 local hidden = call('ZCOUNT', KEYS[11], string.format('%.0f', epoch), '+inf')

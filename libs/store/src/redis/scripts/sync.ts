@@ -1,7 +1,7 @@
 import { CYCLE } from '../../age.js';
 import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
-import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script } from './script.js';
-import { SYNC } from './synced.js';
+import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
+
 
 /*
  * The scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 the token that the segment has, 2 bytes of the

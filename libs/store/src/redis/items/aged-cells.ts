@@ -1,0 +1,289 @@
+import { CYCLE, MOST_BEHIND } from '../../age.js';
+import type { CellKind } from './cell-kind.js';
+import { type Frame, type LayerShape, NAMES, type Place } from './frame.js';
+import { each, readItem } from './packed-cells.js';
+
+/*
+ * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one GETRANGE from its
+ * page's stamp to its last cell. For cell j, o<j> is its offset in what was read, and v<j> its byte. `epoch` is the present.
+ *
+ * meta has the last epoch in which something was changed, as `epoch`, and of each layer its cells by their last epoch, as `ring`:
+ * CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from it, and is kept as of
+ * the last change.
+ */
+
+/** The counter of a cell is so many of these. */
+const UNIT = CYCLE;
+const FULL = 15 * UNIT;
+
+const RING_FORMAT = `'>${'I4'.repeat(CYCLE)}'`;
+
+/** Hidden items that have expired and are deleted by one script. */
+const MOST_EXPIRED = 200;
+
+const values = (k: number): string => each(k, (j) => `v${j}`, ', ');
+
+/** Behind readItem: the page's `stamp`, and how many epochs it is behind. Most pages are not: their stamp is not even read. */
+const STAMP = `
+      local stamp, lag = epoch, 0
+      if sub(page, 1, 4) ~= present then
+        local s1, s2, s3, s4 = byte(page, 1, 4)
+        stamp = s1 + s2 * 256 + s3 * 65536 + s4 * 16777216
+        lag = epoch - stamp
+      end`;
+
+/** Behind claim, of an item that is live: for how many more epochs. */
+export const restOf = ({ hashes: k }: LayerShape): string =>
+  `min(${each(k, (j) => `(v${j} - stamp) % 16`, ', ')}) - lag`;
+
+/** Whether each cell is live for so many more epochs, as Lua. */
+const liveFor = (k: number, epochs: string): string =>
+  each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
+
+/**
+ * `lastingUntil(last)`: whether a cell of a page that is up to date is live for so many more epochs, by its byte. Looking that up
+ * takes a third of computing it for each cell. What it answers is made once.
+ */
+const LASTING = `
+local lastings = {}
+local function lastingUntil(last)
+  local lasting = lastings[last]
+  if lasting then return lasting end
+  lasting = {}
+  lastings[last] = lasting
+  for expiry = 0, 15 do
+    if (expiry - epoch) % 16 >= last then
+      for c = ${UNIT} + expiry, 255, ${UNIT} do lasting[c] = true end
+    end
+  end
+  return lasting
+end
+`;
+
+/**
+ * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page of so many bytes, and stamps it. Answers the page as it
+ * is then, and how many of the cells it emptied were at 15.
+ */
+const CLEAN = `
+local maps, find, gsub = {}, string.find, string.gsub
+local function expired(stamp)
+  local id = stamp % 16 * 16 + epoch - stamp
+  local map = maps[id]
+  if not map then
+    map = {}
+    for c = 0, 255 do
+      if (c - stamp) % 16 < epoch - stamp then map[char(c)] = '\\0' end
+    end
+    maps[id] = map
+  end
+  return map
+end
+local function clean(cells, from, bytes, stamp)
+  local page = call('GETRANGE', cells, from, string.format('%.0f', from + bytes - 1))
+  local old, saturated = sub(page, 5), 0
+  local new = epoch - stamp >= 16 and string.rep('\\0', #old) or gsub(old, '[^%z]', expired(stamp))
+  if find(old, '[\\240-\\255]') then
+    local _, before = gsub(old, '[\\240-\\255]', '')
+    local _, after = gsub(new, '[\\240-\\255]', '')
+    saturated = before - after
+  end
+  page = present .. new
+  call('SETRANGE', cells, from, page)
+  return page, saturated
+end
+`;
+
+/** Cleans the item's page if that is due, in a script that changes it. */
+const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
+        if lag > ${MOST_BEHIND} then
+          local lost
+          page, lost = clean(cells, from, ${pageBytes}, stamp)
+          saturated, stamp, lag = saturated - lost, epoch, 0
+          ${values(k)} = ${each(k, (j) => `byte(page, o${j} + 1)`, ', ')}
+        end`;
+
+/**
+ * Each cell is live for `last` more epochs at least, and counts one more if the item is new; then empty or expired cells may
+ * be among them. `ring` counts cells by their last epoch.
+ */
+const raiseAged = (k: number): string => `
+        local expiry, up = (epoch + last) % 16, isNew and ${UNIT} or 0
+        ${each(
+          k,
+          (j) => `if v${j} < ${UNIT} or (v${j} - stamp) % 16 < lag then
+          if v${j} >= ${FULL} then saturated = saturated - 1 end
+          v${j} = ${UNIT} + expiry
+          ring[last] = ring[last] + 1
+        else
+          local had = (v${j} - stamp) % 16 - lag
+          if had < last then
+            ring[had], ring[last] = ring[had] - 1, ring[last] + 1
+            v${j} = v${j} - v${j} % 16 + expiry
+          end
+          if v${j} < ${FULL} then
+            v${j} = v${j} + up
+            if v${j} >= ${FULL} then saturated = saturated + 1 end
+          end
+        end`,
+          '\n        ',
+        )}`;
+
+/** One less in each cell that is below 15, all of them being live; says whether that `emptied` one. */
+const lowerAged = (k: number): string =>
+  each(
+    k,
+    (j) => `if v${j} < ${2 * UNIT} then
+            local had = (v${j} - stamp) % 16 - lag
+            ring[had], v${j}, emptied = ring[had] - 1, 0, true
+          elseif v${j} < ${FULL} then
+            v${j} = v${j} - ${UNIT}
+          end`,
+    '\n          ',
+  );
+
+/** Writes the bytes v<j> back, and the page up to the last of them as it was read. */
+const writeAged = (k: number): string =>
+  `call('SETRANGE', cells, from, concat({${each(
+    k,
+    (j) => `sub(page, ${j === 1 ? '1' : `o${j - 1} + 2`}, o${j}), char(v${j})`,
+    ', ',
+  )}}))`;
+
+/** KEYS of the hidden items of a list. */
+export const hiddenKeyOf = ({ keys }: Frame, list: Place['list']): string =>
+  `KEYS[${keys.hidden + (list === 'own' ? 0 : 1)}]`;
+
+/** Bytes that age. */
+export const AGED: CellKind = {
+  open: (frame) => `
+local min, keptEpoch, epochMs = math.min, tonumber(${frame.field('epoch')} or 0), tonumber(${frame.arg('epochMs')})
+local epoch = math.max(keptEpoch, math.floor(now / epochMs))
+local present = struct.pack('<I4', epoch)
+local rings, stored, dirty = {}, {}, {}
+local keptRings = {${tableOf(frame, (place) => frame.field(frame.metaName(place, 'ring')))}}
+local keptItems = {${tableOf(frame, (place) => frame.field(frame.metaName(place, 'items')))}}
+local cellsIn = {${tableOf(frame, (place) => `tonumber(${frame.layerArg(place, 'cells')})`)}}
+local perItem = {${tableOf(frame, ({ shape }) => String(shape.hashes))}}
+local function ringOf(place)
+  local ring = rings[place]
+  if not ring then
+    local text = keptRings[place]
+    local slots = text and text ~= '' and {struct.unpack(${RING_FORMAT}, text)}
+    ring = {}
+    for left = 0, ${CYCLE - 1} do
+      ring[left] = slots and epoch + left < keptEpoch + ${CYCLE} and slots[(epoch + left) % ${CYCLE} + 1] or 0
+    end
+    rings[place] = ring
+  end
+  return ring
+end
+local function itemsIn(place)
+  local live, cells, ring = 0, cellsIn[place], ringOf(place)
+  for left = 0, ${CYCLE - 1} do live = live + ring[left] end
+  if live == 0 then return 0 end
+  return math.floor(0.5 - cells / perItem[place] * math.log(1 - min(live, cells - 0.5) / cells))
+end
+for place = 0, ${frame.places.length - 1} do
+  stored[place] = epoch == keptEpoch and tonumber(keptItems[place]) or itemsIn(place)
+end
+local function hiddenIn(key)
+  local gone = {}
+  if count == 0 or call('ZCARD', key) == 1 then return gone end
+  local until_ = call('ZMSCORE', key, unpack(hashesOf()))
+  for n = 1, count do gone[n] = until_[n] and tonumber(until_[n]) >= epoch or nil end
+  return gone
+end
+${frame.lists
+  .map((list) => `local ${NAMES[list].gone} = hiddenIn(${hiddenKeyOf(frame, list)})`)
+  .join('\n')}
+${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden = {}\nhashesOf()' : ''}${
+    frame.task.verb === 'add' || frame.task.verb === 'keep' ? `${LASTING}${shownOf(frame)}` : ''
+  }`,
+  claim: (shape) => `${readItem(shape)}${STAMP}
+      local live
+      if lag == 0 then live = ${each(shape.hashes, (j) => `v${j} >= ${UNIT}`, ' and ')}
+      else live = ${liveFor(shape.hashes, 'lag')} end`,
+  visit: (_, { shape, list }, lasts) => `${readItem(shape)}${STAMP}
+      local last = ${lasts}
+      local want, lastingCells, lasting = lag + last, lastingUntil(last), false
+      if lag == 0 then lasting = ${each(shape.hashes, (j) => `lastingCells[v${j}]`, ' and ')}
+      else lasting = ${liveFor(shape.hashes, 'want')} end
+      local live = lasting or ${liveFor(shape.hashes, 'lag')}
+      local isNew = not live or ${NAMES[list].gone}[n]
+      local stale = not lasting or isNew`,
+  locals: ({ place }) => `local size, saturated, ring = stored[${place}], 0, nil`,
+  raise: ({ shape, place, list }) => `${cleanItem(shape)}
+        ring = ring or ringOf(${place})
+        ${raiseAged(shape.hashes)}
+        ${writeAged(shape.hashes)}
+        dirty[${place}] = true
+        if ${NAMES[list].gone}[n] then ${NAMES[list].shown}[#${NAMES[list].shown} + 1] = hashes[n] end`,
+  lower: (frame, { shape, place, list }) => {
+    const key = hiddenKeyOf(frame, list);
+    return `
+        local moved = '0'
+        if not (${NAMES[list].gone}[n] or nowHidden['${list}' .. hashes[n]]) then${cleanItem(shape)}
+          local rest, emptied = ${restOf(shape)}, false
+          ring, moved, dirty[${place}] = ring or ringOf(${place}), '1', true
+          ${lowerAged(shape.hashes)}
+          ${writeAged(shape.hashes)}
+          if not emptied then
+            nowHidden['${list}' .. hashes[n]] = true
+            call('ZADD', ${key}, string.format('%.0f', epoch + rest), hashes[n])
+          end
+        end`;
+  },
+  least: ({ hashes: k }) => `math.floor(min(${values(k)}) / ${UNIT})`,
+  account: (frame, place) => `
+  ${
+    frame.task.verb === 'remove'
+      ? `if dirty[${place.place}] then stored[${place.place}] = itemsIn(${place.place}) end`
+      : `stored[${place.place}] = size`
+  }
+  if saturated ~= 0 then call('HINCRBY', meta, '${frame.metaName(place, 'saturated')}', saturated) end`,
+  save: (frame) => `
+${frame.task.verb === 'remove' ? '' : frame.lists.map((list) => showAgain(frame, list)).join('\n')}
+${saveAge(frame)}`,
+};
+
+const tableOf = ({ places }: Frame, value: (place: Place) => string): string =>
+  places.map((place) => `${place.place === 0 ? '[0] = ' : ''}${value(place)}`).join(', ');
+
+/** Items that were hidden and are added again, by list. */
+const shownOf = (frame: Frame): string =>
+  frame.lists
+    .map((list) => `local ${NAMES[list].shown} = {}`)
+    .join('\n');
+
+const showAgain = (frame: Frame, list: Place['list']): string => {
+  const { shown } = NAMES[list];
+  return `if #${shown} > 0 then call('ZREM', ${hiddenKeyOf(frame, list)}, unpack(${shown})) end`;
+};
+
+/** Writes what has changed in the counts by epoch, all of them if another epoch has begun, and deletes hidden items that have expired. */
+function saveAge(frame: Frame): string {
+  const fields = frame.places.map(
+    (place) => `{'${frame.metaName(place, 'ring')}', '${frame.metaName(place, 'items')}'}`,
+  );
+  return `
+local changed = {}
+for place, fields in ipairs({${fields.join(', ')}}) do
+  place = place - 1
+  if dirty[place] or epoch ~= keptEpoch then
+    local slots, ring = {}, ringOf(place)
+    for left = 0, ${CYCLE - 1} do slots[(epoch + left) % ${CYCLE} + 1] = ring[left] end
+    local n = #changed
+    changed[n + 1], changed[n + 2] = fields[1], struct.pack(${RING_FORMAT}, unpack(slots))
+    changed[n + 3], changed[n + 4] = fields[2], string.format('%.0f', stored[place])
+  end
+end
+if #changed > 0 then call('HSET', meta, 'epoch', string.format('%.0f', epoch), unpack(changed)) end
+${frame.lists
+  .map(
+    (list) => `if call('ZCARD', ${hiddenKeyOf(frame, list)}) > 1 then
+  local past = call('ZRANGEBYSCORE', ${hiddenKeyOf(frame, list)}, 0, string.format('%.0f', epoch - 1), 'LIMIT', 0, ${MOST_EXPIRED})
+  if #past > 0 then call('ZREM', ${hiddenKeyOf(frame, list)}, unpack(past)) end
+end`,
+  )
+  .join('\n')}`;
+}

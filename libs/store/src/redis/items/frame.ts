@@ -1,0 +1,254 @@
+import { QUEUE_FIELD } from '../scripts/queue-state.js';
+import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.js';
+
+type Value = string | number | Buffer;
+
+/** What a script does with the items of a batch. Those that change are `add`, `remove` and `keep`. */
+export type Verb = 'add' | 'remove' | 'keep' | 'check' | 'count' | 'listed';
+
+/** The shape of a layer, as far as its script depends on it. */
+export interface LayerShape {
+  readonly hashes: number;
+  /** Byte offsets inside a page need two bytes: pages of more than 256 bytes. */
+  readonly wide: boolean;
+  /** The layer has several pieces in a segment. */
+  readonly split: boolean;
+  /** Bytes of a page, if the filter ages: its scripts clean whole pages. */
+  readonly pageBytes?: number;
+}
+
+/** The layers of a segment, oldest first: the filter's own, and those that a sync fills. */
+export interface Lists {
+  readonly own: readonly LayerShape[];
+  readonly sync?: readonly LayerShape[] | undefined;
+}
+
+/** All that the text of an item script depends on. */
+export interface ItemTask {
+  readonly verb: Verb;
+  readonly lists: Lists;
+  /** Cells are bytes with an epoch (aged-cells.ts). */
+  readonly ages: boolean;
+  /** The segment has a queue that the verb changes. */
+  readonly queued: boolean;
+  /** Each add raises counters, even if the item is present. */
+  readonly multiset: boolean;
+}
+
+/** A layer, by its place: layers of the sync follow the filter's own. */
+export interface Place {
+  readonly shape: LayerShape;
+  readonly place: number;
+  readonly list: ListName;
+  /** Number of the layer in its list. */
+  readonly layer: number;
+  /** No layer of the list follows that the caller knows. */
+  readonly isLast: boolean;
+}
+
+export type ListName = 'own' | 'sync';
+
+/** Beyond so many hashes the unrolled loop needs a function of its own: a Lua function has 250 registers. */
+const MOST_STRAIGHT = 16;
+
+/** KEYS and ARGV in front of those that are named here: see checkSegment and FIND_RECORD in scripts/script.ts. */
+const READS_HAVE = { keys: 2, args: 2 };
+const CHANGES_HAVE = { keys: 4, args: 8 };
+const QUEUE_KEYS = 8;
+
+/** Names of Lua variables, and the prefix of names in meta, for each list. */
+export const NAMES = {
+  own: { prefix: '', open: 'open', gone: 'gone', shown: 'shown', grow: 'GROW' },
+  sync: { prefix: SYNC, open: 'syncOpen', gone: 'syncGone', shown: 'syncShown', grow: 'GROWSYNC' },
+} as const;
+
+/**
+ * ARGV of item scripts, behind those of every script on a segment:
+ *
+ *   count      items of the batch
+ *   values     values of a cell: 16 or 2
+ *   epochMs    length of an epoch
+ *   copies     copies of items that the batch leaves out
+ *   grows      '1' if there may be more layers than the script knows; `syncGrows`: of the sync
+ *   payloads   packed payloads of the items (packing.ts)
+ *   attempts   leases after which an entry becomes a dead letter; 0: never
+ *   hashes     hashes of the items, 16 bytes each
+ *   maxMarks   forgotten items that the queue notes without a sweep
+ *   maxNoted   removals that the sync notes at most
+ *   maxHidden  items that are hidden in the segment at most
+ *   lives      how long an item lives from now, in ms
+ *   counted    '1' if the items count as listed; else they come from the queue
+ *   again      when an item expires that only the sync's list has, in ms since the epoch
+ */
+export type ArgName =
+  | 'count'
+  | 'values'
+  | 'epochMs'
+  | 'copies'
+  | 'grows'
+  | 'syncGrows'
+  | 'payloads'
+  | 'attempts'
+  | 'hashes'
+  | 'maxMarks'
+  | 'maxNoted'
+  | 'maxHidden'
+  | 'lives'
+  | 'counted'
+  | 'again';
+
+/**
+ * ARGV of each layer, behind those: `bytes` of a piece, how many `keys` it has, its `share` of items in the segment, the
+ * `packed` items, the number of each item's key if the layer is split (`places`, 2 bytes an item), and its `cells` in the
+ * segment if the filter ages. The first layer's key is KEYS[1], so it has neither `bytes` nor `keys` unless it is split.
+ */
+export type LayerArg = 'bytes' | 'keys' | 'share' | 'packed' | 'places' | 'cells';
+
+export type ArgValues = { readonly [name in ArgName]?: Value };
+export type LayerValues = { readonly [name in LayerArg]: Value };
+
+/**
+ * Where an item script has its KEYS, ARGV and fields of meta. TypeScript packs by the same names by which Lua reads, so
+ * the two cannot disagree.
+ */
+export class Frame {
+  readonly changes: boolean;
+  /** One layer in one piece, and no sync: the loop over the items is part of the script's main function. */
+  readonly isStraight: boolean;
+  readonly places: readonly Place[];
+  /** Numbers of KEYS: what is hidden in each list, the noted removals, and the first piece. */
+  readonly keys: { readonly hidden: number; readonly removed: number; readonly pieces: number };
+  /** What the script reads of meta, as Lua. */
+  readonly fields: readonly string[];
+  private readonly args: readonly ArgName[];
+  private readonly layerArgs: readonly (readonly LayerArg[])[];
+  private readonly argsAt: number;
+
+  constructor(readonly task: ItemTask) {
+    const { verb, lists, ages, queued } = task;
+    const { own, sync } = lists;
+    this.changes = verb === 'add' || verb === 'remove' || verb === 'keep';
+    const [first, ...later] = own;
+    this.isStraight = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
+    this.places = [...placesOf('own', own, 0), ...placesOf('sync', sync ?? [], own.length)];
+    const before = this.changes ? CHANGES_HAVE : READS_HAVE;
+    // A sync has one more key of the queue: entries that are owed to its copy.
+    const hidden = 1 + before.keys + (queued ? QUEUE_KEYS + (sync ? 1 : 0) : 0);
+    const removed = hidden + (ages ? (sync ? 2 : 1) : 0);
+    this.keys = { hidden, removed, pieces: removed + (this.changes && sync ? 1 : 0) };
+    this.args = ['count', ages ? 'epochMs' : 'values', ...ARGS_OF[verb](task)];
+    this.argsAt = 1 + before.args;
+    this.layerArgs = this.places.map((place) => this.argsOf(place));
+    this.fields = [
+      ...(this.changes ? RECORD_FIELDS : []),
+      ...(queued ? [`'${QUEUE_FIELD}'`] : []),
+      ...["'open'", ...(sync ? [`'${SYNC}open'`] : []), ...(ages ? ["'epoch'"] : [])],
+      ...this.places.flatMap((place) => [
+        ...(ages ? [`'${this.metaName(place, 'ring')}'`] : []),
+        ...(ages || place.place > 0 ? [`'${this.metaName(place, 'items')}'`] : []),
+      ]),
+    ];
+  }
+
+  /** The lists that the segment has. */
+  get lists(): readonly ListName[] {
+    return this.has('sync') ? ['own', 'sync'] : ['own'];
+  }
+
+  /** The first layer of the filter's own list. */
+  get first(): Place {
+    return this.places[0] as Place;
+  }
+
+  has(list: ListName): boolean {
+    return list === 'own' || this.task.lists.sync !== undefined;
+  }
+
+  listed(list: ListName): readonly Place[] {
+    return this.places.filter((place) => place.list === list);
+  }
+
+  needs(name: ArgName): boolean {
+    return this.args.includes(name);
+  }
+
+  /** An argument, as Lua. */
+  arg(name: ArgName): string {
+    if (!this.needs(name)) throw new RangeError(`${this.task.verb} has no argument ${name}`);
+    return `ARGV[${this.argsAt + this.args.indexOf(name)}]`;
+  }
+
+  /** An argument of a layer, as Lua. */
+  layerArg({ place }: Place, name: LayerArg): string {
+    const within = (this.layerArgs[place] ?? []).indexOf(name);
+    const at = this.layerArgs.slice(0, place).flat().length;
+    if (within < 0) throw new RangeError(`layer ${place} has no argument ${name}`);
+    return `ARGV[${this.argsAt + this.args.length + at + within}]`;
+  }
+
+  /** Whether a layer has keys behind those of all scripts. */
+  hasKeys({ place, shape }: Place): boolean {
+    return place > 0 || shape.split;
+  }
+
+  /** What meta has under a name, as Lua. */
+  field(name: string): string {
+    const at = this.fields.indexOf(`'${name}'`);
+    if (at < 0) throw new RangeError(`${this.task.verb} reads no field ${name}`);
+    return `kept[${3 + at}]`;
+  }
+
+  metaName({ list, layer }: Pick<Place, 'list' | 'layer'>, count: CountName): string {
+    return NAMES[list].prefix + countOf(count, layer);
+  }
+
+  /** ARGV of a call, behind those of every script on a segment. */
+  pack(values: ArgValues, layers: readonly LayerValues[]): Value[] {
+    return [
+      ...this.args.map((name) => values[name] ?? ''),
+      ...this.layerArgs.flatMap((names, n) => names.map((name) => (layers[n] as LayerValues)[name])),
+    ];
+  }
+
+  private argsOf(place: Place): LayerArg[] {
+    const { verb, ages } = this.task;
+    return [
+      ...(this.hasKeys(place) ? (['bytes', 'keys'] as const) : []),
+      ...(verb === 'add' || verb === 'keep' ? (['share'] as const) : []),
+      'packed',
+      ...(place.shape.split ? (['places'] as const) : []),
+      ...(ages ? (['cells'] as const) : []),
+    ];
+  }
+}
+
+const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
+  add: ({ queued, ages, lists: { sync } }) => [
+    ...(['copies', 'grows'] as const),
+    ...(queued ? (['payloads', 'attempts'] as const) : []),
+    ...(sync ? (['syncGrows'] as const) : []),
+    ...(ages ? (['lives'] as const) : []),
+    ...(sync || ages ? (['hashes'] as const) : []),
+  ],
+  remove: ({ queued, ages, lists: { sync } }) => [
+    ...(queued || ages || sync ? (['hashes'] as const) : []),
+    ...(queued ? (['maxMarks'] as const) : []),
+    ...(sync ? (['maxNoted'] as const) : []),
+    ...(ages ? (['maxHidden'] as const) : []),
+  ],
+  keep: ({ ages }) => ['hashes', 'syncGrows', 'counted', ...(ages ? (['lives', 'again'] as const) : [])],
+  check: readArgs,
+  count: readArgs,
+  listed: readArgs,
+};
+
+function readArgs({ ages }: ItemTask): ArgName[] {
+  return ages ? ['hashes'] : [];
+}
+
+function placesOf(list: ListName, shapes: readonly LayerShape[], from: number): Place[] {
+  return shapes.map((shape, layer) => ({
+    ...{ shape, place: from + layer, list, layer },
+    isLast: layer === shapes.length - 1,
+  }));
+}

@@ -1,0 +1,276 @@
+import { copiesIn, type Positions } from '#bloom';
+import { epochMs } from '../../age.js';
+import { StoreError } from '../../errors.js';
+import { called, hidingFull, lacksRoom } from '../../refusals.js';
+import type { Operation, Quota } from '../../store.js';
+import type { RedisFilter, RedisList, SegmentView } from '../filter.js';
+import type { Growth } from '../growth.js';
+import { hiddenKey, removedKey } from '../keys.js';
+import { type Chunk, packHashes, packPayloads } from '../packing.js';
+import { type Answer, type Lack, segmentKeysOf, type Segments } from '../segments.js';
+import type { ArgValues, Frame, ItemTask, Verb } from './frame.js';
+import { locate } from './locate.js';
+import { type ItemProgram, itemProgram } from './programs.js';
+
+/** A call that changes a chunk of items, and the field of its record. */
+export interface ChunkCall {
+  readonly filter: RedisFilter;
+  readonly positions: Positions;
+  readonly chunk: Chunk;
+  readonly operation: Operation;
+  readonly field: string;
+}
+
+/** Gives up a sync of a filter, because its layers have no room for an add. */
+export type EndSync = (filter: RedisFilter, id: string, deadline: number) => Promise<void>;
+
+/** The bounds of a filter, for all of its segments together. */
+export interface ItemLimits {
+  readonly maxSyncForgets: number;
+  readonly maxHidden: number;
+}
+
+/** How a call may grow a list. Without `endSync`, the call fails if the layers of a sync cannot grow. */
+interface Growing {
+  readonly deadline: number;
+  readonly quota?: Quota | undefined;
+  readonly endSync?: EndSync;
+}
+
+/** A layer that a script needs: the next one of its list, or one whose keys are lost. */
+interface Lacking {
+  readonly list: RedisList;
+  readonly layer: number;
+  readonly lost: boolean;
+}
+
+/** Removals that a segment notes at least during a sync. */
+const LEAST_NOTED = 1_000;
+
+/** For a segment that takes no part in a sync. */
+const NOTHING: Answer = { answers: '', items: 0, sweep: false };
+
+/** A call on a chunk of items as its script takes it. */
+interface ProgramCall {
+  readonly program: ItemProgram;
+  readonly keys: readonly string[];
+  readonly args: ReturnType<Frame['pack']>;
+}
+
+/** The calls on a chunk of items: each by the program for the layers that its segment is known to have. */
+export class ItemCalls {
+  private readonly programs = new Map<string, ItemProgram>();
+
+  constructor(
+    private readonly segments: Segments,
+    private readonly growth: Growth,
+    private readonly limits: ItemLimits,
+    private readonly endSync: EndSync,
+  ) {}
+
+  async add(call: ChunkCall, payloads?: readonly string[], ttlMs?: number): Promise<Answer> {
+    const { filter, positions, chunk, operation } = call;
+    const { segment, indexes } = chunk;
+    const { quota } = operation;
+    const values = {
+      copies: filter.semantics === 'multiset' ? 0 : copiesIn(positions, indexes),
+      ...(payloads && { payloads: packPayloads(positions, indexes, payloads) }),
+      attempts: filter.maxAttempts ?? 0,
+      lives: ttlMs ?? maxAgeMs(filter),
+    };
+    const answer = await this.grown(filter, segment, { ...operation, endSync: this.endSync }, (view) =>
+      this.change('add', call, view, payloads !== undefined, values),
+    );
+    if (filter.list.nearlyFull(segment)) this.growth.ahead(filter, filter.list, quota);
+    this.growSync(filter, segment, quota);
+    return answer;
+  }
+
+  remove(call: ChunkCall): Promise<Answer> {
+    const { filter, chunk, operation } = call;
+    const { queued, spread } = filter;
+    const { maxSyncForgets, maxHidden } = this.limits;
+    const most = Math.ceil(maxHidden / spread);
+    const values = {
+      maxMarks: this.segments.limits.maxMarks,
+      maxNoted: Math.max(LEAST_NOTED, Math.ceil(maxSyncForgets / spread)),
+      maxHidden: most,
+    };
+    return this.grown(filter, chunk.segment, { deadline: operation.deadline }, async (view) => {
+      const answer = await this.change('remove', call, view, queued, values);
+      if ('lack' in answer && answer.lack === 'full') throw hidingFull(filter, answer.hidden, most);
+      return answer;
+    });
+  }
+
+  /**
+   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items are
+   * listed, and not from the queue.
+   */
+  async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
+    const { filter, chunk, operation } = call;
+    const { segment } = chunk;
+    const lives = maxAgeMs(filter);
+    const end = { over: false };
+    const answer = await this.grown(filter, segment, operation, async (view) => {
+      const { sync } = view;
+      if (sync?.id === id) {
+        const values = { counted: counted ? '1' : '0', lives, again: sync.openedAt + lives };
+        const answer = await this.change('keep', call, view, false, values);
+        if (!('lack' in answer) || answer.lack !== 'ended') return answer;
+      }
+      end.over = true;
+      return NOTHING;
+    });
+    this.growSync(filter, segment, operation.quota);
+    return end.over ? undefined : answer;
+  }
+
+  read(
+    verb: 'check' | 'count',
+    filter: RedisFilter,
+    positions: Positions,
+    chunk: Chunk,
+    deadline: number,
+  ): Promise<Answer> {
+    return this.grown(filter, chunk.segment, { deadline }, (view) =>
+      this.readFrom(verb, view, positions, chunk, deadline),
+    );
+  }
+
+  /** 1 for each item that the list of the sync claims; 0 for all if the segment takes no part in one. */
+  listed(filter: RedisFilter, positions: Positions, chunk: Chunk, deadline: number): Promise<Answer> {
+    const none = { ...NOTHING, answers: '0'.repeat(chunk.indexes.length) };
+    return this.grown(filter, chunk.segment, { deadline }, async (view) =>
+      view.sync ? this.readFrom('listed', view, positions, chunk, deadline) : none,
+    );
+  }
+
+  private change(
+    verb: 'add' | 'remove' | 'keep',
+    call: ChunkCall,
+    view: SegmentView,
+    queued: boolean,
+    values: ArgValues,
+  ): Promise<Answer | Lack> {
+    const { program, keys, args } = this.callOf(verb, view, call.positions, call.chunk, queued, values);
+    return this.segments.changeItems({ ...call, view, script: program.script, args, keys });
+  }
+
+  private readFrom(
+    verb: 'check' | 'count' | 'listed',
+    view: SegmentView,
+    positions: Positions,
+    chunk: Chunk,
+    deadline: number,
+  ): Promise<Answer | Lack> {
+    const { program, keys, args } = this.callOf(verb, view, positions, chunk, false, {});
+    return this.segments.read(program.script, view, args, deadline, keys);
+  }
+
+  private callOf(
+    verb: Verb,
+    view: SegmentView,
+    positions: Positions,
+    chunk: Chunk,
+    queued: boolean,
+    values: ArgValues,
+  ): ProgramCall {
+    const { filter, sync } = view;
+    const { list } = filter;
+    const { indexes } = chunk;
+    const segmentKeys = segmentKeysOf(filter, chunk.segment);
+    const { lists, keys, values: layers } = locate(view, segmentKeys, positions, chunk);
+    const ages = filter.maxAgeSeconds !== undefined;
+    const multiset = verb === 'add' && filter.semantics === 'multiset';
+    const program = this.program({ verb, lists, ages, queued, multiset });
+    const { frame } = program;
+    const all: ArgValues = {
+      count: indexes.length,
+      values: 2 ** filter.geometry.cellBits,
+      epochMs: ages ? epochMs(filter.maxAgeSeconds) : '',
+      grows: mayGrow(list),
+      ...(sync && { syncGrows: mayGrow(sync.list) }),
+      ...(frame.needs('hashes') && { hashes: packHashes(positions, indexes) }),
+      ...values,
+    };
+    const bases = sync ? [filter.base, sync.list.base] : [filter.base];
+    const hidden = ages ? bases.map((base) => hiddenKey(segmentKeys, base)) : [];
+    const removed = sync && frame.changes ? [removedKey(segmentKeys, sync.list.base)] : [];
+    return { program, keys: [...hidden, ...removed, ...keys], args: frame.pack(all, layers) };
+  }
+
+  private program(task: ItemTask): ItemProgram {
+    const key = JSON.stringify(task);
+    let program = this.programs.get(key);
+    if (!program) this.programs.set(key, (program = itemProgram(task)));
+    return program;
+  }
+
+  /**
+   * Runs a script until its segment is as it takes it to be, and has the layers that it needs. It may also be that others have
+   * made them. What is run again has the same operation and field, so it is done once.
+   */
+  private async grown(
+    filter: RedisFilter,
+    segment: number,
+    growing: Growing,
+    run: (view: SegmentView) => Promise<Answer | Lack>,
+  ): Promise<Answer> {
+    const { deadline, endSync } = growing;
+    for (let view = filter.viewOf(segment); ;) {
+      const known = { own: filter.list.made, sync: view.sync?.list.made ?? 0 };
+      const answer = await run(view);
+      if ('answers' in answer) return answer;
+      if (answer.lack === 'view') {
+        ({ view } = answer);
+        continue;
+      }
+      if (Date.now() > deadline) {
+        throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
+      }
+      const lacking = layerLacking(view, known, answer);
+      try {
+        if (lacking) await this.grow(filter, segment, lacking, growing);
+      } catch (error) {
+        const { sync } = view;
+        if (!endSync || !sync || lacking?.list !== sync.list || !lacksRoom(error)) throw error;
+        await endSync(filter, sync.id, deadline);
+      }
+      view = filter.viewOf(segment);
+    }
+  }
+
+  private async grow(
+    filter: RedisFilter,
+    segment: number,
+    { list, layer, lost }: Lacking,
+    { deadline, quota }: Growing,
+  ): Promise<void> {
+    if (lost) await this.growth.remake(filter, list, segment, layer, deadline);
+    else await this.growth.grow(filter, list, layer, quota, deadline);
+  }
+
+  private growSync(filter: RedisFilter, segment: number, quota: Quota | undefined): void {
+    const list = filter.viewOf(segment).sync?.list;
+    if (list?.nearlyFull(segment)) this.growth.ahead(filter, list, quota);
+  }
+
+}
+
+const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;
+
+const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
+
+/** The layer that a script lacks. `known`: how many of each list it was told of; the filter's own come first. */
+function layerLacking(
+  { filter, sync }: SegmentView,
+  known: Readonly<Record<'own' | 'sync', number>>,
+  answer: Lack,
+): Lacking | undefined {
+  const lost = answer.lack === 'unmade';
+  if (!lost && answer.lack !== 'grow') return undefined;
+  const ofSync = lost ? answer.place >= known.own : answer.of === 'sync';
+  if (!sync || !ofSync) return { list: filter.list, layer: lost ? answer.place : known.own, lost };
+  return { list: sync.list, layer: lost ? answer.place - known.own : known.sync, lost };
+}

@@ -1,0 +1,115 @@
+import { type Geometry, pageBytes, positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
+import type { RedisList, SegmentView } from '../filter.js';
+import { pieceKey, type SegmentKeys } from '../keys.js';
+import { type Chunk, isWide, packItems } from '../packing.js';
+import type { LayerShape, LayerValues, Lists } from './frame.js';
+
+/** A layer in which the items of a chunk have been located. */
+interface LocatedLayer {
+  readonly shape: LayerShape;
+  readonly values: LayerValues;
+  /** The pieces that the items touch. */
+  readonly keys: readonly string[];
+}
+
+/** The items of a chunk in all layers of its segment that the caller knows. */
+export interface Located {
+  readonly lists: Lists;
+  /** ARGV of each layer; those of a sync follow the filter's own. */
+  readonly values: readonly LayerValues[];
+  /** Keys of the layers but the first, unless that has several pieces. */
+  readonly keys: readonly string[];
+}
+
+/** Items by their places in `positions`. */
+interface Items {
+  readonly positions: Positions;
+  readonly indexes: Uint32Array;
+}
+
+export function locate(
+  { filter, sync }: SegmentView,
+  keys: SegmentKeys,
+  positions: Positions,
+  chunk: Chunk,
+): Located {
+  const { segment, indexes } = chunk;
+  const all = indexes.map((_, n) => n);
+  const own = layersOf(filter.list, keys, segment, (geometry, inPlace) =>
+    inPlace ? { positions, indexes } : { positions: relocate(positions, geometry, indexes), indexes: all },
+  );
+  const here = sync && inSync(filter.geometry, sync.list, positions, indexes);
+  const second =
+    sync && here
+      ? layersOf(sync.list, keys, segment, (geometry) => ({
+          positions: relocate(here, geometry),
+          indexes: all,
+        }))
+      : undefined;
+  const layers = [...own, ...(second ?? [])];
+  return {
+    lists: { own: own.map(({ shape }) => shape), sync: second?.map(({ shape }) => shape) },
+    values: layers.map(({ values }) => values),
+    keys: layers.flatMap((layer, n) => (n > 0 || layer.shape.split ? layer.keys : [])),
+  };
+}
+
+/** @param itemsIn the items in a layer; `inPlace`: it is the first of its list and has one piece */
+function layersOf(
+  list: RedisList,
+  segmentKeys: SegmentKeys,
+  segment: number,
+  itemsIn: (geometry: Geometry, inPlace: boolean) => Items,
+): LocatedLayer[] {
+  return list.known.map(({ geometry }, layer) => {
+    const count = list.piecesOf(layer);
+    const { positions, indexes } = itemsIn(geometry, layer === 0 && count === 1);
+    const touched = count > 1 ? touchedPieces(positions, segment * count) : { pieces: [0], places: '' };
+    return {
+      shape: {
+        hashes: geometry.hashes,
+        wide: isWide(geometry),
+        split: count > 1,
+        ...(geometry.cellBits === 8 && { pageBytes: pageBytes(geometry) }),
+      },
+      values: {
+        bytes: segmentBytes(geometry),
+        keys: touched.pieces.length,
+        share: list.shareOf(layer),
+        packed: packItems(positions, indexes, geometry),
+        places: touched.places,
+        cells: list.cellsOf(layer),
+      },
+      keys: touched.pieces.map((piece) => pieceKey(segmentKeys, list.base + layer, piece)),
+    };
+  });
+}
+
+/** The positions of some items in the first layer of the list of a sync. */
+function inSync(
+  own: Geometry,
+  { plan: [{ geometry }] }: RedisList,
+  positions: Positions,
+  indexes: Uint32Array,
+): Positions {
+  const same = own.hashes === geometry.hashes && own.pageCells === geometry.pageCells;
+  return same ? relocate(positions, geometry, indexes) : positionsOfHashes(positions.hash, geometry, indexes);
+}
+
+/** Pieces of a layer that have items, and of each item which of these it is in (2 bytes). `first` is the segment's first. */
+function touchedPieces(
+  { count, segment }: Positions,
+  first: number,
+): { readonly pieces: number[]; readonly places: Buffer } {
+  const found = new Map<number, number>();
+  const places = Buffer.allocUnsafe(2 * count);
+  for (let n = 0; n < count; n++) {
+    const piece = (segment[n] as number) - first;
+    const place = found.get(piece) ?? found.size;
+    found.set(piece, place);
+    places.writeUInt16BE(place, 2 * n);
+  }
+  // A batch without items still asks for a piece.
+  if (count === 0) found.set(0, 0);
+  return { pieces: [...found.keys()], places };
+}

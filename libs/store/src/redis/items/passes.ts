@@ -1,0 +1,140 @@
+import { AGED, restOf } from './aged-cells.js';
+import type { CellKind } from './cell-kind.js';
+import { type Frame, type ListName, NAMES, type Place } from './frame.js';
+import { headBytes, PACKED } from './packed-cells.js';
+
+export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED);
+
+/** What is done with the items of a batch in the layers of a list. */
+interface Visit {
+  /** Name of the Lua table whose items are skipped: each item is given to one layer. */
+  readonly skip: string;
+  /** Name of the number of items that are to come. */
+  readonly left: string;
+  /** Lua before all passes. */
+  readonly init?: string;
+  /** Of a list that has grown, most items are in its newest layer; but the oldest that claims an item has its count. */
+  readonly order?: 'oldest first' | 'newest first';
+  /** Up to the open layer, or to the last that the caller knows. */
+  readonly upTo?: 'open' | 'last';
+  /** Before the items of a layer, for each item, and behind them. */
+  readonly before?: (place: Place) => string;
+  readonly item: (place: Place) => string;
+  readonly after?: (place: Place) => string;
+}
+
+/** Lua: notes the answer of item n, and that it needs no other layer. */
+export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
+  frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
+
+/**
+ * Takes the items of the batch that are not in `skip` through the layers of a list, one after the other. What a layer answers for
+ * an item does not depend on other items' layers, so the answers are those of item by item.
+ */
+export function visit(frame: Frame, list: ListName, what: Visit): string {
+  const places = frame.listed(list);
+  // Unrolled, one layer may need nearly as many local variables as Lua has: each is a function.
+  const { init = '' } = what;
+  if (frame.isStraight) return `do${init}${places.map((place) => pass(frame, place, what)).join('')}\nend`;
+  const { left, order = 'oldest first', upTo = 'open' } = what;
+  const first = places[0]?.place ?? 0;
+  const last = upTo === 'last' ? String(first + places.length - 1) : `${first} + ${NAMES[list].open}`;
+  const range = order === 'oldest first' ? `${first}, ${last}` : `${last}, ${first}, -1`;
+  return `do${init}
+local passes = {${places.map((place) => `\n[${place.place}] = function()${pass(frame, place, what)}\nend,`).join('')}
+}
+for place = ${range} do
+  if ${left} > 0 then passes[place]() end
+end
+end`;
+}
+
+function pass(frame: Frame, place: Place, { skip, before, item, after }: Visit): string {
+  const { shape } = place;
+  const key = frame.hasKeys(place) ? `KEYS[firstKey[${place.place}]]` : 'KEYS[1]';
+  const one = `${
+    shape.split
+      ? `
+      local high, low = byte(pieces, 2 * n - 1, 2 * n)
+      local cells = KEYS[first + high * 256 + low]`
+      : ''
+  }${item(place)}`;
+  const skipped = `
+    if ${skip}[n] then
+      local a, b = byte(packed, at, at + 1)
+      at = at + ${headBytes(shape)} + a + b
+    else${one}
+    end`;
+  return `
+  local packed, at = ${frame.layerArg(place, 'packed')}, 1
+  ${shape.split ? `local pieces, first = ${frame.layerArg(place, 'places')}, firstKey[${place.place}]` : `local cells = ${key}`}
+  ${before?.(place) ?? ''}
+  for n = 1, count do${frame.isStraight ? one : skipped}
+  end${after?.(place) ?? ''}`;
+}
+
+/** Notes in `found` which items a list claims that are not hidden in it, and for how many more epochs these live. */
+export function claims(
+  frame: Frame,
+  list: ListName,
+  found: string,
+  order: Visit['order'] = 'newest first',
+): string {
+  const { ages } = frame.task;
+  const kind = kindOf(frame);
+  const ask = { skip: ages ? 'seen' : found, left: 'left' };
+  return visit(frame, list, {
+    ...{ ...ask, order, init: `\nlocal left${ages ? ', seen = count, {}' : ' = count'}` },
+    item: ({ shape }) => `${kind.claim(shape)}
+      if live then
+        ${answered(frame, ask, 'true')}
+        ${ages ? `if not ${NAMES[list].gone}[n] then ${found}[n] = ${restOf(shape)} end` : ''}
+      end`,
+  });
+}
+
+/** Where an item of an add goes, and what is said of it. */
+interface Adding {
+  readonly skip: string;
+  readonly left: string;
+  /** For how many epochs item n is to live, as Lua. */
+  readonly lasts: string;
+  /** Name of the table of items that are added only where a layer claims them. */
+  readonly only?: string;
+  /** What is done with an item that the list has now; `isNew` says whether it was new there. */
+  readonly then: string;
+}
+
+/**
+ * Adds items to a list. A layer that has its share is closed when an item comes that would be new in it; the last layer takes
+ * all that come.
+ */
+export function addTo(frame: Frame, list: ListName, { skip, left, lasts, only, then }: Adding): string {
+  const kind = kindOf(frame);
+  const { open } = NAMES[list];
+  const allowed = only ? ` and not ${only}[n]` : '';
+  return visit(frame, list, {
+    ...{ skip, left, upTo: 'last' },
+    before: (place) => `${kind.locals(place)}
+  local share = shares[${place.place}]`,
+    item: (place) => {
+      const { layer, isLast } = place;
+      const close = `
+      if not live${allowed} and ${open} == ${layer} and size >= share then ${open} = ${layer + 1} end`;
+      const write = `
+      if stale then
+        ${kind.raise(place)}
+      end
+      if not live then size = size + 1 end
+      ${then}`;
+      return `${kind.visit(frame, place, lasts)}${isLast ? '' : close}${
+        frame.isStraight && !only
+          ? write
+          : `
+      if live or ${open} == ${layer}${allowed} then${write}
+      end`
+      }`;
+    },
+    after: (place) => kind.account(frame, place),
+  });
+}
