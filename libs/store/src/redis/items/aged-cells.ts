@@ -106,8 +106,8 @@ const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
  * Each cell is live for `last` more epochs at least, and counts one more if the item is new; then empty or expired cells may
  * be among them. `ring` counts cells by their last epoch.
  */
-const raiseAged = (k: number): string => `
-        local expiry, up = (epoch + last) % 16, isNew and ${UNIT} or 0
+const raiseAged = (k: number, isNew: string): string => `
+        local expiry, up = (epoch + last) % 16, ${isNew} and ${UNIT} or 0
         ${each(
           k,
           (j) => `if v${j} < ${UNIT} or (v${j} - stamp) % 16 < lag then
@@ -193,9 +193,7 @@ local function hiddenIn(key)
   for n = 1, count do gone[n] = until_[n] and tonumber(until_[n]) >= epoch or nil end
   return gone
 end
-${frame.lists
-  .map((list) => `local ${NAMES[list].gone} = hiddenIn(${hiddenKeyOf(frame, list)})`)
-  .join('\n')}
+${frame.lists.map((list) => `local ${NAMES[list].gone} = hiddenIn(${hiddenKeyOf(frame, list)})`).join('\n')}
 ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden = {}\nhashesOf()' : ''}${
     frame.task.verb === 'add' || frame.task.verb === 'keep' ? `${LASTING}${shownOf(frame)}` : ''
   }`,
@@ -203,21 +201,25 @@ ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden =
       local live
       if lag == 0 then live = ${each(shape.hashes, (j) => `v${j} >= ${UNIT}`, ' and ')}
       else live = ${liveFor(shape.hashes, 'lag')} end`,
-  visit: (_, { shape, list }, lasts) => `${readItem(shape)}${STAMP}
+  visit: ({ shape }, lasts) => `${readItem(shape)}${STAMP}
       local last = ${lasts}
       local want, lastingCells, lasting = lag + last, lastingUntil(last), false
       if lag == 0 then lasting = ${each(shape.hashes, (j) => `lastingCells[v${j}]`, ' and ')}
       else lasting = ${liveFor(shape.hashes, 'want')} end
-      local live = lasting or ${liveFor(shape.hashes, 'lag')}
-      local isNew = not live or ${NAMES[list].gone}[n]
-      local stale = not lasting or isNew`,
+      local live = lasting or ${liveFor(shape.hashes, 'lag')}`,
+  isNew: ({ list }) => `(not live or ${NAMES[list].gone}[n])`,
+  isStale: (_, { list }) => `not lasting or ${NAMES[list].gone}[n]`,
   locals: ({ place }) => `local size, saturated, ring = stored[${place}], 0, nil`,
-  raise: ({ shape, place, list }) => `${cleanItem(shape)}
-        ring = ring or ringOf(${place})
-        ${raiseAged(shape.hashes)}
+  raise: (place) => {
+    const { shape, list } = place;
+    const { gone, shown } = NAMES[list];
+    return `${cleanItem(shape)}
+        ring = ring or ringOf(${place.place})
+        ${raiseAged(shape.hashes, AGED.isNew(place))}
         ${writeAged(shape.hashes)}
-        dirty[${place}] = true
-        if ${NAMES[list].gone}[n] then ${NAMES[list].shown}[#${NAMES[list].shown} + 1] = hashes[n] end`,
+        dirty[${place.place}] = true
+        if ${gone}[n] then ${shown}[#${shown} + 1] = hashes[n] end`;
+  },
   lower: (frame, { shape, place, list }) => {
     const key = hiddenKeyOf(frame, list);
     return `
@@ -251,9 +253,7 @@ const tableOf = ({ places }: Frame, value: (place: Place) => string): string =>
 
 /** Items that were hidden and are added again, by list. */
 const shownOf = (frame: Frame): string =>
-  frame.lists
-    .map((list) => `local ${NAMES[list].shown} = {}`)
-    .join('\n');
+  frame.lists.map((list) => `local ${NAMES[list].shown} = {}`).join('\n');
 
 const showAgain = (frame: Frame, list: Place['list']): string => {
   const { shown } = NAMES[list];

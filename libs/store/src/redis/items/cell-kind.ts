@@ -10,11 +10,14 @@ export interface CellKind {
   /** Reads item n, and sets `live`: whether the layer claims it. */
   claim(shape: LayerShape): string;
   /**
-   * As claim, for an add. Sets `isNew`: whether the list had no such item; and `stale`: whether the add has to write.
+   * As claim, for an add.
    *
    * @param lasts for how many epochs the item is to live, as Lua
    */
-  visit(frame: Frame, place: Place, lasts: string): string;
+  visit(place: Place, lasts: string): string;
+  /** Behind visit, as Lua: the list had no such item; and the add has to write it. */
+  isNew(place: Place): string;
+  isStale(frame: Frame, place: Place): string;
   /** Local variables of a pass that changes the layer. */
   locals(place: Place): string;
   /** Behind visit: writes the item. */

@@ -255,7 +255,6 @@ export class ItemCalls {
     const list = filter.viewOf(segment).sync?.list;
     if (list?.nearlyFull(segment)) this.growth.ahead(filter, list, quota);
   }
-
 }
 
 const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;

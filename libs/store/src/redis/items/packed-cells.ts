@@ -91,9 +91,9 @@ local stored = {[0] = tonumber(kept[2])${frame.places
     .join('')}}`,
   claim: (shape) => `${readItem(shape)}
       local live = not (${someZero(shape.hashes)})`,
-  visit: ({ task }, { shape }) => `${PACKED.claim(shape)}
-      local isNew = not live
-      local stale = ${task.multiset ? 'true' : 'isNew'}`,
+  visit: ({ shape }) => PACKED.claim(shape),
+  isNew: () => 'not live',
+  isStale: ({ task }) => (task.multiset ? 'true' : 'not live'),
   locals: ({ place }) => `local size, nonzero, saturated = stored[${place}], 0, 0`,
   raise: ({ shape: { hashes: k } }) => `${raiseCells(k)}
         ${writeItem(k)}`,

@@ -24,8 +24,11 @@ interface Visit {
 }
 
 /** Lua: notes the answer of item n, and that it needs no other layer. */
-export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
-  frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
+export const answered = (
+  frame: Frame,
+  { skip, left }: Pick<Visit, 'skip' | 'left'>,
+  value: string,
+): string => (frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`);
 
 /**
  * Takes the items of the batch that are not in `skip` through the layers of a list, one after the other. What a layer answers for
@@ -101,8 +104,8 @@ interface Adding {
   readonly lasts: string;
   /** Name of the table of items that are added only where a layer claims them. */
   readonly only?: string;
-  /** What is done with an item that the list has now; `isNew` says whether it was new there. */
-  readonly then: string;
+  /** What is done with an item that the list has now. `isNew`: whether it was new there, as Lua. */
+  readonly then: (isNew: string) => string;
 }
 
 /**
@@ -122,12 +125,12 @@ export function addTo(frame: Frame, list: ListName, { skip, left, lasts, only, t
       const close = `
       if not live${allowed} and ${open} == ${layer} and size >= share then ${open} = ${layer + 1} end`;
       const write = `
-      if stale then
+      if ${kind.isStale(frame, place)} then
         ${kind.raise(place)}
       end
       if not live then size = size + 1 end
-      ${then}`;
-      return `${kind.visit(frame, place, lasts)}${isLast ? '' : close}${
+      ${then(kind.isNew(place))}`;
+      return `${kind.visit(place, lasts)}${isLast ? '' : close}${
         frame.isStraight && !only
           ? write
           : `

@@ -1,6 +1,16 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { bringBack, LEASES, MARKS, MOVE_DUE, openQueueToChange } from '../scripts/queue-state.js';
-import { addCounts, ALLOW_OOM, checkSegment, END_OF_LIST, NOW, RECALL, RECORD, type Script, SYNC } from '../scripts/script.js';
+import {
+  addCounts,
+  ALLOW_OOM,
+  checkSegment,
+  END_OF_LIST,
+  NOW,
+  RECALL,
+  RECORD,
+  type Script,
+  SYNC,
+} from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
 import { hiddenKeyOf } from './aged-cells.js';
 import { Frame, type ItemTask, type LayerShape, type ListName, NAMES, type Verb } from './frame.js';
@@ -45,7 +55,9 @@ export function itemProgram(task: ItemTask): ItemProgram {
 function nameOf({ verb, lists, queued, multiset }: ItemTask): string {
   const shapes = (layers: readonly LayerShape[]): string =>
     layers
-      .map(({ hashes, wide, split, pageBytes }) => [hashes, wide ? 'w' : 'n', split ? 's' : '', pageBytes ?? ''].join(''))
+      .map(({ hashes, wide, split, pageBytes }) =>
+        [hashes, wide ? 'w' : 'n', split ? 's' : '', pageBytes ?? ''].join(''),
+      )
       .join('.');
   const flags = [queued ? 'Queued' : '', multiset ? 'Multiset' : ''].join('');
   return `unseenItems:${verb}${flags}:${shapes(lists.own)}${lists.sync ? `-${shapes(lists.sync)}` : ''}`;
@@ -250,7 +262,7 @@ end`
 ${addTo(frame, 'own', {
   ...{ skip: 'out', left: 'left', lasts: 'lifetime' },
   ...(sync && ages && { only: 'listed' }),
-  then: `if isNew${sync && ages ? ' and not listed[n]' : ''} then
+  then: (isNew) => `if ${isNew}${sync && ages ? ' and not listed[n]' : ''} then
         added = added + 1
         ${answered(frame, { skip: 'out', left: 'left' }, "'1'")}
       else
@@ -263,7 +275,7 @@ ${
 local inSync, toKeep, freshCount = ${ages ? '{}, count' : 'listed, unlisted'}, 0
 ${addTo(frame, 'sync', {
   ...{ skip: 'inSync', left: 'toKeep', lasts: 'math.max(lifetime, owned[n] or 0)' },
-  then: `if isNew then freshCount = freshCount + 1 end
+  then: (isNew) => `if ${isNew} then freshCount = freshCount + 1 end
         ${answered(frame, { skip: 'inSync', left: 'toKeep' }, 'true')}`,
 })}
 if count > 0 and call('HLEN', KEYS[${frame.keys.removed}]) > 1 then
@@ -409,7 +421,7 @@ for n = 1, count do lasts[n] = owned[n] or found[n] and again or whole end`
 local fresh = {}
 ${addTo(frame, 'sync', {
   ...{ skip: 'inSync', left: 'toKeep', lasts: 'lasts[n]' },
-  then: `if isNew then fresh[n] = true end
+  then: (isNew) => `if ${isNew} then fresh[n] = true end
         ${answered(frame, { skip: 'inSync', left: 'toKeep' }, 'true')}`,
 })}
 local out, listed, new, known = {}, 0, 0, 0
@@ -429,7 +441,12 @@ ${end(frame)}`;
 }
 
 /** Which lists a verb reads, in which order. */
-const READS: Readonly<Record<Exclude<Verb, 'add' | 'remove' | 'keep'>, { lists: ListName[]; order: 'oldest first' | 'newest first' }>> = {
+const READS: Readonly<
+  Record<
+    Exclude<Verb, 'add' | 'remove' | 'keep'>,
+    { lists: ListName[]; order: 'oldest first' | 'newest first' }
+  >
+> = {
   check: { lists: ['own', 'sync'], order: 'newest first' },
   // The oldest layer that claims an item has its count: it cannot be in a newer one but as a false positive.
   count: { lists: ['own', 'sync'], order: 'oldest first' },

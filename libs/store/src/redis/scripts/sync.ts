@@ -2,7 +2,6 @@ import { CYCLE } from '../../age.js';
 import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
 
-
 /*
  * The scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 the token that the segment has, 2 bytes of the
  * first key, 3 the token that it gets. A segment that has that already is left as it is.
