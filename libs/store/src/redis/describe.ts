@@ -7,12 +7,14 @@ import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { hiddenKey, layerKeys, queueKeys, type SegmentKeys } from './keys.js';
 import {
-  describeAgedScript,
-  describeLayersScript,
-  describeQueueLayersScript,
-  describeQueueScript,
+  AGE_COLUMNS,
+  COLUMNS,
+  type DescribeTask,
   describeScript,
-} from './scripts/segment.js';
+  LAYER_COLUMNS,
+  QUEUE_COLUMNS,
+} from './scripts/describe.js';
+import type { Script } from './scripts/script.js';
 import type { Views } from './views.js';
 
 /** The counts of a filter: the sums over its segments. */
@@ -68,34 +70,24 @@ async function readRows(
   queued: boolean,
 ): Promise<Row[]> {
   const deadline = Date.now() + timeoutMs;
-  const ages = filter.maxAgeSeconds !== undefined;
-  // The scripts without layers look at one key of cells only.
-  const grows = filter.layers !== undefined || filter.list.piecesOf(0) > 1;
-  const script = ages
-    ? describeAgedScript
-    : queued
-      ? grows
-        ? describeQueueLayersScript
-        : describeQueueScript
-      : grows
-        ? describeLayersScript
-        : describeScript;
-  const later = filter.list.plan.length - 1;
+  const { plan } = filter.list;
+  const task = { queued, ages: filter.maxAgeSeconds !== undefined };
+  const length = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
   const rows = await joinAll(
     filter.segments.map(async (keysOf, segment) => {
       for (let view = filter.viewOf(segment); ;) {
         const pieces = piecesToCheck(filter, keysOf);
-        const queue = queued || ages ? queueKeys(keysOf) : [];
-        const hidden = ages ? [hiddenKey(keysOf, filter.base)] : [];
-        const keys = [keysOf.cells, keysOf.meta, ...queue, ...hidden, ...pieces.keys];
-        const head = [view.token, filter.pieceBytes];
-        const args = ages
-          ? [later, epochMs(filter.maxAgeSeconds), ...pieces.args]
-          : grows
-            ? [later, ...pieces.args]
-            : [];
-        const reply = await connection.run(script, keys, [...head, ...args], deadline);
-        if (reply !== 'LOST') return ages ? readAgedRow(reply, filter) : readRow(reply, queued);
+        const hidden = task.ages ? [hiddenKey(keysOf, filter.base)] : [];
+        const keys = [
+          keysOf.cells,
+          keysOf.meta,
+          ...(queued ? queueKeys(keysOf) : []),
+          ...hidden,
+          ...pieces.keys,
+        ];
+        const args = [view.token, filter.pieceBytes, plan.length, length, ...pieces.args];
+        const reply = await connection.run(scriptOf(task), keys, args, deadline);
+        if (reply !== 'LOST') return readRow(reply, filter, task);
         view = await views.look(view, deadline);
       }
     }),
@@ -110,9 +102,17 @@ async function readRows(
   return rows;
 }
 
+const SCRIPTS = [false, true].flatMap((queued) =>
+  [false, true].map((ages) => ({ queued, ages, script: describeScript({ queued, ages }) })),
+);
+
+function scriptOf({ queued, ages }: DescribeTask): Script {
+  return SCRIPTS.find((one) => one.queued === queued && one.ages === ages)?.script as Script;
+}
+
 /**
- * Keys of all layers, as far as they are known, and of each the bytes of a piece and how many it has. Not of the first, unless it has
- * several.
+ * Keys of all layers, as far as they are known, and of each its number, the bytes of a piece and how many it has. Not of the first,
+ * unless it has several.
  */
 function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
@@ -121,7 +121,7 @@ function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: str
     const pieces = list.piecesOf(layer);
     if (layer === 0 && pieces === 1) continue;
     keys.push(...layerKeys(segment, { number: list.base + layer, pieces }));
-    args.push(segmentBytes(geometry), pieces);
+    args.push(layer, segmentBytes(geometry), pieces);
   }
   return { keys, args };
 }
@@ -156,19 +156,12 @@ function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly R
   return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
 }
 
-/** The numbers that the script answers, in its order, and those beside them for visited sets. */
-const COLUMNS = [
-  ...(['now', 'items', 'nonZero', 'saturated', 'added', 'duplicate', 'removed', 'refused'] as const),
-  ...(['callerSince', 'madeSince'] as const),
-];
-const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
-
 type Numbers = Readonly<Record<(typeof COLUMNS)[number] | (typeof QUEUE_COLUMNS)[number], number>>;
-type LayerRow = Pick<Numbers, 'items' | 'nonZero' | 'saturated'>;
+type LayerRow = Readonly<Record<(typeof LAYER_COLUMNS)[number], number>>;
 
 interface Row extends Numbers {
-  /** Of a filter that grows, the number of the segment's open layer. */
-  readonly open: number | undefined;
+  /** The number of the segment's open layer. */
+  readonly open: number;
   /** Of all layers that there may be. */
   readonly layers: readonly LayerRow[];
   /** Of a filter that ages; the cells of each layer by their last epoch. */
@@ -197,36 +190,32 @@ function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
   return since === 0 ? undefined : row.now - since;
 }
 
-function readAgedRow(reply: unknown, { list }: RedisFilter): Row {
+function readRow(reply: unknown, { list }: RedisFilter, { queued, ages }: DescribeTask): Row {
   const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
-  const columns = [...COLUMNS, ...QUEUE_COLUMNS];
-  const [open = 0, epoch = 0, hidden = 0, ...counts] = numbers.splice(columns.length);
-  if (numbers.length !== columns.length || counts.length !== list.plan.length * (CYCLE + 1)) {
+  const columns = [
+    ...COLUMNS,
+    ...(queued ? QUEUE_COLUMNS : []),
+    ...(ages ? AGE_COLUMNS : []),
+    'open' as const,
+  ];
+  const width = LAYER_COLUMNS.length + (ages ? CYCLE : 0);
+  if (numbers.length !== columns.length + list.plan.length * width) {
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
-  const cells: number[][] = [];
+  const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers &
+    Readonly<Record<(typeof AGE_COLUMNS)[number] | 'open', number>>;
+  const counts = list.plan.map((_, layer) => {
+    const at = columns.length + layer * width;
+    const [items = 0, nonZero = 0, saturated = 0, ...cells] = numbers.slice(at, at + width);
+    return { items, nonZero, saturated, cells };
+  });
+  if (!ages) return { ...row, layers: counts };
+  // What meta has of a layer is of its last change, but cells have expired since.
   const layers = list.plan.map(({ geometry }, layer): LayerRow => {
-    const [saturated = 0, ...ring] = counts.slice(layer * (CYCLE + 1), (layer + 1) * (CYCLE + 1));
-    cells.push(ring);
-    const nonZero = ring.reduce((sum, one) => sum + one, 0);
+    const { saturated, cells } = counts[layer] as (typeof counts)[0];
+    const nonZero = cells.reduce((sum, one) => sum + one, 0);
     return { items: itemsFromCells(nonZero, list.cellsOf(layer), geometry), nonZero, saturated };
   });
-  const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers;
-  return { ...row, open, layers, age: { epoch, hidden, cells } };
-}
-
-function readRow(reply: unknown, queued: boolean): Row {
-  const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
-  const columns = queued ? [...COLUMNS, ...QUEUE_COLUMNS] : COLUMNS;
-  const [open, ...counts] = numbers.splice(columns.length);
-  if (numbers.length !== columns.length || counts.length % 3 !== 0) {
-    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
-  }
-  const first = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers;
-  const layers: LayerRow[] = [first];
-  for (let at = 0; at < counts.length; at += 3) {
-    const [items = 0, nonZero = 0, saturated = 0] = counts.slice(at, at + 3);
-    layers.push({ items, nonZero, saturated });
-  }
-  return { ...first, open, layers };
+  const { epoch, hidden } = row;
+  return { ...row, layers, age: { epoch, hidden, cells: counts.map(({ cells }) => cells) } };
 }

@@ -1,0 +1,106 @@
+import { CYCLE } from '../../age.js';
+import { CHECK_QUEUE, LEASED, LEASES } from './queue-state.js';
+import { CHECK_SEGMENT, NOW, type Script } from './script.js';
+
+/** What a description of a segment counts beside its layers. */
+export interface DescribeTask {
+  readonly queued: boolean;
+  readonly ages: boolean;
+}
+
+/** What the script answers first. Since when there are records of each kind: 0 if none has been forgotten. */
+export const COLUMNS = [
+  ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
+  ...(['callerSince', 'madeSince'] as const),
+];
+
+/** Then, of a queue: see QueueStats. What is due counts as waiting. `oldestSeconds`: -1 if nothing waits. */
+export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
+
+/** Then, of a filter that ages: the present epoch, and how many items are hidden. */
+export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
+
+/** Then the open layer; and of each layer that there may be these, and in a filter that ages its live cells by their last epoch. */
+export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
+
+/** Leases that are counted as ended at most, while nobody has come to move their entries: that takes time. */
+const DUE_LEASES_COUNTED = 50;
+
+const COUNTS = `${NOW}
+local stats = {now}
+local counts = call('HMGET', meta, 'added', 'duplicate', 'removed', 'refused', 'caller:previous', 'made:previous', 'created')
+local created = tonumber(table.remove(counts))
+for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
+for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
+`;
+
+const QUEUE_COUNTS = `
+local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
+local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
+for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
+local opened, leased = queue.open(keys), queue.leased
+for n = 1, #ends do
+  local lease = opened[keys[n]]
+  if lease and #ends[n] > 6 then
+    leased = leased - 1
+  elseif lease then
+    local _, ended = string.gsub(char(unpack(lease.states)), '${String.fromCharCode(LEASED)}', '')
+    leased = leased - ended
+  end
+end
+local first = call('LINDEX', queue.logs[1 - queue.tail], 1) or call('LINDEX', queue.logs[queue.tail], 1)
+local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, 11)) or -1
+local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
+  sizes[7] + sizes[8] - 2, age}
+for n = 1, #queued do stats[#stats + 1] = queued[n] end
+`;
+
+/** Keys of layers beyond the open one may be missing: nothing is in them. */
+const checkPieces = (keysAt: number): string => `
+local open, nextKey = tonumber(call('HGET', meta, 'open') or 0), ${keysAt}
+for at = 5, #ARGV, 3 do
+  local layer, bytes, keyEnd = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), nextKey + ARGV[at + 2]
+  for n = nextKey, keyEnd - 1 do
+    local size = call('STRLEN', KEYS[n])
+    if size ~= bytes and (size ~= 0 or layer <= open) then return redis.status_reply('LOST') end
+  end
+  nextKey = keyEnd
+end
+`;
+
+const ageCounts = (hiddenAt: number): string => `
+local kept = tonumber(call('HGET', meta, 'epoch') or 0)
+local epoch = math.max(kept, math.floor(now / ARGV[4]))
+stats[#stats + 1] = epoch
+stats[#stats + 1] = call('ZCOUNT', KEYS[${hiddenAt}], string.format('%.0f', epoch), '+inf')`;
+
+const ringCounts = `
+  local ring = call('HGET', meta, 'ring' .. suffix) or ''
+  for left = 0, ${CYCLE - 1} do
+    local isKept = ring ~= '' and epoch + left < kept + ${CYCLE}
+    stats[#stats + 1] = isKept and struct.unpack('>I4', ring, (epoch + left) % ${CYCLE} * 4 + 1) or 0
+  end`;
+
+/**
+ * The counts of a segment, as a flat list of numbers. KEYS: 3 and on the queue's, if there is one; what is hidden, if the filter ages;
+ * and pieces of layers. ARGV: 3 how many layers there may be; 4 ms of an epoch; 5 and on, of each known layer whose pieces are among
+ * KEYS: its number, the bytes of a piece, and how many pieces it has.
+ */
+export function describeScript({ queued, ages }: DescribeTask): Script {
+  const hiddenAt = queued ? 11 : 3;
+  return {
+    name: `unseenDescribe${queued ? 'Queued' : ''}${ages ? 'Aged' : ''}`,
+    numberOfKeys: hiddenAt - 1 + (ages ? 1 : 0),
+    moreKeys: true,
+    lua: `${queued ? `${CHECK_QUEUE}${LEASES}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? QUEUE_COUNTS : ''}${
+      ages ? ageCounts(hiddenAt) : ''
+    }
+stats[#stats + 1] = open
+for layer = 0, ARGV[3] - 1 do
+  local suffix = layer == 0 and '' or ':' .. layer
+  local found = call('HMGET', meta, 'items' .. suffix, 'nonzero' .. suffix, 'saturated' .. suffix)
+  for n = 1, #found do stats[#stats + 1] = tonumber(found[n] or 0) end${ages ? ringCounts : ''}
+end
+return stats`,
+  };
+}
