@@ -143,9 +143,9 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
   const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
-  const layered = new ItemCalls(segments, growth, limits, () => Promise.resolve());
+  const itemCalls = new ItemCalls(segments, growth, limits, () => Promise.resolve());
   return new RedisSyncs({
-    ...{ connection, catalogue, views, changes: changesWith(catalogue), segments, layered },
+    ...{ connection, catalogue, views, changes: changesWith(catalogue), segments, itemCalls },
     ...{ random: SYSTEM_RANDOM, timeoutMs: TIMEOUT_MS, idleMs: 60_000 },
   });
 }

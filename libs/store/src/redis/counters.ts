@@ -21,7 +21,7 @@ const SWEPT_PER_SCRIPT = 250;
 export class RedisCounters implements Counters {
   constructor(
     private readonly segments: Segments,
-    private readonly layered: ItemCalls,
+    private readonly itemCalls: ItemCalls,
     private readonly countItems: (filter: RedisFilter) => Promise<void>,
     private readonly endSync: EndSync,
   ) {}
@@ -40,7 +40,7 @@ export class RedisCounters implements Counters {
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
-      return this.layered.add(call, payloads, ttlMs);
+      return this.itemCalls.add(call, payloads, ttlMs);
     });
   }
 
@@ -50,7 +50,7 @@ export class RedisCounters implements Counters {
     await this.segments.begin(filter, operation, 'remove');
     return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
       const field = `remove:${operation.id}:${chunk.number}`;
-      const answer = await this.layered.remove({ filter, positions, chunk, operation, field });
+      const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field });
       if (answer.sweep) await this.sweep(filter, chunk.segment, chunk.indexes.length, operation.deadline);
       return answer;
     });
@@ -87,7 +87,7 @@ export class RedisCounters implements Counters {
     const known = [...filter.list.known, ...(filter.sync?.list.known ?? [])];
     const size = itemsPerRead(known.map((layer) => layer.geometry));
     return perChunk(filter, positions, size, (chunk) =>
-      this.layered.read(verb, filter, positions, chunk, deadline),
+      this.itemCalls.read(verb, filter, positions, chunk, deadline),
     );
   }
 
@@ -115,7 +115,7 @@ export class RedisCounters implements Counters {
     }
     if (!sync || !short(sync.list)) return;
     // The sync's list takes in what the own one has, too. What the own list has room for is not refused because another has none.
-    const unlisted = await countUnlisted(this.layered, filter, positions, operation.deadline);
+    const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
       await this.endSync(filter, sync.id, operation.deadline);
   }

@@ -212,7 +212,7 @@ function packEntries(entries: readonly QueuedItem[]): Buffer {
   );
 }
 
-/** As meta has it: see scripts/aged.ts. */
+/** As meta has it: see items/aged-cells.ts. */
 function packRing(expiring: Expiring): Buffer {
   const ring = Buffer.alloc(4 * CYCLE);
   for (const [left, cells] of expiring.toArray().entries())

@@ -80,7 +80,7 @@ export function dealChunks(segment: Uint32Array, segments: number, size: number)
 }
 
 /**
- * Packs items for the scripts of scripts/items.ts. An item is
+ * Packs items for the scripts of items/programs.ts. An item is
  *
  *   1 byte       digits of the first byte's offset in the segment
  *   1 byte       digits of the last byte's offset

@@ -45,7 +45,7 @@ export function countDistinct(positions: Positions, isCounted: (index: number) =
  * are not kept and do not count.
  */
 export async function countUnlisted(
-  layered: ItemCalls,
+  itemCalls: ItemCalls,
   filter: RedisFilter,
   positions: Positions,
   deadline: number,
@@ -53,12 +53,12 @@ export async function countUnlisted(
 ): Promise<number> {
   const { itemsPerScript, maxAgeSeconds } = filter;
   const listed = await perChunk(filter, positions, itemsPerScript, (chunk) =>
-    layered.listed(filter, positions, chunk, deadline),
+    itemCalls.listed(filter, positions, chunk, deadline),
   );
   if (!queued || maxAgeSeconds === undefined) return countDistinct(positions, (i) => listed[i] === 0);
   // Either list may claim an item in this check, so one that is claimed and not listed is live in the own list.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
-    layered.read('check', filter, positions, chunk, deadline),
+    itemCalls.read('check', filter, positions, chunk, deadline),
   );
   return countDistinct(positions, (i) => listed[i] === 0 && seen[i] !== 0);
 }

@@ -100,15 +100,15 @@ export class RedisStore implements Store {
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
     const endSync: EndSync = (filter, id, deadline) => this.syncs.abandonFull(filter, id, deadline);
-    const layered = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
+    const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.syncs = new RedisSyncs({
-      ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, layered },
+      ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, itemCalls },
       ...{ random, timeoutMs, idleMs: syncIdleMs },
     });
     this.counters = new RedisCounters(
       segments,
-      layered,
+      itemCalls,
       (filter) => this.syncs.countItems(filter, () => countItems(connection, this.views, filter, timeoutMs)),
       endSync,
     );

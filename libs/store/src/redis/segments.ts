@@ -216,7 +216,7 @@ export class Segments {
 /** ARGV 1 and 2 of every script on a segment. */
 const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
 
-/** Reads an answer: {answers, items, sweep, open, items of the other layers}; see scripts/synced.ts for what may follow. */
+/** Reads an answer: {answers, items, sweep, open, items of the other layers}; see items/programs.ts for what may follow. */
 function decode<T>(
   reply: unknown,
   { filter, segment, sync }: SegmentView,

@@ -45,7 +45,7 @@ interface Parts {
   readonly views: Views;
   readonly changes: SyncChanges;
   readonly segments: Segments;
-  readonly layered: ItemCalls;
+  readonly itemCalls: ItemCalls;
   readonly random: RandomSource;
   readonly timeoutMs: number;
   readonly idleMs: number;
@@ -355,7 +355,7 @@ export class RedisSyncs implements Syncs {
 
   private async keepChunk(call: ChunkCall, id: string, counted: boolean): Promise<Answer> {
     for (;;) {
-      const answer = await this.parts.layered.keep(call, id, counted);
+      const answer = await this.parts.itemCalls.keep(call, id, counted);
       if (answer) return answer;
       await this.rejoin(call.filter, id, call.operation.deadline);
     }
@@ -413,7 +413,7 @@ export class RedisSyncs implements Syncs {
     }
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
-    const absent = await countUnlisted(this.parts.layered, filter, positions, deadline, queued);
+    const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
     // The count may have found that the sync is over.
     if (filter.sync !== sync) return;
     if (absent <= list.room || (await this.recall(filter, positions, operation))) return;

@@ -47,7 +47,7 @@ export function itemProgram(task: ItemTask): ItemProgram {
       name: nameOf(task),
       numberOfKeys: frame.changes ? (task.queued ? 12 : 4) : 2,
       moreKeys: true,
-      lua: text,
+      lua: text.replace(/\n\s*(?=\n)/g, ''),
     },
   };
 }

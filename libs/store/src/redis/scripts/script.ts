@@ -21,7 +21,7 @@ export function aheadBy(ms: number, lua: string): string {
 /**
  * How scripts answer. Success is {answers, items}: one ASCII character (48 + value) per item in `answers`, and the
  * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed. Scripts
- * on layers answer more, and may also say GROW or UNMADE: see scripts/layers.ts.
+ * on items answer more, and have more words: see items/programs.ts.
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
