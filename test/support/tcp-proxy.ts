@@ -184,7 +184,8 @@ class Tunnel {
   async deliver(): Promise<boolean> {
     this.before = Infinity;
     if (this.kept.length === 0 || this.server.closed) return false;
-    const closed = once(this.server, 'close');
+    // Not `once` of events: it rejects if the server is killed before it has read all, and the end is what counts.
+    const closed = new Promise((resolve) => this.server.once('close', resolve));
     this.server.end(Buffer.concat(this.kept));
     await closed;
     return true;
