@@ -184,7 +184,7 @@ class Tunnel {
   async deliver(): Promise<boolean> {
     this.before = Infinity;
     if (this.kept.length === 0 || this.server.closed) return false;
-    // Not `once` of events: it rejects if the server is killed before it has read all, and the end is what counts.
+    // `once` of node:events would reject if the server was killed meanwhile; only the end counts.
     const closed = new Promise((resolve) => this.server.once('close', resolve));
     this.server.end(Buffer.concat(this.kept));
     await closed;
