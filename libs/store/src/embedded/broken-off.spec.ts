@@ -94,9 +94,9 @@ describe('a read that sees a change before it is committed', () => {
     };
     const store = await bench.open({ now });
     const filter = await createFilter(store);
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const isCommitted = (record: number): boolean => {
-      (database as unknown as { root: { resetReadTxn(): void } }).root.resetReadTxn();
+      database.environment.read().done();
       return database.journal.get(numberKey(record)) !== undefined;
     };
     const seen: { present: number; committed: boolean }[] = [];
@@ -138,7 +138,7 @@ describe('a row of a queue that is gone or damaged while the store runs', () => 
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const row = numberedKey(generationKey(visited.generation), 1);
     await database.transaction(() => BREAK[how]?.(database, row), true);
     await database.close();

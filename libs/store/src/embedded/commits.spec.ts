@@ -9,7 +9,7 @@ import { Workbench } from './testing/fixtures.js';
 const bench = new Workbench();
 let database: Database;
 beforeEach(async () => {
-  database = new Database(await bench.dataDir());
+  database = Database.open(await bench.dataDir());
 });
 afterEach(async () => {
   await database.close();

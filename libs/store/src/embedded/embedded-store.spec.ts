@@ -106,7 +106,7 @@ describe('a restart', () => {
     await expect(again.open('seen', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
     expect((await again.list('visited-set', 10)).filters).toEqual([]);
 
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const range = prefixRange(generationKey(filter.generation));
     const left = () => database.tablesByGeneration.flatMap((table) => [...table.getKeys(range)]).length;
     await until('nothing of it is left', async () => left() === 0);
@@ -171,7 +171,7 @@ it('rows of a queue, and of what was forgotten, are a page each, but for a URL t
   await store.counters.add(filter, positions(filter, urls), operation(), urls);
   await store.counters.remove(filter, positions(filter, keys(900)), operation());
   await store.close();
-  const database = new Database(await bench.dataDir(), undefined, { readOnly: true });
+  const database = Database.open(await bench.dataDir(), undefined, { readOnly: true });
   const sizes = [database.log, database.marks].map((table) =>
     [...table.all()].map(({ value }) => value!.length),
   );

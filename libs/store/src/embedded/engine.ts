@@ -65,7 +65,7 @@ export class Engine {
     try {
       takeLockFile(directory);
       assertRoomForNew(directory);
-      database = new Database(directory, inspectData(directory, { start: true }));
+      database = Database.open(directory, inspectData(directory, { start: true }));
       await database.checkFormat();
       const engine = new Engine(directory, lock, database, options);
       engine.session = await Session.load(database, options);

@@ -22,7 +22,7 @@ describe('the records of windows that are over', () => {
       }
       now += MINUTE;
     }
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const kept = () => [...database.records.getKeys(prefixRange(generationKey(filter.generation)))].length;
     await until('the older windows are deleted', async () => kept() <= 2 * RECORDS_A_WINDOW);
     const found = kept();

@@ -41,7 +41,7 @@ export async function verifyDirectory(directory: string): Promise<VerifiedDirect
 }
 
 async function readFilters(directory: string): Promise<VerifiedFilter[]> {
-  const database = new Database(directory, inspectData(directory), { readOnly: true });
+  const database = Database.open(directory, inspectData(directory), { readOnly: true });
   try {
     const { filters } = loadMemory(database, Date.now);
     return Array.from(filters.values(), ({ filter: { name, kind }, lost }) => ({ name, kind, whole: !lost }));
