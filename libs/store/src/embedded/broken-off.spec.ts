@@ -6,7 +6,15 @@ import { until } from '../../../../test/support/until.js';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
 import { generationKey, numberedKey, numberKey } from './keys.js';
-import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import {
+  clockOf,
+  createFilter,
+  filterSpec,
+  keys,
+  operation,
+  positions,
+  Workbench,
+} from './testing/fixtures.js';
 import { flipRow } from './testing/flip-row.js';
 import { CREATE } from './verbs.js';
 
@@ -92,7 +100,7 @@ describe('a read that sees a change before it is committed', () => {
       onChange();
       return Date.now();
     };
-    const store = await bench.open({ now });
+    const store = await bench.open({ clock: clockOf(now) });
     const filter = await createFilter(store);
     const database = Database.open(await bench.dataDir());
     const isCommitted = (record: number): boolean => {

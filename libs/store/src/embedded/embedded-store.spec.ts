@@ -8,6 +8,7 @@ import { Added, Settled } from '../store.js';
 import { Database } from './database.js';
 import { EmbeddedStore } from './embedded-store.js';
 import {
+  clockOf,
   createFilter,
   createGrowing,
   filterSpec,
@@ -69,7 +70,7 @@ describe('a restart', () => {
   it('keeps cells, counts, descriptions and queue', async () => {
     // The description tells the age of the oldest entry.
     const start = Date.now();
-    const options = { now: () => start };
+    const options = { clock: clockOf(() => start) };
     const store = await bench.open(options);
     const filter = await createFilter(store, { urlProfile: { name: 'safe', version: 1 } });
     const bits = await createFilter(store, { name: 'bits', type: 'standard' });
@@ -201,7 +202,7 @@ it('all that one call has forgotten stays forgotten after a restart', async () =
 
 it('who waits is called for a lease that has ended before its end could be waited for', async () => {
   let ahead = 0;
-  const store = await bench.open({ now: () => Date.now() + ahead });
+  const store = await bench.open({ clock: clockOf(() => Date.now() + ahead) });
   const filter = await createFilter(store, { kind: 'visited-set' });
   await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
   let calls = 0;
