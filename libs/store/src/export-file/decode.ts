@@ -47,7 +47,7 @@ export class ExportFileReader {
   /** `now`: the time of the store that takes the parts, in ms since the epoch. */
   constructor(
     source: AsyncIterable<Uint8Array>,
-    private readonly now: () => number = SYSTEM_CLOCK.now,
+    private readonly now = (): number => SYSTEM_CLOCK.now(),
   ) {
     this.bytes = new ByteReader(source);
   }
