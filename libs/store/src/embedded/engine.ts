@@ -118,9 +118,12 @@ export class Engine {
   ): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
-      const answer = look(session.memory, session.now, this.database);
-      await session.commits.committed();
-      return answer;
+      try {
+        return look(session.memory, session.now, this.database);
+      } finally {
+        // A refusal, too, tells what is committed.
+        await session.commits.committed();
+      }
     });
     return byDeadline(deadline, work);
   }
