@@ -6,6 +6,7 @@ export const clock = {
   aheadMs: 0,
   /** Milliseconds since the epoch. */
   now: (): number => Date.now() + clock.aheadMs,
+  monotonic: (): number => performance.now() + clock.aheadMs,
   /** Moves the time by so many ms. */
   advance(ms: number): void {
     clock.aheadMs += ms;

@@ -107,7 +107,7 @@ class EmbeddedHarness implements StoreHarness {
   constructor(private readonly dataDir: string) {}
 
   open(limits: StoreLimits = {}): Promise<EmbeddedStore> {
-    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir, now: clock.now, ...limits });
+    this.store ??= EmbeddedStore.open({ dataDir: this.dataDir, clock, ...limits });
     return this.store;
   }
 

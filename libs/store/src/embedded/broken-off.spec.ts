@@ -6,7 +6,15 @@ import { until } from '../../../../test/support/until.js';
 import { StoreError, type Operation } from '../index.js';
 import { Database } from './database.js';
 import { generationKey, numberedKey, numberKey } from './keys.js';
-import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import {
+  clockOf,
+  createFilter,
+  filterSpec,
+  keys,
+  operation,
+  positions,
+  Workbench,
+} from './testing/fixtures.js';
 import { flipRow } from './testing/flip-row.js';
 import { CREATE } from './verbs.js';
 
@@ -92,11 +100,11 @@ describe('a read that sees a change before it is committed', () => {
       onChange();
       return Date.now();
     };
-    const store = await bench.open({ now });
+    const store = await bench.open({ clock: clockOf(now) });
     const filter = await createFilter(store);
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const isCommitted = (record: number): boolean => {
-      (database as unknown as { root: { resetReadTxn(): void } }).root.resetReadTxn();
+      database.environment.read().done();
       return database.journal.get(numberKey(record)) !== undefined;
     };
     const seen: { present: number; committed: boolean }[] = [];
@@ -138,7 +146,7 @@ describe('a row of a queue that is gone or damaged while the store runs', () => 
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const row = numberedKey(generationKey(visited.generation), 1);
     await database.transaction(() => BREAK[how]?.(database, row), true);
     await database.close();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SYSTEM_CLOCK } from '../clock.js';
 import { Commits } from './commits.js';
 import { Database } from './database.js';
 import { JOURNAL_LAST } from './journal.js';
@@ -9,7 +10,7 @@ import { Workbench } from './testing/fixtures.js';
 const bench = new Workbench();
 let database: Database;
 beforeEach(async () => {
-  database = new Database(await bench.dataDir());
+  database = Database.open(await bench.dataDir());
 });
 afterEach(async () => {
   await database.close();
@@ -20,7 +21,7 @@ describe('a change', () => {
   /** Commits over memory that has `sequence` journal records and a database that has three. */
   const commitsAt = async (sequence: number): Promise<Commits> => {
     await database.transaction(() => void database.meta.putSync(JOURNAL_LAST, numberKey(3)), false);
-    const memory = new Memory(Date.now);
+    const memory = new Memory(SYSTEM_CLOCK);
     memory.sequence = sequence;
     return new Commits(database, memory, false);
   };

@@ -50,13 +50,14 @@ export class Commits {
    * left the database. `items` says how much work the change is.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
-    const outcome: { value?: T } = {};
+    const outcome: { value?: T; observed?: Promise<void> | undefined } = {};
     this.unfinished++;
     const leave = await this.portions.enter(items);
     const commit = this.database.transaction(() => {
       leave();
       try {
         this.assertInStep();
+        outcome.observed = this.last;
         outcome.value = change();
         this.last = commit;
       } catch (error) {
@@ -70,7 +71,11 @@ export class Commits {
       await commit;
       return outcome.value as T;
     } catch (error) {
-      if (isRefusal(error)) throw error;
+      if (isRefusal(error)) {
+        // It, too, tells what is committed.
+        await committed(outcome.observed);
+        throw error;
+      }
       this.failed = true;
       throw new CommitError(error);
     } finally {
@@ -89,12 +94,8 @@ export class Commits {
   }
 
   /** Resolves when all that memory says now is committed; rejects with a CommitError if it never will be. */
-  async committed(): Promise<void> {
-    try {
-      await this.last;
-    } catch (error) {
-      throw new CommitError(error);
-    }
+  committed(): Promise<void> {
+    return committed(this.last);
   }
 
   /** Resolves when no change is under way. */
@@ -111,6 +112,14 @@ export class Commits {
     const last = this.database.meta.get(JOURNAL_LAST);
     if ((last ? readNumber(last) : 0) !== this.memory.sequence)
       throw new Error('memory is ahead of the database');
+  }
+}
+
+async function committed(change: Promise<void> | undefined): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    throw new CommitError(error);
   }
 }
 

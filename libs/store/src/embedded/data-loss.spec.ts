@@ -24,7 +24,7 @@ async function damaged(damage: (database: Database, generation: Buffer) => void)
     await store.counters.add(filter, positions(filter, keys(500)), operation());
   }
   await store.close();
-  const database = new Database(await bench.dataDir());
+  const database = Database.open(await bench.dataDir());
   await database.transaction(() => damage(database, generationKey(hurt.generation)), true);
   await database.close();
   return { store: await bench.open(), hurt, whole };
@@ -85,7 +85,7 @@ describe('a filter of which something is missing', () => {
     expect(readFileSync(`${dataDir}/data.mdb`).equals(before)).toBe(true);
     await expect(verifyDirectory(`${dataDir}/none`)).rejects.toThrow('there is no data.mdb');
     expect(existsSync(`${dataDir}/none`)).toBe(false);
-    const reading = new Database(dataDir, undefined, { readOnly: true });
+    const reading = Database.open(dataDir, undefined, { readOnly: true });
     const writing = reading.transaction(() => void reading.catalogue.removeSync(Buffer.from('whole')), false);
     await expect(writing).rejects.toThrow();
     await reading.close();
@@ -120,7 +120,7 @@ describe('a filter that ages', () => {
     const whole = await bench.open();
     expect((await whole.describe(filter)).age).toMatchObject({ hidden });
     await whole.close();
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     await database.transaction(() => {
       const [key] = database.hidden.getKeys({ limit: 1 });
       database.hidden.removeSync(Buffer.from(key!));
@@ -173,11 +173,11 @@ describe('a journal', () => {
 
 /** A store on a damaged copy of the open one's data, as a kill would leave it. The creations took records 1 and 2. */
 async function killedThen(damage: (database: Database) => unknown): Promise<EmbeddedStore> {
-  const database = new Database(await bench.dataDir());
+  const database = Database.open(await bench.dataDir());
   const copy = `${await bench.dataDir()}/copy`;
-  await (database as unknown as Inside).root.backup(`${copy}/data.mdb`, false);
+  await (database.environment as unknown as Inside).root.backup(`${copy}/data.mdb`, false);
   await database.close();
-  const copied = new Database(copy);
+  const copied = Database.open(copy);
   await copied.transaction(() => void damage(copied), true);
   await copied.close();
   return bench.open({ dataDir: copy });

@@ -1,9 +1,14 @@
+import { SYSTEM_CLOCK } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { within } from '../within.js';
 
+/*
+ * A deadline bounds a real wait, so it goes by real time, whatever clock the store decides by.
+ */
+
 /** Throws STORE_UNAVAILABLE after a deadline (ms since the epoch): the caller no longer waits for the answer. */
 export function assertInTime(deadline: number): void {
-  if (Date.now() > deadline) throw late();
+  if (SYSTEM_CLOCK.now() > deadline) throw late();
 }
 
 /**
@@ -11,7 +16,7 @@ export function assertInTime(deadline: number): void {
  * change is recorded under its operation, so a repeat gets the same answer.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
-  return within(deadline - Date.now(), work, late);
+  return within(deadline - SYSTEM_CLOCK.now(), work, late);
 }
 
 function late(): StoreError {

@@ -8,6 +8,7 @@ import { Added, Settled } from '../store.js';
 import { Database } from './database.js';
 import { EmbeddedStore } from './embedded-store.js';
 import {
+  clockOf,
   createFilter,
   createGrowing,
   filterSpec,
@@ -69,7 +70,7 @@ describe('a restart', () => {
   it('keeps cells, counts, descriptions and queue', async () => {
     // The description tells the age of the oldest entry.
     const start = Date.now();
-    const options = { now: () => start };
+    const options = { clock: clockOf(() => start) };
     const store = await bench.open(options);
     const filter = await createFilter(store, { urlProfile: { name: 'safe', version: 1 } });
     const bits = await createFilter(store, { name: 'bits', type: 'standard' });
@@ -106,7 +107,7 @@ describe('a restart', () => {
     await expect(again.open('seen', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
     expect((await again.list('visited-set', 10)).filters).toEqual([]);
 
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const range = prefixRange(generationKey(filter.generation));
     const left = () => database.tablesByGeneration.flatMap((table) => [...table.getKeys(range)]).length;
     await until('nothing of it is left', async () => left() === 0);
@@ -171,7 +172,7 @@ it('rows of a queue, and of what was forgotten, are a page each, but for a URL t
   await store.counters.add(filter, positions(filter, urls), operation(), urls);
   await store.counters.remove(filter, positions(filter, keys(900)), operation());
   await store.close();
-  const database = new Database(await bench.dataDir(), undefined, { readOnly: true });
+  const database = Database.open(await bench.dataDir(), undefined, { readOnly: true });
   const sizes = [database.log, database.marks].map((table) =>
     [...table.all()].map(({ value }) => value!.length),
   );
@@ -201,7 +202,7 @@ it('all that one call has forgotten stays forgotten after a restart', async () =
 
 it('who waits is called for a lease that has ended before its end could be waited for', async () => {
   let ahead = 0;
-  const store = await bench.open({ now: () => Date.now() + ahead });
+  const store = await bench.open({ clock: clockOf(() => Date.now() + ahead) });
   const filter = await createFilter(store, { kind: 'visited-set' });
   await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
   let calls = 0;

@@ -1,6 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Segmentation } from '#bloom';
 import { DEFAULT_MAX_HIDDEN, itemsByEpoch } from '../age.js';
+import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { cannotGrow, otherExists } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
@@ -36,6 +37,7 @@ import type { LayerList } from './layer-list.js';
 import { windowSeconds } from './record-window.js';
 import { Room, usageOf } from './room.js';
 import { viewOf } from './sync/end-sync.js';
+import type { SessionOptions } from './session.js';
 import { EmbeddedSyncs } from './sync/syncs.js';
 import { EmbeddedTransfer } from './transfer.js';
 import { CLEAR, CREATE, DROP } from './verbs.js';
@@ -65,8 +67,7 @@ export interface EmbeddedOptions {
    * expired. One more is refused.
    */
   readonly maxHidden?: number;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
+  readonly clock?: Clock;
   readonly random?: RandomSource;
 }
 
@@ -110,14 +111,22 @@ export class EmbeddedStore implements Store {
 
   /** Throws if the directory cannot be used, or another store owns it. */
   static async open(options: EmbeddedOptions): Promise<EmbeddedStore> {
-    const engine = await Engine.open(options.dataDir, {
+    return EmbeddedStore.on(options, (session) => Engine.open(options.dataDir, session));
+  }
+
+  /** As `open`, on an engine that `start` makes. */
+  static async on(
+    options: Omit<EmbeddedOptions, 'dataDir'>,
+    start: (session: SessionOptions) => Promise<Engine>,
+  ): Promise<EmbeddedStore> {
+    const engine = await start({
       fsync: options.fsync ?? false,
       maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
       checkpointBytes: options.checkpointBytes ?? DEFAULT_CHECKPOINT_BYTES,
       maxMarks: options.maxMarks ?? DEFAULT_MAX_MARKS,
       maxSyncForgets: options.maxSyncForgets ?? DEFAULT_MAX_SYNC_FORGETS,
       maxHidden: options.maxHidden ?? DEFAULT_MAX_HIDDEN,
-      now: options.now ?? Date.now,
+      clock: options.clock ?? SYSTEM_CLOCK,
       random: options.random ?? SYSTEM_RANDOM,
     });
     return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { SYSTEM_CLOCK } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
@@ -10,7 +11,7 @@ import { numberKey } from './keys.js';
 import { makePrivateDirectory } from './make-directory.js';
 import type { Memory } from './memory.js';
 import { Session, type SessionOptions } from './session.js';
-import { Space } from './space.js';
+import { DirectoryDisk, Space, type Disk } from './space.js';
 import { DamagedRow } from './table.js';
 
 /** Row of the table `meta` that a trial write puts. */
@@ -30,6 +31,14 @@ export interface MutationOptions {
   readonly items?: number;
 }
 
+/** What an engine owns. */
+export interface Place {
+  readonly database: Database;
+  /** That the database is on. */
+  readonly disk: Disk;
+  readonly lock: Pick<DirectoryLock, 'release'>;
+}
+
 /**
  * The owner of a data directory. It runs mutations and reads on a session. After a failed commit memory is ahead of the
  * database, so it loads a new session exactly as at the start. Reads go on at once. Mutations wait for a pause, which
@@ -41,8 +50,9 @@ export class Engine {
   private failures = 0;
   /** The last write failed. Reads may go on. */
   private writesFail = false;
-  /** By performance.now(). */
+  /** By the monotonic clock. */
   private retryAt = 0;
+  private readonly database: Database;
   private readonly space: Space;
   private checkpointing: Promise<void> | undefined;
   private calls = 0;
@@ -50,12 +60,19 @@ export class Engine {
   private closed: Promise<void> | undefined;
 
   private constructor(
-    directory: string,
-    private readonly lock: DirectoryLock,
-    private readonly database: Database,
+    private readonly place: Place,
     private readonly options: SessionOptions,
   ) {
-    this.space = new Space(directory);
+    this.database = place.database;
+    this.space = new Space(place.disk, options.clock);
+  }
+
+  /** The owner of a place that has been looked at. */
+  static async on(place: Place, options: SessionOptions): Promise<Engine> {
+    await place.database.checkFormat();
+    const engine = new Engine(place, options);
+    engine.session = await Session.load(place.database, options);
+    return engine;
   }
 
   static async open(directory: string, options: SessionOptions): Promise<Engine> {
@@ -65,11 +82,8 @@ export class Engine {
     try {
       takeLockFile(directory);
       assertRoomForNew(directory);
-      database = new Database(directory, inspectData(directory, { start: true }));
-      await database.checkFormat();
-      const engine = new Engine(directory, lock, database, options);
-      engine.session = await Session.load(database, options);
-      return engine;
+      database = Database.open(directory, inspectData(directory, { start: true }));
+      return await Engine.on({ database, disk: new DirectoryDisk(directory), lock }, options);
     } catch (cause) {
       await database?.close();
       lock.release();
@@ -100,13 +114,16 @@ export class Engine {
   /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
   async read<T>(
     look: (memory: Memory, now: number, database: Database) => T,
-    deadline = Date.now() + READ_MS,
+    deadline = SYSTEM_CLOCK.now() + READ_MS,
   ): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
-      const answer = look(session.memory, session.now, this.database);
-      await session.commits.committed();
-      return answer;
+      try {
+        return look(session.memory, session.now, this.database);
+      } finally {
+        // A refusal, too, tells what is committed.
+        await session.commits.committed();
+      }
     });
     return byDeadline(deadline, work);
   }
@@ -117,7 +134,7 @@ export class Engine {
    */
   async assertWritable(): Promise<void> {
     if (!this.writesFail) return;
-    await this.mutate(({ database }) => void database.meta.putSync(PROBE, numberKey(Date.now())), {
+    await this.mutate(({ database, now }) => void database.meta.putSync(PROBE, numberKey(now)), {
       grows: true,
     });
   }
@@ -160,7 +177,7 @@ export class Engine {
   }
 
   private assertNotPausing(): void {
-    if (performance.now() < this.retryAt) {
+    if (this.options.clock.monotonic() < this.retryAt) {
       throw new StoreError('STORE_UNAVAILABLE', 'the last write to the data directory failed');
     }
   }
@@ -172,8 +189,10 @@ export class Engine {
       // There is no session because the last load failed.
       if (!this.session) this.assertNotPausing();
       // Damage is no failure of the disk, and concerns no others.
-      if (!this.session?.commits.damaged)
-        this.retryAt = performance.now() + Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
+      if (!this.session?.commits.damaged) {
+        const pause = Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
+        this.retryAt = this.options.clock.monotonic() + pause;
+      }
       this.loading = this.loadAnew().finally(() => {
         this.loading = undefined;
       });
@@ -220,7 +239,7 @@ export class Engine {
       await checkpoint(this.database, commits, memory, IDLE_SLICE_BLOCKS).catch(() => undefined);
     }
     await this.database.close();
-    this.lock.release();
+    this.place.lock.release();
   }
 }
 

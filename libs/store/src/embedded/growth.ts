@@ -56,7 +56,7 @@ export async function reserveNext(
   const { next, reserving, reserved, unreserved } = list;
   if (!next || reserving || reserved) return;
   if (!isNearlyFull(list)) return;
-  if (unreserved && performance.now() - unreserved.at < RETRY_MS) return;
+  if (unreserved && memory.clock.monotonic() - unreserved.at < RETRY_MS) return;
   try {
     assertRoom(state, list, memory, filterBytes(next.geometry), quota);
     // From here on it counts in the quota.
@@ -66,7 +66,7 @@ export async function reserveNext(
     list.unreserved = undefined;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    list.unreserved = { at: performance.now(), code: error.code };
+    list.unreserved = { at: memory.clock.monotonic(), code: error.code };
   } finally {
     list.reserving = false;
   }

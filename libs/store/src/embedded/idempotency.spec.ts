@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Added } from '../store.js';
-import { createFilter, filterSpec, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import {
+  clockOf,
+  createFilter,
+  filterSpec,
+  keys,
+  operation,
+  positions,
+  Workbench,
+} from './testing/fixtures.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -11,7 +19,7 @@ const START = 1_800_000_000_000;
 /** A store whose clock moves only when the test moves it. */
 async function clocked(options: { maxRecordBytes?: number } = {}) {
   const clock = { ms: START };
-  const store = await bench.open({ ...options, now: () => clock.ms });
+  const store = await bench.open({ ...options, clock: clockOf(() => clock.ms) });
   return { clock, store };
 }
 

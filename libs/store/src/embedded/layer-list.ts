@@ -14,7 +14,7 @@ export class LayerList {
   reserved: readonly Uint8Array[] | undefined;
   /** If it ages. */
   readonly age: Ageing | undefined;
-  /** There was none for it: when, by performance.now(), and why. */
+  /** There was none for it: when, by the monotonic clock, and why. */
   unreserved: { readonly at: number; readonly code: StoreErrorCode } | undefined;
 
   /** `cells` are those of the first layer. */

@@ -1,4 +1,5 @@
 import { Expiring } from '../age.js';
+import type { Clock } from '../clock.js';
 import { cleanPage, lowerAged, raiseAged } from './aged-cells.js';
 import { cellsOf } from './layer-batches.js';
 import type { LayerState } from './layer-state.js';
@@ -38,10 +39,10 @@ interface Loading {
  * A filter is marked lost if anything of it is missing or damaged; the others are not affected. Throws DataFileError or
  * DamagedRow if it is unknown which filters there are.
  */
-export function loadMemory(database: Database, clock: () => number): Memory {
+export function loadMemory(database: Database, clock: Clock): Memory {
   database.damage.assertBearable();
   const memory = new Memory(clock);
-  const now = clock();
+  const now = clock.now();
   const loading = new Map<string, Loading>();
   for (const { key, value } of database.catalogue.getRange({})) {
     const { filter, sync, ...entry } = decodeEntry(value);

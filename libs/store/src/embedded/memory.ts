@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import { StaleFilterError } from '../errors.js';
 import { dataLost, notFound } from '../refusals.js';
 import type { Filter, FilterKind } from '../store.js';
@@ -26,11 +27,8 @@ export class Memory {
   /** Damaged keys of the journal, which belong to no record. */
   readonly strayRecords: Buffer[] = [];
 
-  constructor(
-    /** Milliseconds since the epoch. */
-    readonly clock: () => number,
-  ) {
-    const windows = freshWindows(clock());
+  constructor(readonly clock: Clock) {
+    const windows = freshWindows(clock.now());
     this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows };
   }
 
@@ -48,7 +46,7 @@ export class Memory {
     const { generation, base } = state.filter;
     if (generation !== filter.generation || base !== filter.base) throw new StaleFilterError(filter.name);
     if (state.lost) throw dataLost(filter);
-    if (filter.maxAgeSeconds !== undefined) state.tick(this.clock());
+    if (filter.maxAgeSeconds !== undefined) state.tick(this.clock.now());
     return state;
   }
 }

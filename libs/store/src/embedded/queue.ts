@@ -110,13 +110,13 @@ function leaseIn(
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held } = scope.queue;
+    const { held, dead } = scope.queue;
     const lease = queue.lease(max, session.now, leaseMs);
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Forgotten entries may have gone.
-    if (scope.queue.held !== held) session.keep(scope);
+    // Forgotten entries may have gone, and dead letters come.
+    if (scope.queue.held !== held || scope.queue.dead !== dead) session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../../../../test/support/until.js';
 import { Database } from './database.js';
 import { generationKey, prefixRange } from './keys.js';
-import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { clockOf, createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 describe('the records of windows that are over', () => {
   it('are deleted while the store runs, but for those of the last one', async () => {
     let now = 1_800_000_000_000;
-    const store = await bench.open({ now: () => now });
+    const store = await bench.open({ clock: clockOf(() => now) });
     const filter = await createFilter(store);
     for (let window = 0; window < WINDOWS; window++) {
       for (let n = 0; n < RECORDS_A_WINDOW; n++) {
@@ -22,7 +22,7 @@ describe('the records of windows that are over', () => {
       }
       now += MINUTE;
     }
-    const database = new Database(await bench.dataDir());
+    const database = Database.open(await bench.dataDir());
     const kept = () => [...database.records.getKeys(prefixRange(generationKey(filter.generation)))].length;
     await until('the older windows are deleted', async () => kept() <= 2 * RECORDS_A_WINDOW);
     const found = kept();

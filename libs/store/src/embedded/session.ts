@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import type { RandomSource } from '../random-source.js';
 import { Commits, UnchangedError } from './commits.js';
 import type { Database } from './database.js';
@@ -27,7 +28,7 @@ export interface SessionOptions {
   readonly maxSyncForgets: number;
   /** See EmbeddedOptions. */
   readonly maxHidden: number;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly random: RandomSource;
 }
 
@@ -54,7 +55,7 @@ export class Session {
     readonly database: Database,
     readonly options: SessionOptions,
   ) {
-    this.memory = loadMemory(database, options.now);
+    this.memory = loadMemory(database, options.clock);
     this.commits = new Commits(database, this.memory, options.fsync);
     this.purger = new Purger(database, this.commits);
     this.sweeper = new Sweeper(this, options.maxMarks);
@@ -76,7 +77,7 @@ export class Session {
   }
 
   get now(): number {
-    return Math.floor(this.options.now());
+    return Math.floor(this.options.clock.now());
   }
 
   get random(): RandomSource {

@@ -1,22 +1,20 @@
-import type { RootDatabase, Transaction } from 'lmdb';
+import type { ReadTransaction } from './environment.js';
 
 /**
  * What was committed at a moment, however long it is read. LMDB keeps the pages that it needs, so that the file grows by what
  * is changed meanwhile. Of no use inside of write transactions, which read their own state.
  */
 export class Snapshot {
-  private current: Transaction | undefined;
+  private current: ReadTransaction | undefined;
 
   constructor(
-    root: RootDatabase<Buffer, Buffer>,
+    transaction: ReadTransaction,
     private readonly onEnd: () => void,
   ) {
-    // The library goes on with the transaction of earlier reads in this turn of the event loop.
-    root.resetReadTxn();
-    this.current = root.useReadTransaction();
+    this.current = transaction;
   }
 
-  get transaction(): Transaction {
+  get transaction(): ReadTransaction {
     if (!this.current) throw new Error('the snapshot has ended');
     return this.current;
   }

@@ -1,5 +1,6 @@
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { DATA_FILE } from './database.js';
 
@@ -13,44 +14,59 @@ const LACKING: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** For how long an answer is relied on. */
 const RECHECK_MS = 500;
 
-/**
- * Room on the disk of the data directory. LMDB does not tell why a commit failed: for a write that was cut short, as
- * the first one beyond a limit is, it reports only EIO. So this class tries a write of its own.
- */
+/** What can be found out about the disk that the data is on. */
+export interface Disk {
+  freeBytes(): Promise<number>;
+  /** Whether a write where the data would grow fails for lack of room. */
+  refuses(): Promise<boolean>;
+}
+
+/** Room for the data on its disk, as far as it is known. */
 export class Space {
   private lacking = false;
-  /** By performance.now(). */
+  /** By the monotonic clock. */
   private checkedAt = 0;
 
-  constructor(private readonly directory: string) {}
+  constructor(
+    private readonly disk: Disk,
+    private readonly clock: Clock,
+  ) {}
 
   /** Whether there is no room for the data to grow. To be called when a commit has failed. */
   async isLacking(): Promise<boolean> {
-    this.checkedAt = performance.now();
-    this.lacking = (await this.isLow()) || (await this.probeFails());
+    this.checkedAt = this.clock.monotonic();
+    this.lacking = (await this.isLow()) || (await this.disk.refuses());
     return this.lacking;
   }
 
   /** Throws STORE_FULL if there was no room, and still is none. */
   async assert(): Promise<void> {
     if (!this.lacking) return;
-    const recent = performance.now() - this.checkedAt < RECHECK_MS;
+    const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;
     if (recent || (await this.isLacking()))
       throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
   }
 
   /** Whether there is so little room that a write that fails now would fail for lack of it. */
   async isLow(): Promise<boolean> {
-    return (await this.freeBytes()) < MIN_FREE_BYTES;
+    return (await this.disk.freeBytes()) < MIN_FREE_BYTES;
   }
+}
 
-  private async freeBytes(): Promise<number> {
+/**
+ * The disk of a data directory. LMDB does not tell why a commit failed: for a write that was cut short, as the first one
+ * beyond a limit is, it reports only EIO. So this class tries a write of its own.
+ */
+export class DirectoryDisk implements Disk {
+  constructor(private readonly directory: string) {}
+
+  async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.directory);
     return bavail * bsize;
   }
 
   /** Writes at the offset where the data file would grow, but in another file: the same limits apply. */
-  private async probeFails(): Promise<boolean> {
+  async refuses(): Promise<boolean> {
     const path = join(this.directory, PROBE_FILE);
     try {
       const { size } = await stat(join(this.directory, DATA_FILE));

@@ -1,27 +1,5 @@
-import type { Transaction } from 'lmdb';
 import { checksum } from './checksum.js';
-
-export interface ReadOptions {
-  /** Outside of transactions: what is read then. */
-  readonly transaction?: Transaction;
-}
-
-export interface RangeOptions extends ReadOptions {
-  readonly start?: Buffer;
-  /** Exclusive. */
-  readonly end?: Buffer;
-  readonly limit?: number;
-}
-
-/** The methods of an LMDB table that are used here. Keys and values are copied. */
-export interface Rows {
-  get(key: Buffer, options?: ReadOptions): Buffer | undefined;
-  /** False if `noOverwrite` and the key was there. */
-  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
-  removeSync(key: Buffer): boolean;
-  getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
-  getKeys(options: RangeOptions): Iterable<Buffer>;
-}
+import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 
 /** A value is followed by two checksums of 4 bytes: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;

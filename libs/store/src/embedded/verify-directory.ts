@@ -1,3 +1,4 @@
+import { SYSTEM_CLOCK } from '../clock.js';
 import type { FilterKind } from '../store.js';
 import { DataFileError } from './data-file.js';
 import { Database, DATA_FILE, hasData } from './database.js';
@@ -41,9 +42,9 @@ export async function verifyDirectory(directory: string): Promise<VerifiedDirect
 }
 
 async function readFilters(directory: string): Promise<VerifiedFilter[]> {
-  const database = new Database(directory, inspectData(directory), { readOnly: true });
+  const database = Database.open(directory, inspectData(directory), { readOnly: true });
   try {
-    const { filters } = loadMemory(database, Date.now);
+    const { filters } = loadMemory(database, SYSTEM_CLOCK);
     return Array.from(filters.values(), ({ filter: { name, kind }, lost }) => ({ name, kind, whole: !lost }));
   } finally {
     await database.close();

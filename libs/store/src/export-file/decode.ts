@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type Geometry, pageBytes } from '#bloom';
 import { epochMs, stampOf } from '../age.js';
+import { SYSTEM_CLOCK } from '../clock.js';
 import { countCells } from '../transfer/cell-counts.js';
 import { ItemsHeld } from '../transfer/items-held.js';
 import type { CallCounts, Part } from '../store.js';
@@ -46,7 +47,7 @@ export class ExportFileReader {
   /** `now`: the time of the store that takes the parts, in ms since the epoch. */
   constructor(
     source: AsyncIterable<Uint8Array>,
-    private readonly now: () => number = Date.now,
+    private readonly now = (): number => SYSTEM_CLOCK.now(),
   ) {
     this.bytes = new ByteReader(source);
   }

@@ -12,6 +12,7 @@ import {
   type Geometry,
   type Layer,
 } from '#bloom';
+import { SYSTEM_CLOCK } from '../clock.js';
 import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from '../age.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../store.js';
@@ -42,7 +43,7 @@ export function exportHeader(filter: Filter): ExportHeader {
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
-    ...{ generation, createdAt, exportedAt: Date.now() },
+    ...{ generation, createdAt, exportedAt: SYSTEM_CLOCK.now() },
   };
 }
 

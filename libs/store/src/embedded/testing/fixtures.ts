@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Positions } from '#bloom';
+import { SYSTEM_CLOCK, type Clock } from '../../clock.js';
 import type { Filter, FilterSpec, Operation } from '../../store.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 
@@ -77,6 +78,11 @@ export function operation(changes: Partial<Operation> = {}): Operation {
     deadline: Infinity,
     ...changes,
   };
+}
+
+/** The clock of the system, but for the time of day. */
+export function clockOf(now: () => number): Clock {
+  return { ...SYSTEM_CLOCK, now };
 }
 
 /** The positions of keys in a filter. */

@@ -1,0 +1,45 @@
+/** What a read outside of transactions sees: all that was committed when it was begun. */
+export interface ReadTransaction {
+  /** Ends it. */
+  done(): void;
+}
+
+export interface ReadOptions {
+  /** Outside of transactions: what is read then. */
+  readonly transaction?: ReadTransaction;
+}
+
+export interface RangeOptions extends ReadOptions {
+  readonly start?: Buffer;
+  /** Exclusive. */
+  readonly end?: Buffer;
+  readonly limit?: number;
+}
+
+/** The rows of one table, in the order of the bytes of their keys. Keys and values are copied. */
+export interface Rows {
+  get(key: Buffer, options?: ReadOptions): Buffer | undefined;
+  /** False if `noOverwrite` and the key was there. */
+  putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
+  removeSync(key: Buffer): boolean;
+  getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
+  getKeys(options: RangeOptions): Iterable<Buffer>;
+}
+
+/** Where tables of rows are kept. LMDB (lmdb-environment.ts), or what a simulation has in its place. */
+export interface Environment {
+  /** The table of this name. It is made if absent. */
+  rows(name: string): Rows;
+
+  /**
+   * Runs `change` alone inside a write transaction, after all earlier ones; several transactions share a commit.
+   * Resolves when it is committed, with `flush` when it is on disk too. Rejects if `change` threw or the commit failed;
+   * then nothing of it is stored.
+   */
+  transaction(change: () => void, flush: boolean): Promise<void>;
+
+  /** What is committed now, until it is done. */
+  read(): ReadTransaction;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,79 @@
+import { open, type RootDatabase } from 'lmdb';
+import type { Environment, ReadTransaction, Rows } from './environment.js';
+
+const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
+/** LMDB wants to know: there is room for one or two more. */
+const MAX_TABLES = 18;
+/** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
+const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
+
+/** An LMDB environment in a file. */
+export class LmdbEnvironment implements Environment {
+  private readonly root: RootDatabase<Buffer, Buffer>;
+  private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
+
+  /** Makes the file if absent, unless it is opened for reading only. LMDB trusts the file. */
+  constructor(path: string, { readOnly = false } = {}) {
+    this.root = open({
+      path,
+      noSubdir: true,
+      readOnly,
+      maxDbs: MAX_TABLES,
+      ...TABLE,
+      // Each operation is one transaction of ours. With batching by event turn, a failed commit would also reject a
+      // promise inside the library that nobody can handle, which would end the process.
+      eventTurnBatching: false,
+      separateFlushed: true,
+      // Otherwise an environment variable would decide which commit is read. The library's types lack this option.
+      ...{ safeRestore: false },
+    });
+  }
+
+  rows(name: string): Rows {
+    // The library's types say that putSync returns nothing; it returns whether it put the row.
+    return this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Rows;
+  }
+
+  /** Each change is a nested transaction inside the shared one, which costs about 3 µs. */
+  async transaction(change: () => void, flush: boolean): Promise<void> {
+    const committed = this.root.childTransaction(change);
+    const flushed = flush ? Promise.resolve(this.root.flushed) : undefined;
+    try {
+      await committed;
+      this.last = 'committed';
+    } catch (error) {
+      if (!isCommitFailure(error)) throw error;
+      this.last = 'failed';
+      throw await causeOf(error);
+    }
+    await flushed;
+  }
+
+  read(): ReadTransaction {
+    // The library goes on with the transaction of earlier reads in this turn of the event loop.
+    this.root.resetReadTxn();
+    return this.root.useReadTransaction();
+  }
+
+  async close(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS[this.last]);
+    });
+    await Promise.race([this.root.close(), timeout]);
+    clearTimeout(timer);
+  }
+}
+
+/** The error that the library rejects with when a commit fails. Its cause is a promise that rejects with it. */
+interface CommitFailure extends Error {
+  readonly commitError: Promise<never>;
+}
+
+function isCommitFailure(error: unknown): error is CommitFailure {
+  return error instanceof Error && 'commitError' in error;
+}
+
+async function causeOf(failure: CommitFailure): Promise<unknown> {
+  return failure.commitError.catch((cause: unknown) => cause);
+}

@@ -1,0 +1,64 @@
+import type { FilterSpec, Operation, Sync } from '#store';
+
+/** Verbs that are recorded under an operation. */
+export const MUTATIONS = [
+  'create',
+  'drop',
+  'clear',
+  'add',
+  'discover',
+  'remove',
+  'lease',
+  'ack',
+  'release',
+  'extend',
+  'put-back',
+  'purge',
+  'open-sync',
+  'keep',
+] as const;
+/** All others: they read, or are recorded by what they do. */
+export const OTHERS = [
+  'open',
+  'check',
+  'count',
+  'describe',
+  'dead-letters',
+  'get-sync',
+  'commit-sync',
+  'abandon-sync',
+  'tend',
+] as const;
+export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
+
+/** A lease and the place in it that an id names. */
+export interface Held {
+  readonly id: string;
+  readonly generation: string;
+  readonly lease: number;
+  readonly index: number;
+  readonly item: string;
+}
+
+/** A call as it is sent: the same for each repeat. */
+export interface Call {
+  readonly verb: Verb;
+  /** Name of the set. */
+  readonly set: string;
+  readonly spec: FilterSpec;
+  /** Of the handle. */
+  readonly generation: string;
+  readonly base: number;
+  readonly items: readonly string[];
+  readonly ttlMs?: number | undefined;
+  readonly max: number;
+  readonly ms: number;
+  readonly countAttempt: boolean;
+  readonly held: readonly Held[];
+  /** Ids of dead letters, and their items. */
+  readonly letters: readonly { readonly id: string; readonly generation: string; readonly item: string }[];
+  readonly sync: string;
+  readonly operation: Operation;
+}
+
+export type SyncEnd = Pick<Sync, 'id' | 'state' | 'reason'>;

@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Removed, type FilterStats, type LeasedEntry } from '#store';
+import type { Call } from './calls.js';
+import { FORGOTTEN, type Model, type SetModel } from './model.js';
+import { CellList } from './lists.js';
+
+/** What a call may answer: as text, to be told apart and read, and how an answer is compared with it. */
+export interface Expected {
+  readonly text: string;
+  matches(answer: unknown): boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+export const refused = (code: string): Expected => ({ text: `refused: ${code}`, matches: () => false });
+
+function equal(value: unknown): Expected {
+  return {
+    text: value === undefined ? 'nothing' : JSON.stringify(value),
+    matches: (answer) => isDeepStrictEqual(answer, value),
+  };
+}
+
+/** What a call would answer now. Undefined if it would have to be executed first. */
+export function expectedNow(model: Model, call: Call, { isRecorded = true } = {}): Expected | undefined {
+  const { verb, operation, spec } = call;
+  const named = model.sets.get(call.set);
+  const known = isRecorded ? model.answers.get(operation.id) : undefined;
+  if (verb === 'tend') return equal(undefined);
+  if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
+  if (verb === 'create') return known && asAnswered(call, known.value);
+  if (verb === 'drop' || verb === 'clear')
+    return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
+  if (!named) return refused('FILTER_NOT_FOUND');
+  if (verb === 'open') return equal({ generation: named.filter.generation, base: named.base });
+  const set = model.current(call);
+  if (!set) return refused('STALE');
+  if (verb === 'lease' && known) {
+    const { lease } = known.value as { lease: number };
+    return leased(set.queue?.heldBy(lease).map(({ item, attempt }) => ({ item, attempt })) ?? []);
+  }
+  return known ? asAnswered(call, known.value) : inSet(model, set, call);
+}
+
+/** The answer of a call that has been executed. */
+export function asAnswered({ verb }: Call, value: unknown): Expected {
+  if (verb === 'lease') return leased((value as { held: { item: string; attempt: number }[] }).held);
+  if (Array.isArray(value)) return answersOf(value as number[]);
+  return equal(value);
+}
+
+function answersOf(values: readonly number[]): Expected {
+  return {
+    text: JSON.stringify(values),
+    matches: (answer) =>
+      Array.isArray(answer) &&
+      answer.length === values.length &&
+      values.every((value, i) =>
+        value === FORGOTTEN ? answer[i] === 0 || answer[i] === 2 : answer[i] === value,
+      ),
+  };
+}
+
+function leased(held: readonly { item: string; attempt: number }[]): Expected {
+  return {
+    text: JSON.stringify(held),
+    matches: (answer) =>
+      isDeepStrictEqual(
+        (answer as LeasedEntry[]).map(({ payload, attempt }) => ({ item: payload, attempt })),
+        held,
+      ),
+  };
+}
+
+function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
+  const { items, sync: id } = call;
+  const { list, sync, queue } = set;
+  const ended = set.ended.get(id);
+  const isOld = ended !== undefined && model.clock.now - ended.at > DAY_MS;
+  const notThere = refused(ended && !isOld ? 'SYNC_ENDED' : 'SYNC_NOT_FOUND');
+  switch (call.verb) {
+    case 'add':
+    case 'discover':
+      return list.fits(items) ? undefined : refused('FILTER_FULL');
+    case 'check':
+      return equal(items.map((item) => (set.has(item) ? 1 : 0)));
+    case 'count':
+      return equal(items.map((item) => set.count(item)));
+    case 'describe':
+      return described(set);
+    case 'lease':
+      return queue?.isEmpty ? leased([]) : undefined;
+    case 'dead-letters':
+      return deadLetters(set);
+    case 'open-sync':
+      return sync ? refused('SYNC_EXISTS') : undefined;
+    case 'keep':
+      return sync?.id === id ? undefined : notThere;
+    case 'get-sync':
+      if (sync?.id === id) return equal('open');
+      return ended ? equal(ended.state) : notThere;
+    case 'commit-sync':
+    case 'abandon-sync': {
+      if (sync?.id === id) return undefined;
+      const wanted = call.verb === 'commit-sync' ? 'committed' : 'abandoned';
+      return ended?.state === wanted ? equal(wanted) : notThere;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** All that is surely dead, and perhaps what is about to be. */
+function deadLetters({ queue }: SetModel): Expected {
+  const dead = (queue?.dead ?? []).map(({ entry: { item, attempt }, surely, reason }) => ({
+    surely,
+    letter: { item, attempt, reason },
+  }));
+  return {
+    text: JSON.stringify(dead),
+    matches: (answer) => {
+      const found = [...(answer as { payload: string; attempt: number; reason: string }[])];
+      for (const { surely, letter } of dead) {
+        const at = found.findIndex(({ payload: item, attempt, reason }) =>
+          isDeepStrictEqual({ item, attempt, reason }, letter),
+        );
+        if (at >= 0) found.splice(at, 1);
+        else if (surely) return false;
+      }
+      return found.length === 0;
+    },
+  };
+}
+
+function described({ list, tally, exact, sync, queue }: SetModel): Expected {
+  const counts = { ...tally, sync: sync && { listed: sync.listed, new: sync.fresh } };
+  const cells =
+    exact && list instanceof CellList ? { items: list.items, layers: list.layerStats } : undefined;
+  const entries = queue?.entries.length;
+  return {
+    text: JSON.stringify({ ...counts, ...cells, entries }),
+    matches: (answer) => {
+      const {
+        added,
+        duplicate,
+        removed,
+        refused,
+        items,
+        layers,
+        sync: view,
+        queue: held,
+      } = answer as FilterStats;
+      const seen = {
+        added,
+        duplicate,
+        removed,
+        refused,
+        sync: view && { listed: view.listed, new: view.new },
+      };
+      if (!isDeepStrictEqual(seen, counts)) return false;
+      if (cells && !isDeepStrictEqual({ items, layers }, cells)) return false;
+      if (entries === undefined || !held) return held === undefined;
+      const all = held.waiting + held.leased + held.delayed + held.dead;
+      return all >= entries && (all === entries || held.forgotten > 0);
+    },
+  };
+}
+
+export const removedSome = (answer: unknown): boolean =>
+  Array.isArray(answer) && answer.includes(Removed.Removed);

@@ -1,0 +1,49 @@
+import { expect, it } from '@jest/globals';
+import { runHistory } from './history.js';
+import { planOf, specFor, type Plan, type Step } from './plan.js';
+import type { Verb } from './calls.js';
+
+/*
+ * Histories that the simulation has found, each as short as it could be made.
+ */
+
+const SETTLE: Step = { do: 'settle' };
+const run = (commits: boolean): Step => ({ do: 'run', commits, full: false });
+const TELL: Step = { do: 'tell' };
+
+function call(verb: Verb, items: readonly number[] = [], ms = 1_000): Step {
+  return { do: 'call', verb, set: 0, items, number: 3, ms, flag: true, caller: true };
+}
+
+/** A history of one visited set, whose entries are leased once. */
+function plan(...steps: Step[]): Plan {
+  const { limits } = planOf(1);
+  return { seed: 1, limits, sets: [specFor('set-0', 'visited-set', { maxAttempts: 1 })], steps };
+}
+
+it('a read is not refused for a change that is not committed', async () => {
+  const { violation } = await runHistory(plan(call('drop'), run(false), call('check', [1]), SETTLE));
+  expect(violation).toBeUndefined();
+});
+
+it('a change is not refused for another one that is not committed', async () => {
+  const { violation } = await runHistory(plan(call('drop'), call('add', [1]), run(false), TELL, SETTLE));
+  expect(violation).toBeUndefined();
+});
+
+it('dead letters that a lease makes which finds nothing outlast a kill', async () => {
+  const kill: Step = { do: 'restart', kill: true };
+  const dying: Step[] = [SETTLE, call('lease'), SETTLE, { do: 'time', ms: 5_000 }, call('lease'), SETTLE];
+  const { violation } = await runHistory(
+    plan(
+      call('discover', [1]),
+      ...dying,
+      kill,
+      call('discover', [2]),
+      ...dying,
+      call('dead-letters'),
+      SETTLE,
+    ),
+  );
+  expect(violation).toBeUndefined();
+});

@@ -1,0 +1,205 @@
+import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
+import type { FilterSpec } from '#store';
+import { Random } from '../support/random.js';
+import type { Verb } from './calls.js';
+
+/** What happens next in a history. Numbers choose among what there is then, so that a step has a meaning without the others. */
+export type Step =
+  | {
+      readonly do: 'call';
+      readonly verb: Verb;
+      readonly set: number;
+      readonly items: readonly number[];
+      readonly number: number;
+      readonly ms: number;
+      readonly flag: boolean;
+      readonly caller: boolean;
+    }
+  /** Sends an earlier call again. */
+  | { readonly do: 'repeat'; readonly number: number }
+  /** Runs what waits, and commits it or not; the callers are told with `tell`. */
+  | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
+  | { readonly do: 'tell' }
+  | { readonly do: 'turns'; readonly number: number }
+  /** Everything that is under way ends. */
+  | { readonly do: 'settle' }
+  | { readonly do: 'time'; readonly ms: number }
+  /** The process dies, and another one starts; or it closes the store first. */
+  | { readonly do: 'restart'; readonly kill: boolean };
+
+export interface Limits {
+  readonly checkpointBytes: number;
+  readonly maxMarks: number;
+  readonly maxSyncForgets: number;
+  readonly syncIdleMs: number;
+  readonly maxRecordBytes: number | undefined;
+}
+
+/** A history that is to be: everything that chance decides. */
+export interface Plan {
+  readonly seed: number;
+  readonly limits: Limits;
+  readonly sets: readonly FilterSpec[];
+  readonly steps: readonly Step[];
+}
+
+const FEATURES = [
+  'remove',
+  'queue',
+  'syncs',
+  'growth',
+  'age',
+  'faults',
+  'kills',
+  'repeats',
+  'names',
+  'reads',
+] as const;
+type Feature = (typeof FEATURES)[number];
+const SEGMENTATION = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 };
+const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
+/** At so low a rate no two items collide; at the other one they do. */
+const RATES = { exact: 1e-9, colliding: 0.05 } as const;
+
+export function planOf(seed: number): Plan {
+  const random = new Random(seed);
+  const features = new Set(FEATURES.filter(() => random.below(100) < 55));
+  const count = 1 + random.below(2);
+  const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
+  const limits = {
+    checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),
+    maxMarks: random.pick([0, 1, 3, 100]),
+    maxSyncForgets: random.pick([1, 3, 100]),
+    syncIdleMs: 60_000,
+    maxRecordBytes: random.below(8) === 0 ? 300 : undefined,
+  };
+  const weights = verbsOf(features);
+  const items = 3 + random.below(14);
+  const length = 20 + random.below(60);
+  const steps: Step[] = [];
+  while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
+  return { seed, limits, sets, steps };
+}
+
+function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
+  const kind = features.has('queue') && random.below(4) > 0 ? 'visited-set' : 'filter';
+  const ages = features.has('age') && random.below(3) > 0;
+  const syncs = features.has('syncs');
+  const standard = kind === 'filter' && !ages && random.below(6) === 0;
+  const multiset = kind === 'filter' && !ages && !standard && random.below(3) === 0;
+  const errorRate = ages || syncs || random.below(2) === 0 ? RATES.exact : RATES.colliding;
+  // Of a set that ages the items are estimated: it never comes near its capacity.
+  const capacity = (ages ? 40 : 2) + random.below(12);
+  const cellBits = ages ? 8 : standard ? 1 : 4;
+  const segmentation = random.below(3) === 0 ? MANY_SEGMENTS : SEGMENTATION;
+  const sizing = { capacity, errorRate, cellBits } as const;
+  const layers = features.has('growth') && random.below(3) > 0 && planLayers(sizing, segmentation, Infinity);
+  return {
+    name,
+    kind,
+    type: standard ? 'standard' : 'counting',
+    semantics: multiset ? 'multiset' : 'set',
+    capacity,
+    errorRate,
+    ...(layers ? { geometry: layers[0].geometry, layers } : { geometry: planGeometry(sizing, segmentation) }),
+    seed: random.bytes(SEED_BYTES),
+    ...(kind === 'visited-set' && random.below(2) === 0 && { maxAttempts: 1 + random.below(3) }),
+    ...(ages && { maxAgeSeconds: 130 }),
+  };
+}
+
+/** A set for tens of items, no two of which collide. */
+export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
+  const sizing = { capacity: 40, errorRate: RATES.exact };
+  const geometry = planGeometry({ ...sizing, cellBits: 4 }, SEGMENTATION);
+  const seed = Buffer.alloc(SEED_BYTES, 'unseen');
+  return { name, kind, type: 'counting', semantics: 'set', ...sizing, geometry, seed, ...more };
+}
+
+/** What a sync gives a set: room for all that a history has. */
+export function syncSpecOf(spec: FilterSpec): FilterSpec {
+  const { errorRate, layers, geometry } = spec;
+  const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };
+  const segmentation = { ...SEGMENTATION, minSegments: geometry.segments };
+  const planned = layers && planLayers(sizing, segmentation, Infinity);
+  const { layers: _layers, ...rest } = spec;
+  return {
+    ...{ ...rest, capacity: sizing.capacity },
+    ...(planned
+      ? { geometry: planned[0].geometry, layers: planned }
+      : { geometry: planGeometry(sizing, segmentation) }),
+  };
+}
+
+/** A verb as often as it is to be drawn. */
+function verbsOf(features: ReadonlySet<Feature>): Verb[] {
+  const verbs: Verb[] = ['create', 'create', 'add', 'add', 'add', 'check'];
+  if (features.has('remove')) verbs.push('remove', 'remove', 'remove');
+  if (features.has('queue'))
+    verbs.push(
+      ...([
+        'discover',
+        'discover',
+        'discover',
+        'lease',
+        'lease',
+        'lease',
+        'ack',
+        'release',
+        'release',
+      ] as const),
+      ...(['extend', 'dead-letters', 'put-back', 'purge'] as const),
+    );
+  if (features.has('syncs'))
+    verbs.push(
+      'open-sync',
+      'open-sync',
+      'keep',
+      'keep',
+      'keep',
+      'commit-sync',
+      'abandon-sync',
+      'get-sync',
+      'tend',
+    );
+  if (features.has('names')) verbs.push('open', 'clear', 'drop');
+  if (features.has('reads')) verbs.push('check', 'count', 'describe');
+  return verbs;
+}
+
+function stepOf(
+  random: Random,
+  features: ReadonlySet<Feature>,
+  verbs: readonly Verb[],
+  sets: number,
+  items: number,
+): Step {
+  const drawn = random.below(100);
+  if (drawn < 45) {
+    return {
+      do: 'call',
+      verb: random.pick(verbs),
+      set: random.below(sets),
+      items: Array.from({ length: random.pick([1, 1, 2, 3, 5]) }, () => random.below(items)),
+      number: random.below(2 ** 16),
+      ms: random.pick([1, 500, 5_000, 30_000]),
+      flag: random.below(2) === 0,
+      caller: random.below(2) === 0,
+    };
+  }
+  if (drawn < 50)
+    return features.has('repeats') ? { do: 'repeat', number: random.below(2 ** 16) } : { do: 'settle' };
+  if (drawn < 64) return { do: 'settle' };
+  if (drawn < 74) {
+    const fails = features.has('faults') && random.below(6) === 0;
+    return { do: 'run', commits: !fails, full: fails && random.below(2) === 0 };
+  }
+  if (drawn < 82) return { do: 'tell' };
+  if (drawn < 87) return { do: 'turns', number: 1 + random.below(6) };
+  if (drawn < 96)
+    return {
+      do: 'time',
+      ms: random.pick([1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000]),
+    };
+  return features.has('kills') ? { do: 'restart', kill: random.below(4) > 0 } : { do: 'settle' };
+}

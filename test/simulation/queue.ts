@@ -1,0 +1,174 @@
+/** An entry of a queue, where it is. */
+export interface Entry {
+  readonly item: string;
+  attempt: number;
+  place:
+    | { readonly in: 'line' }
+    | { readonly in: 'lease'; readonly lease: number; readonly index: number; until: number }
+    | { readonly in: 'delay'; readonly number: number; readonly index: number; readonly until: number }
+    | { readonly in: 'dead'; readonly number: number; readonly reason: string };
+}
+
+const LEASE_ENDED = 'the lease ended';
+
+/** The queue of a visited set, with arrays, and to the order of its line exactly. */
+export class QueueModel {
+  /** Those in line in their order, and all others. */
+  entries: Entry[] = [];
+  private leases = 0;
+  private delays = 0;
+  private letters = 0;
+  /** Entries that were forgotten while a lease held them. */
+  private readonly forgotten = new Set<string>();
+
+  constructor(
+    private readonly maxAttempts: number | undefined,
+    private readonly clock: { now: number },
+  ) {}
+
+  get now(): number {
+    return this.clock.now;
+  }
+
+  push(items: readonly string[]): void {
+    if (items.length === 0) return;
+    this.moveDue();
+    for (const item of items) this.entries.push({ item, attempt: 0, place: { in: 'line' } });
+  }
+
+  forget(items: readonly string[]): void {
+    for (const { item, place } of this.entries) {
+      if (place.in === 'lease' && items.includes(item)) this.forgotten.add(`${place.lease} ${place.index}`);
+    }
+    this.entries = this.entries.filter(({ item }) => !items.includes(item));
+  }
+
+  /** The number of the lease, and what it holds. */
+  lease(max: number, leaseMs: number): { lease: number; held: { item: string; attempt: number }[] } {
+    this.moveDue();
+    const taken = this.line.slice(0, max);
+    if (taken.length === 0) return { lease: 0, held: [] };
+    const lease = ++this.leases;
+    taken.forEach((entry, index) => {
+      entry.attempt++;
+      entry.place = { in: 'lease', lease, index, until: this.clock.now + leaseMs };
+    });
+    return { lease, held: taken.map(({ item, attempt }) => ({ item, attempt })) };
+  }
+
+  heldBy(lease: number): { index: number; item: string; attempt: number }[] {
+    return this.entries.flatMap(({ item, attempt, place }) =>
+      place.in === 'lease' && place.lease === lease && place.until > this.clock.now
+        ? [{ index: place.index, item, attempt }]
+        : [],
+    );
+  }
+
+  /** The entry that a lease surely holds. */
+  at(lease: number, index: number): Entry | undefined {
+    return this.entries.find(({ place }) => {
+      return (
+        place.in === 'lease' && place.lease === lease && place.index === index && place.until > this.clock.now
+      );
+    });
+  }
+
+  /** Whether that was forgotten: it may be gone already, so that its lease is over, too. */
+  isForgotten(lease: number, index: number): boolean {
+    return this.forgotten.has(`${lease} ${index}`);
+  }
+
+  /** The dead letter of this number. */
+  letter(number: number): Entry | undefined {
+    return this.entries.find(({ place }) => place.in === 'dead' && place.number === number);
+  }
+
+  remove(entry: Entry): void {
+    this.entries = this.entries.filter((other) => other !== entry);
+  }
+
+  /** Gives entries back; `uncounted` leases are no attempts. */
+  release(entries: readonly Entry[], delayMs: number, reason: string, counts: boolean): void {
+    this.moveDue();
+    const number = ++this.delays;
+    for (const [index, entry] of entries.entries()) {
+      if (counts && this.isExhausted(entry)) {
+        this.die(entry, reason);
+        continue;
+      }
+      if (!counts) entry.attempt--;
+      if (delayMs > 0) entry.place = { in: 'delay', number, index, until: this.clock.now + delayMs };
+      else this.toLine(entry);
+    }
+  }
+
+  putBack(entries: readonly Entry[]): void {
+    this.moveDue();
+    for (const entry of entries) {
+      entry.attempt = 0;
+      this.toLine(entry);
+    }
+  }
+
+  get line(): Entry[] {
+    return this.entries.filter(({ place }) => place.in === 'line');
+  }
+
+  /** Dead letters, and entries that are to become some. */
+  get dead(): { entry: Entry; surely: boolean; reason: string }[] {
+    const found: { entry: Entry; surely: boolean; reason: string }[] = [];
+    for (const entry of this.entries) {
+      const { place } = entry;
+      if (place.in === 'dead') found.push({ entry, surely: true, reason: place.reason });
+      else if (place.in === 'lease' && place.until <= this.clock.now && this.isExhausted(entry))
+        found.push({ entry, surely: false, reason: LEASE_ENDED });
+    }
+    return found;
+  }
+
+  /** Whether a lease would find nothing now. */
+  get isEmpty(): boolean {
+    return this.entries.every(
+      (entry) =>
+        entry.place.in === 'dead' ||
+        ('until' in entry.place && entry.place.until > this.clock.now) ||
+        (entry.place.in === 'lease' && this.isExhausted(entry)),
+    );
+  }
+
+  /** Has what is due come into line, in the order in which it is due. */
+  moveDue(): void {
+    const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
+    due.sort((a, b) => compare(dueKey(a), dueKey(b)));
+    for (const entry of due) {
+      if (entry.place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
+      else this.toLine(entry);
+    }
+  }
+
+  /** To the end of the line. */
+  private toLine(entry: Entry): void {
+    this.remove(entry);
+    entry.place = { in: 'line' };
+    this.entries.push(entry);
+  }
+
+  private die(entry: Entry, reason: string): void {
+    entry.place = { in: 'dead', number: ++this.letters, reason };
+  }
+
+  private isExhausted({ attempt }: Entry): boolean {
+    return this.maxAttempts !== undefined && attempt >= this.maxAttempts;
+  }
+}
+
+/** By the time, leases first, then by their numbers and places. */
+function dueKey({ place }: Entry): number[] {
+  if (place.in === 'lease') return [place.until, 0, place.lease, place.index];
+  return place.in === 'delay' ? [place.until, 1, place.number, place.index] : [];
+}
+
+function compare(a: number[], b: number[]): number {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return (a[i] as number) - (b[i] as number);
+  return 0;
+}

@@ -1,0 +1,31 @@
+import { runHistory } from './history.js';
+import { planOf } from './plan.js';
+
+export interface Report {
+  readonly histories: number;
+  /** Seeds of histories that failed, and how. */
+  readonly failed: ReadonlyMap<number, string>;
+  /** How often each rule decided. */
+  readonly exercised: ReadonlyMap<string, number>;
+}
+
+/** Runs the histories of some seeds, one after the other, until the first that fails, or all. */
+export async function simulate(seeds: Iterable<number>, { goesOn = false } = {}): Promise<Report> {
+  const exercised = new Map<string, number>();
+  const failed = new Map<number, string>();
+  let histories = 0;
+  for (const seed of seeds) {
+    const outcome = await runHistory(planOf(seed));
+    histories++;
+    for (const [rule, times] of outcome.exercised) exercised.set(rule, (exercised.get(rule) ?? 0) + times);
+    if (outcome.violation === undefined) continue;
+    failed.set(seed, outcome.violation);
+    if (!goesOn) break;
+  }
+  return { histories, failed, exercised };
+}
+
+/** `count` seeds, from the first on. */
+export function seedsFrom(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, n) => first + n);
+}

@@ -1,0 +1,101 @@
+import { positionsOf, type Positions } from '#bloom';
+import type { Filter, LeasedEntry, Store } from '#store';
+import type { Call } from './calls.js';
+
+/** What a call answers, in the form that the model has it. `raw` has the ids in it. */
+export interface Answer {
+  readonly value: unknown;
+  readonly filter?: Filter;
+  readonly leased?: readonly LeasedEntry[];
+  readonly letters?: readonly { readonly id: string; readonly payload: string }[];
+  readonly sync?: string;
+}
+
+const EVERYTHING = 1_000;
+const NOTHING: Answer = { value: undefined };
+
+export async function send(store: Store, filter: Filter | undefined, call: Call): Promise<Answer> {
+  const { verb, spec, set: name, operation } = call;
+  const { kind } = spec;
+  if (verb === 'create') {
+    const { filter, created } = await store.create(spec, operation);
+    return { value: { generation: filter.generation, created }, filter };
+  }
+  if (verb === 'drop') {
+    await store.drop(name, kind, operation);
+    return NOTHING;
+  }
+  if (verb === 'clear') {
+    const cleared = await store.clear(name, kind, operation);
+    return { value: { generation: cleared.generation }, filter: cleared };
+  }
+  if (verb === 'tend') {
+    await store.syncs.tend();
+    return NOTHING;
+  }
+  if (verb === 'open' || !filter) {
+    const opened = await store.open(name, kind);
+    return { value: { generation: opened.generation, base: opened.base }, filter: opened };
+  }
+  return inFilter(store, filter, call);
+}
+
+async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answer> {
+  const { counters, queue, syncs } = store;
+  const { items, operation, sync, max, ms } = call;
+  const ids = call.held.map(({ id }) => id);
+  const letters = call.letters.map(({ id }) => id);
+  const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
+  switch (call.verb) {
+    case 'add':
+      return bytes(counters.add(filter, positions(), operation, undefined, call.ttlMs));
+    case 'discover':
+      return bytes(counters.add(filter, positions(), operation, items, call.ttlMs));
+    case 'remove':
+      return bytes(counters.remove(filter, positions(), operation));
+    case 'check':
+      return bytes(counters.check(filter, positions(), Infinity));
+    case 'count':
+      return bytes(counters.count(filter, positions(), Infinity));
+    case 'lease': {
+      const leased = await queue.lease(filter, max, ms, operation);
+      return { value: leased, leased };
+    }
+    case 'ack':
+      return bytes(queue.ack(filter, ids, operation));
+    case 'release': {
+      const { countAttempt } = call;
+      return bytes(queue.release(filter, ids, operation, { delayMs: ms, reason: 'released', countAttempt }));
+    }
+    case 'extend':
+      return bytes(queue.extend(filter, ids, ms, operation));
+    case 'put-back':
+      return bytes(queue.putBack(filter, letters, operation));
+    case 'purge':
+      return bytes(queue.purge(filter, letters, operation));
+    case 'dead-letters': {
+      const { entries } = await queue.deadLetters(filter, EVERYTHING);
+      return { value: entries, letters: entries };
+    }
+    case 'open-sync': {
+      const { id } = await syncs.open(filter, call.spec, operation);
+      return { value: { id }, sync: id };
+    }
+    case 'keep':
+      return bytes(syncs.keep(filter, sync, positions(), operation));
+    case 'get-sync':
+      return { value: (await syncs.get(filter, sync)).state };
+    case 'commit-sync':
+      return { value: (await syncs.commit(filter, sync, 1, Infinity)).state };
+    case 'abandon-sync':
+      return { value: (await syncs.abandon(filter, sync, Infinity)).state };
+    case 'describe':
+      return { value: await store.describe(filter) };
+    default:
+      throw new TypeError(`a call has no set: ${call.verb}`);
+  }
+}
+
+async function bytes(call: Promise<Uint8Array>): Promise<Answer> {
+  return { value: [...(await call)] };
+}
