@@ -10,7 +10,7 @@ COPY scripts scripts
 COPY test test
 # TypeScript stays behind as an optional peer of @nestjs/swagger, whose compiler plugin alone uses it: 24 MB.
 RUN npm run build && npm prune --omit=dev --ignore-scripts && \
-  rm -r node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver
+  rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver
 
 FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
-const tsc = require.resolve('typescript/bin/tsc');
+const tsc = join(root, 'node_modules', '@typescript', 'native', 'bin', 'tsc');
 const vite = join(require.resolve('vite/package.json'), '..', 'bin', 'vite.js');
 
 const failed = new AbortController();

@@ -13,7 +13,7 @@ const target = resolve(process.argv[2] ?? '.');
 
 const folder = await mkdtemp(join(tmpdir(), 'unseen-client-'));
 try {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiler = join(root, 'node_modules', '@typescript', 'native', 'bin', 'tsc');
   run(process.execPath, [compiler, '-p', client, '--outDir', join(folder, 'dist')], root);
   for (const file of ['package.json', 'README.md']) await cp(join(client, file), join(folder, file));
   await cp(join(root, 'LICENSE'), join(folder, 'LICENSE'));

@@ -6,16 +6,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@hey-api/openapi-ts';
-import { format, resolveConfig } from 'prettier';
+import { format } from './format.mjs';
 
 const root = join(import.meta.dirname, '..');
 const target = join(root, 'libs', 'client', 'src', 'api-types.ts');
 const HEADER = '// Made from docs/openapi.json by `npm run client:types`.\n\n';
 
-const made = await format(HEADER + (await typesOf(join(root, 'docs', 'openapi.json'))), {
-  ...(await resolveConfig(target)),
-  filepath: target,
-});
+const made = await format(target, HEADER + (await typesOf(join(root, 'docs', 'openapi.json'))));
 if (!process.argv.includes('--check')) {
   await writeFile(target, made);
 } else if ((await readFile(target, 'utf8').catch(() => '')) !== made) {

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import asc from 'assemblyscript/asc';
-import { format } from 'prettier';
+import { format } from './format.mjs';
 
 const SOURCE = 'libs/bloom/kernel/index.ts';
 const TARGET = 'libs/bloom/src/kernel-binary.ts';
@@ -15,7 +15,7 @@ if (error) {
   console.error(`${SOURCE} does not compile: ${error.message}\n${stderr}`);
   process.exit(1);
 }
-const text = await format(moduleOf(files.get('kernel.wasm')), { parser: 'typescript', singleQuote: true });
+const text = await format(TARGET, moduleOf(files.get('kernel.wasm')));
 if (!process.argv.includes('--check')) {
   writeFileSync(TARGET, text);
 } else if (readFileSync(TARGET, 'utf8') !== text) {

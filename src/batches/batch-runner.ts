@@ -113,12 +113,12 @@ export class BatchRunner {
       await task.admit();
       return this.answerStream(request, batch, body, lastLineOnly, task);
     }
-    const entries =
+    const entries: Batch =
       body instanceof PackedItems
         ? await body.entries(this.limits)
         : jsonBatch(body, batch.entries, this.limits, batch.ttl);
     // Packed items come to routes of items only: see BATCH_READERS.
-    const result = await task.act(entries as Batch as E, task.whole);
+    const result = await task.act(entries as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
   }

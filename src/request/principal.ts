@@ -18,7 +18,8 @@ export interface Principal {
 
 /** A key, which may be revoked and may end, or a token, which ends; in milliseconds since the epoch. */
 export type Credential =
-  { readonly keyId: string; readonly expiresAt?: number | undefined } | { readonly validUntil: number };
+  | { readonly keyId: string; readonly expiresAt?: number | undefined }
+  | { readonly validUntil: number };
 
 /** Everyone, where the service asks for no credentials. */
 export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

@@ -24,7 +24,8 @@ export interface IdentifiedUrls {
 
 /** A URL with its key and the rules that made it, or with the reason why it has none. */
 export type ExplainedUrl = { readonly url: string } & (
-  { readonly key: string; readonly rules: Step[] } | { readonly invalid: string }
+  | { readonly key: string; readonly rules: Step[] }
+  | { readonly invalid: string }
 );
 
 /** The fixed cost of a URL, in characters that cost as much. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { format, resolveConfig } from 'prettier';
+import { format } from '../../scripts/format.mjs';
 import { EXAMPLES } from '../../src/openapi/examples.js';
 import { tellStory } from '../support/api-story.js';
 import type { TestApp } from '../support/app.js';
@@ -45,7 +45,7 @@ async function write(told: ReadonlyMap<string, unknown>): Promise<void> {
   const text = JSON.stringify(Object.fromEntries(told), undefined, 2).replace(/"unseen_\w+"/g, '"unseen_…"');
   const [head] = readFileSync(FILE, 'utf8').split('export const EXAMPLES');
   const source = `${head}export const EXAMPLES: Readonly<Record<string, Example>> = ${text};\n`;
-  writeFileSync(FILE, await format(source, { ...(await resolveConfig(FILE)), filepath: FILE }));
+  writeFileSync(FILE, await format(FILE, source));
 }
 
 describe.each(STORES)('the examples of the API description, $name store', ({ name, start }) => {

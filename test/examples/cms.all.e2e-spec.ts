@@ -457,15 +457,17 @@ describeExample(`examples/cms${why}`, () => {
     it('owns no data of another folder, however alike their long paths are', async () => {
       const cms = await startCms(app.url, freshName('cms'));
       const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
-      await until('both are up', async () => {
-        for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
-        return both.every(({ stdout }) => stdout().includes('is at'));
-      }).finally(async () => {
+      try {
+        await until('both are up', async () => {
+          for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
+          return both.every(({ stdout }) => stdout().includes('is at'));
+        });
+      } finally {
         for (const { child, ended } of both) {
           child.kill('SIGKILL');
           await ended;
         }
-      });
+      }
     });
 
     it('names what is wrong with a request or an option, and lets no other web page in', async () => {

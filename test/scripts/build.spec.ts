@@ -50,7 +50,7 @@ describe('scripts/prepare.mjs', () => {
 it('scripts/build.mjs ends the other build when one has failed', async () => {
   // The build of the client says its process id and goes on. Once it has begun the build of the service fails.
   await put(
-    'node_modules/typescript/bin/tsc',
+    'node_modules/@typescript/native/bin/tsc',
     `const { existsSync, renameSync, writeFileSync } = require('node:fs');
     if (process.argv.includes('libs/client')) {
       writeFileSync('pid.new', String(process.pid));

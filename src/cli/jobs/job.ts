@@ -41,7 +41,8 @@ export interface Opening {
 
 /** A sync that a job has opened, or may have opened: then the same call under the same key answers its id. */
 export type OwnSync = { readonly name: string } & (
-  { readonly id: string } | { readonly opening: Opening; readonly key: string }
+  | { readonly id: string }
+  | { readonly opening: Opening; readonly key: string }
 );
 
 /** The step that opens a sync. */

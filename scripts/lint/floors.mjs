@@ -1,0 +1,105 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * A rule of direction: no file of `target` imports one of `from`, types too. Both are files, or folders with all they hold.
+ * `except` names files of `from` that may be imported.
+ *
+ * @typedef {{ target: string, from: string[], except?: string[], message: string }} Zone
+ */
+
+/**
+ * Rooms of a folder, floor by floor. A room imports from the floors below its own only. Rooms on one floor do not know each
+ * other.
+ *
+ * @param {string} folder
+ * @param {string[][]} floors
+ * @returns {Zone[]}
+ */
+function onlyDown(folder, [top, ...below]) {
+  return below.flatMap((floor, i) =>
+    floor.map((room) => ({
+      target: `${folder}/${room}`,
+      from: [top, ...below.slice(0, i + 1)]
+        .flat()
+        .filter((other) => other !== room)
+        .map((other) => `${folder}/${other}`),
+      message: `${folder}/${room} imports from the floors below its own only`,
+    })),
+  );
+}
+
+/** The rooms of src. Only the entries, at the top, may know each other. */
+const FLOORS = [
+  ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
+  ['transfer', 'syncs', 'history'],
+  ['visited-sets'],
+  ['filters'],
+  ['batches'],
+  ['auth', 'admission', 'operation', 'dashboard'],
+  ['http'],
+  ['metrics'],
+  ['validation', 'logging', 'store'],
+  ['openapi', 'config', 'idempotency'],
+  ['request'],
+  ['errors', 'event-loop', 'assets'],
+];
+
+const root = join(import.meta.dirname, '../..');
+const unplaced = readdirSync(join(root, 'src')).filter((name) => !FLOORS.flat().includes(name));
+if (unplaced.length > 0) throw new Error(`src has rooms without a floor: ${unplaced.join(', ')}`);
+
+/**
+ * Imports only go down: src -> libs/store -> libs/bloom.
+ *
+ * @type {Zone[]}
+ */
+export const ZONES = [
+  {
+    target: 'libs/bloom',
+    from: ['libs/url-key', 'libs/store', 'libs/client', 'libs/dashboard'],
+    message: 'libs/bloom imports no other library',
+  },
+  {
+    target: 'libs/url-key',
+    from: ['libs/bloom', 'libs/store', 'libs/client', 'libs/dashboard'],
+    message: 'libs/url-key imports no other library',
+  },
+  {
+    target: 'libs/client',
+    from: ['libs/bloom', 'libs/url-key', 'libs/store', 'libs/dashboard'],
+    message: 'libs/client goes to users alone, and imports no other library',
+  },
+  {
+    target: 'libs/store',
+    from: ['libs/url-key', 'libs/client', 'libs/dashboard'],
+    message: 'a store knows positions, not URLs',
+  },
+  {
+    target: 'libs/dashboard',
+    from: ['libs/bloom', 'libs/url-key', 'libs/store'],
+    except: ['libs/bloom/src/error-rate.ts'],
+    message: 'the dashboard knows the service through its client, and of the filters the formulas only',
+  },
+  ...onlyDown('libs/dashboard/src', [['app.tsx'], ['screens'], ['jobs'], ['lines'], ['ui']]),
+  { target: 'libs/store/src/embedded', from: ['libs/store/src/redis'], message: 'the adapters are apart' },
+  { target: 'libs/store/src/redis', from: ['libs/store/src/embedded'], message: 'the adapters are apart' },
+  {
+    target: 'libs/store/src/*.ts',
+    from: ['libs/store/src/embedded', 'libs/store/src/redis'],
+    message: 'the port does not know its adapters',
+  },
+  { target: 'libs', from: ['src'], message: 'libraries do not know the service' },
+  ...onlyDown('src', FLOORS),
+];
+
+/**
+ * Sources are imported by tests, never the other way round. These are not for specs.
+ *
+ * @type {Zone[]}
+ */
+export const SOURCE_ZONES = ['src', 'libs'].map((target) => ({
+  target,
+  from: ['test'],
+  message: 'sources know no tests',
+}));

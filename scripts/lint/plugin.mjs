@@ -1,0 +1,78 @@
+/** Rules of this project for oxlint. */
+import { dirname, join, relative } from 'node:path/posix';
+import { SOURCE_ZONES, ZONES } from './floors.mjs';
+
+/** What package.json's "imports" name, as sources. */
+const PACKAGES = /^#(bloom|client|url-key|store)(?:\/(.+))?$/;
+const EXTENSION = /\.[cm]?[jt]sx?$/;
+const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
+
+/**
+ * The path of a module of this project from its root, or undefined if it is a package or a module of Node.js.
+ *
+ * @param {string} file
+ * @param {string} specifier
+ */
+function pathOf(file, specifier) {
+  const [, library, part] = PACKAGES.exec(specifier) ?? [];
+  if (library !== undefined) return join('libs', library, 'src', part ?? '', 'index');
+  return /^\.\.?(?:\/|$)/.test(specifier) ? join(dirname(file), specifier) : undefined;
+}
+
+/** Whether a path is the module or is in the folder. */
+function isIn(path, place) {
+  const [module, within] = [path, place].map((name) => name.replace(EXTENSION, ''));
+  return module === within || module.startsWith(`${within}/`);
+}
+
+/** @param {import('./floors.mjs').Zone} zone */
+function appliesTo({ target }, file) {
+  if (target.endsWith('/*.ts')) return dirname(file) === dirname(target);
+  return isIn(file, target);
+}
+
+const importsGoDown = {
+  create(context) {
+    const file = relative(context.cwd, context.filename);
+    const zones = [...ZONES, ...(SPEC.test(file) ? [] : SOURCE_ZONES)].filter((zone) =>
+      appliesTo(zone, file),
+    );
+    const check = ({ source }) => {
+      const path = typeof source?.value === 'string' ? pathOf(file, source.value) : undefined;
+      if (path === undefined) return;
+      for (const { from, except = [], message } of zones) {
+        if (from.some((place) => isIn(path, place)) && !except.some((place) => isIn(path, place)))
+          context.report({ node: source, message });
+      }
+    };
+    return {
+      ImportDeclaration: check,
+      ImportExpression: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      TSImportType: check,
+    };
+  },
+};
+
+/** A comparison with a clock: its outcome depends on how fast the machine is. */
+const TIMED =
+  "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])";
+
+const noTimedExpectation = {
+  create(context) {
+    return {
+      [TIMED]: (node) =>
+        context.report({
+          node,
+          message:
+            'no test depends on speed: wait for an event (until) or count. To compare stamps, never durations, read the clock into a variable',
+        }),
+    };
+  },
+};
+
+export default {
+  meta: { name: 'unseen' },
+  rules: { 'imports-go-down': importsGoDown, 'no-timed-expectation': noTimedExpectation },
+};
