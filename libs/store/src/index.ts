@@ -1,4 +1,5 @@
 export { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from './age.js';
+export * from './clock.js';
 export * from './errors.js';
 export * from './export-file/decode.js';
 export * from './export-file/encode.js';
