@@ -156,7 +156,7 @@ export class RedisServersHarness implements RedisHarness {
   }
 
   async open(limits: StoreLimits = {}): Promise<RedisStore> {
-    const store = await RedisStore.open({ ...this.options, aheadMs: () => clock.aheadMs, ...limits });
+    const store = await RedisStore.open({ ...this.options, clock, ...limits });
     this.stores.push(store);
     await until('the store is ready', async () => (await store.readiness()).ready);
     return store;

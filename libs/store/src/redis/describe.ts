@@ -1,5 +1,6 @@
 import { cellCount, type Layer, segmentBytes } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../age.js';
+import { deadlineIn } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
 import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../store.js';
@@ -67,7 +68,7 @@ async function readRows(
   timeoutMs: number,
   queued: boolean,
 ): Promise<Row[]> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = deadlineIn(timeoutMs);
   const ages = filter.maxAgeSeconds !== undefined;
   // The scripts without layers look at one key of cells only.
   const grows = filter.layers !== undefined || filter.list.piecesOf(0) > 1;

@@ -1,4 +1,5 @@
 import { copiesIn, type Positions } from '#bloom';
+import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { called, lacksRoom } from '../refusals.js';
 import type { Operation, Quota } from '../store.js';
@@ -261,7 +262,7 @@ export class LayeredCalls {
         ({ view } = answer);
         continue;
       }
-      if (Date.now() > deadline) {
+      if (msUntil(deadline) < 0) {
         throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
       }
       const lacking = layerLacking(view, known, answer);
