@@ -129,6 +129,17 @@ const ENVIRONMENT = {
   message: 'only src/config/config.ts reads the environment',
 };
 
+/** The time of tests is moved: see libs/store/src/clock.ts. */
+const MACHINE_CLOCK = ['Date', 'performance'].map((object) => ({
+  object,
+  property: 'now',
+  message: 'ask the Clock for the time, and deadlineIn for the deadline of a call',
+}));
+const MACHINE_TIME = {
+  selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+  message: 'ask the Clock for the time',
+};
+
 export default tseslint.config(
   // The kernel is AssemblyScript: its own tsconfig.json checks it.
   { ignores: ['**/dist', '**/node_modules', 'coverage', 'data', 'libs/bloom/kernel'] },
@@ -206,6 +217,23 @@ export default tseslint.config(
   {
     files: ['src/cli/sources/redis-set.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns: [NEST] }] },
+  },
+  {
+    files: ['src/**/*.ts', 'libs/store/src/**/*.ts'],
+    ignores: [
+      TESTS,
+      'libs/store/src/clock.ts',
+      // Programs that show how long their own work takes, and a turn of the event loop is as long as it is.
+      'src/cli/**',
+      'src/demo/**',
+      'src/event-loop/**',
+      'libs/store/src/embedded/**',
+      'libs/store/src/export-file/**',
+    ],
+    rules: {
+      'no-restricted-properties': ['error', ENVIRONMENT, FAN_OUT, ...MACHINE_CLOCK],
+      'no-restricted-syntax': ['error', MACHINE_TIME],
+    },
   },
   { files: ['src/config/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT] } },
   {
