@@ -377,15 +377,19 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
 
   it('ends with what is refused for good, when what it had begun is over', async () => {
     const set = await queueOf(urls(1));
+    const lease = jest.spyOn(set, 'lease');
     let over = false;
     const worker = new Worker(
       set,
       async () => {
         await set.drop();
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await until('a lease is refused', async () => {
+          const leases = await Promise.allSettled(lease.mock.results.map(({ value }) => value));
+          return leases.some(({ status }) => status === 'rejected');
+        });
         over = true;
       },
-      { leaseSeconds: LONG, waitSeconds: 1, concurrency: 2 },
+      { leaseSeconds: LONG, waitSeconds: 0, concurrency: 2 },
     );
     await expect(worker.run()).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
     expect(over).toBe(true);
