@@ -87,14 +87,10 @@ export class Growth {
 
   /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
   ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
-    if (
-      this.closed ||
-      this.underWay.has(keyOf(filter, list)) ||
-      this.catalogue.clock.now() < list.growsAgainAt
-    )
-      return;
+    const { clock } = this.catalogue;
+    if (this.closed || this.underWay.has(keyOf(filter, list)) || clock.now() < list.growsAgainAt) return;
     this.grow(filter, list, list.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
-      list.growsAgainAt = this.catalogue.clock.now() + PAUSE_MS;
+      list.growsAgainAt = clock.now() + PAUSE_MS;
     });
   }
 
