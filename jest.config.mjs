@@ -29,6 +29,7 @@ export default {
   },
   moduleNameMapper: {
     '/service-random\\.js$': '<rootDir>/test/support/fixed-random.ts',
+    '/service-clock\\.js$': '<rootDir>/test/support/service-clock.ts',
     '^#store/(.*)$': '<rootDir>/libs/store/src/$1/index.ts',
     '^#(bloom|client|url-key|store)$': '<rootDir>/libs/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

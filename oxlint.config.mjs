@@ -12,6 +12,12 @@ const REDIS_CLIENT = {
   group: ['ioredis', 'ioredis/**', 'cluster-key-slot'],
   message: 'only libs/store/src/redis, and what reads a SET of others, know the Redis client',
 };
+/** The time of tests is moved: see libs/store/src/clock.ts. */
+const MACHINE_CLOCK = ['Date', 'performance'].map((object) => ({
+  object,
+  property: 'now',
+  message: 'ask the Clock for the time, and deadlineIn for the deadline of a call',
+}));
 const NEST = { group: ['@nestjs/**'], message: 'only src knows Nest' };
 
 /** @param {object[]} patterns */
@@ -142,7 +148,23 @@ export default {
     { files: ['src/**/*.ts'], rules: restrictImports(REDIS_CLIENT) },
     // What others have put into Redis.
     { files: ['src/cli/sources/redis-set.ts'], rules: restrictImports(NEST) },
-    { files: ['src/config/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT] } },
+    {
+      files: ['src/**/*.ts', 'libs/store/src/**/*.ts'],
+      excludeFiles: [
+        TESTS,
+        '**/testing/**',
+        'libs/store/src/clock.ts',
+        // Programs that show how long their own work takes, and a turn of the event loop is as long as it is.
+        'src/cli/**',
+        'src/demo/**',
+        'src/event-loop/**',
+      ],
+      rules: {
+        'no-restricted-properties': ['error', ENVIRONMENT, FAN_OUT, ...MACHINE_CLOCK],
+        'unseen/no-machine-time': 'error',
+      },
+    },
+    { files: ['src/config/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT, ...MACHINE_CLOCK] } },
     {
       files: ['test/**/*.ts', TESTS],
       rules: {

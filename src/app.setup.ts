@@ -25,6 +25,7 @@ import { createLogger, NestLogger } from './logging/logger.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveDocsPage } from './openapi/docs-page.js';
 import { serveDocument } from './openapi/document.js';
+import { Clock } from './store/clock.token.js';
 import { boundsOf } from './admission/bounds.js';
 import { countByCaller } from './admission/caller-hook.js';
 import { Callers } from './admission/callers.js';
@@ -59,6 +60,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   app.useGlobalFilters(app.get(ProblemFilter));
   const server = adapter.getInstance();
   server.decorate('requestTimeoutMs', config.requestTimeoutMs);
+  server.decorate('clock', app.get<Clock>(Clock));
   returnOperationIds(server);
   useBodyParsers(server, config, BATCH_READERS);
   const watchers = { lifecycle: app.get(Lifecycle), metrics: app.get(Metrics) };

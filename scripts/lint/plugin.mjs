@@ -72,7 +72,17 @@ const noTimedExpectation = {
   },
 };
 
+/** The time of tests is moved: see libs/store/src/clock.ts. */
+const noMachineTime = {
+  create(context) {
+    return {
+      "NewExpression[callee.name='Date'][arguments.length=0]": (node) =>
+        context.report({ node, message: 'ask the Clock for the time' }),
+    };
+  },
+};
+
 export default {
   meta: { name: 'unseen' },
-  rules: { 'imports-go-down': importsGoDown, 'no-timed-expectation': noTimedExpectation },
+  rules: { 'imports-go-down': importsGoDown, 'no-machine-time': noMachineTime, 'no-timed-expectation': noTimedExpectation },
 };

@@ -6,6 +6,7 @@ import { discard } from '../http/discard.js';
 import { connectionOf } from '../http/connection.js';
 import type { Headers } from '../http/security-headers.js';
 import type { Guard } from '../http/server.js';
+import { LineBudget } from '../logging/line-budget.js';
 import type { Callers } from './callers.js';
 import type { InFlight } from './in-flight.js';
 import { overloaded, REFUSALS, type Refusal } from './refusal.js';
@@ -32,7 +33,7 @@ export interface AdmissionOptions {
 export class AdmissionControl implements Guard {
   private readonly turns = new Turns();
   private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
-  private loggedAt = -Infinity;
+  private readonly lines = new LineBudget(1, LOG_EVERY_MS);
 
   constructor(
     private readonly inFlight: InFlight,
@@ -106,9 +107,7 @@ export class AdmissionControl implements Guard {
   }
 
   private log({ bound, ofCaller }: Refusal): void {
-    const now = performance.now();
-    if (now - this.loggedAt < LOG_EVERY_MS) return;
-    this.loggedAt = now;
+    if (this.lines.take() === undefined) return;
     this.options.logger.warn(
       {
         code: 'OVERLOADED',

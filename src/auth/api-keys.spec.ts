@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Credential } from '#store';
+import { SYSTEM_CLOCK, type Credential } from '#store';
 import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
 import { ApiKeys } from './api-keys.js';
 import { digestSecret, makeKeyText } from './key-text.js';
@@ -84,14 +84,14 @@ describe('API keys', () => {
     expect(decodeKey({ id: key.id, value })).toBeUndefined();
     const store = new SlowStore();
     store.kept = [{ id: key.id, value }];
-    const keys = new ApiKeys(store);
+    const keys = new ApiKeys(store, SYSTEM_CLOCK);
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
     expect(await keys.any()).toBe(true);
     expect(await keys.list()).toEqual([]);
   });
 
   it('are judged by id, secret and time', async () => {
-    const keys = new ApiKeys(new SlowStore());
+    const keys = new ApiKeys(new SlowStore(), SYSTEM_CLOCK);
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
     await keys.add(key);
     expect(await keys.judge(text)).toEqual({ key });
@@ -103,14 +103,14 @@ describe('API keys', () => {
 
   it('cost the store one call, however many ids are made up', async () => {
     const store = new SlowStore();
-    const keys = new ApiKeys(store);
+    const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await Promise.all(Array.from({ length: 1_000 }, () => keys.judge(makeKeyText())));
     expect(store.lists).toBe(1);
   });
 
   it('are refused here as soon as they are revoked, whatever was being read meanwhile', async () => {
     const store = new SlowStore();
-    const keys = new ApiKeys(store);
+    const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await keys.add(key);
     store.hold = true;
     const early = keys.judge(text);
@@ -126,7 +126,7 @@ describe('API keys', () => {
 
   it('are asked for again after a failure, not kept as unknown', async () => {
     const store = new SlowStore();
-    const keys = new ApiKeys(store);
+    const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await keys.add(key);
     store.fail = true;
     await expect(keys.judge(text)).rejects.toThrow('away');

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Credentials } from '#store';
+import type { Clock, Credentials } from '#store';
 import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
 import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
@@ -20,22 +20,20 @@ export type Verdict =
  * cost the store a call each.
  */
 export class ApiKeys {
-  /** There are no keys, as far as this instance can know, until `performance.now()` is so much. */
+  /** There are no keys, as far as this instance can know, until the clock's `monotonic()` is so much. */
   noneUntil = -Infinity;
   /** Keys made here. */
   private made = 0;
   /** When each key was last let in here, in ms since the epoch. It has no more ids than there are keys. */
   private readonly used = new Map<string, number>();
-  private readonly known = new Cached(KEYS_LIFETIME_MS, async () => {
-    const until = performance.now() + KEYS_LIFETIME_MS;
-    const { made } = this;
-    const found = await this.credentials.list();
-    // A reading that began before a key was made may end after it.
-    this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
-    return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
-  });
+  private readonly known: Cached<ReadonlyMap<string, ApiKey | undefined>>;
 
-  constructor(private readonly credentials: Credentials) {}
+  constructor(
+    private readonly credentials: Credentials,
+    private readonly clock: Clock,
+  ) {
+    this.known = new Cached(KEYS_LIFETIME_MS, clock, () => this.read());
+  }
 
   /** Whether there are keys at all, expired and unreadable ones included. */
   async any(): Promise<boolean> {
@@ -89,9 +87,18 @@ export class ApiKeys {
     return revoked;
   }
 
+  private async read(): Promise<ReadonlyMap<string, ApiKey | undefined>> {
+    const until = this.clock.monotonic() + KEYS_LIFETIME_MS;
+    const { made } = this;
+    const found = await this.credentials.list();
+    // A reading that began before a key was made may end after it.
+    this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
+    return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
+  }
+
   private verdictOn(key: ApiKey | undefined): Verdict {
     if (!key) return { key: undefined, reason: 'unknown key' };
-    const now = Date.now();
+    const now = this.clock.now();
     if (key.expiresAt !== undefined && key.expiresAt <= now) return { key: undefined, reason: 'expired key' };
     this.used.set(key.id, now);
     return { key };

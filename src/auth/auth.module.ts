@@ -5,6 +5,7 @@ import { ApiKeys } from './api-keys.js';
 import { KeysController } from './keys.controller.js';
 import { MeController } from './me.controller.js';
 import { KeysService } from './keys.service.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { Authenticator } from './authenticator.js';
 import { RequestAuthenticator } from './request-authenticator.js';
@@ -18,12 +19,16 @@ import { TokenVerifier } from './token-verifier.js';
     AuditLog,
     KeysService,
     RequestAuthenticator,
-    { provide: ApiKeys, inject: [Store], useFactory: ({ credentials }: Store) => new ApiKeys(credentials) },
+    {
+      provide: ApiKeys,
+      inject: [Store, Clock],
+      useFactory: ({ credentials }: Store, clock: Clock) => new ApiKeys(credentials, clock),
+    },
     {
       provide: Authenticator,
-      inject: [Config, ApiKeys],
-      useFactory: ({ auth, oidc }: Config, keys: ApiKeys) =>
-        new Authenticator(auth, keys, oidc && new TokenVerifier(oidc)),
+      inject: [Config, ApiKeys, Clock],
+      useFactory: ({ auth, oidc }: Config, keys: ApiKeys, clock: Clock) =>
+        new Authenticator(auth, keys, oidc && new TokenVerifier(oidc, clock), clock),
     },
   ],
   exports: [AuditLog, ApiKeys, Authenticator, RequestAuthenticator],

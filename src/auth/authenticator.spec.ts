@@ -1,14 +1,13 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { Credential, Credentials } from '#store';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Clock, Credential, Credentials } from '#store';
 import { ApiKeys, KEYS_LIFETIME_MS } from './api-keys.js';
 import { digestSecret, formatKey, makeKeyText } from './key-text.js';
 import { Authenticator } from './authenticator.js';
 import { ANONYMOUS } from '../request/principal.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+let time = 1_000;
+const clock: Clock = { now: () => time, monotonic: () => time };
 
 /** A store in memory whose first list comes when it is told to. */
 function storeWithLateList(): { credentials: Credentials; deliver: () => void } {
@@ -36,8 +35,8 @@ function storeWithLateList(): { credentials: Credentials; deliver: () => void } 
 describe('the door that the first key closes', () => {
   it('is not opened again by a reading that began before the key was made', async () => {
     const { credentials, deliver } = storeWithLateList();
-    const keys = new ApiKeys(credentials);
-    const authenticator = new Authenticator('open', keys, undefined);
+    const keys = new ApiKeys(credentials, clock);
+    const authenticator = new Authenticator('open', keys, undefined, clock);
     const early = authenticator.authenticate([]);
     const { id, secret } = makeKeyText();
     const rest = {
@@ -68,20 +67,19 @@ describe('a service that is open', () => {
   it('asks the store for keys before anyone is let in, and again once what it said is old', async () => {
     const { credentials, deliver } = storeWithLateList();
     deliver();
-    const authenticator = new Authenticator('open', new ApiKeys(credentials), undefined);
-    const clock = jest.spyOn(performance, 'now').mockReturnValue(1_000);
+    const authenticator = new Authenticator('open', new ApiKeys(credentials, clock), undefined, clock);
     expect(authenticator.isOpen()).toBe(false);
     await authenticator.authenticate([]);
-    clock.mockReturnValue(1_000 + KEYS_LIFETIME_MS - 1);
+    time += KEYS_LIFETIME_MS - 1;
     expect(authenticator.isOpen()).toBe(true);
-    clock.mockReturnValue(1_000 + KEYS_LIFETIME_MS);
+    time++;
     expect(authenticator.isOpen()).toBe(false);
   });
 
   it('is closed as soon as a key is made here, and stays closed when a reading from before ends', async () => {
     const { credentials, deliver } = storeWithLateList();
-    const keys = new ApiKeys(credentials);
-    const authenticator = new Authenticator('open', keys, undefined);
+    const keys = new ApiKeys(credentials, clock);
+    const authenticator = new Authenticator('open', keys, undefined, clock);
     const early = authenticator.authenticate([]);
     await made(keys);
     deliver();
@@ -92,8 +90,8 @@ describe('a service that is open', () => {
   it('tells who watches what it finds', async () => {
     const { credentials, deliver } = storeWithLateList();
     deliver();
-    const keys = new ApiKeys(credentials);
-    const authenticator = new Authenticator('open', keys, undefined);
+    const keys = new ApiKeys(credentials, clock);
+    const authenticator = new Authenticator('open', keys, undefined, clock);
     const told: boolean[] = [];
     authenticator.watch((open) => told.push(open));
     await authenticator.authenticate([]);
@@ -106,7 +104,7 @@ describe('a service that is open', () => {
       ['none', true],
       ['keys', false],
     ] as const) {
-      new Authenticator(mode, keys, undefined).watch((now) => expect(now).toBe(open));
+      new Authenticator(mode, keys, undefined, clock).watch((now) => expect(now).toBe(open));
     }
   });
 });
@@ -125,8 +123,8 @@ describe('credentials of a request that goes on', () => {
     const store = storeWithLateList();
     store.deliver();
     const list = jest.spyOn(store.credentials, 'list');
-    const keys = new ApiKeys(store.credentials);
-    const authenticator = new Authenticator('keys', keys, undefined);
+    const keys = new ApiKeys(store.credentials, clock);
+    const authenticator = new Authenticator('keys', keys, undefined, clock);
     const text = makeKeyText();
     await keys.add({ ...rest, id: text.id, digest: digestSecret(text.secret), expiresAt });
     const principal = await authenticator.authenticate([`Bearer ${formatKey(text)}`]);
@@ -142,22 +140,20 @@ describe('credentials of a request that goes on', () => {
   });
 
   it('are confirmed until the key expires', async () => {
-    const end = Date.now() + 3_600_000;
-    const { authenticator, principal } = await letIn(end);
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(end - 1);
+    const { authenticator, principal } = await letIn(time + 3_600_000);
+    time += 3_599_999;
     await authenticator.confirm(principal);
-    clock.mockReturnValue(end);
+    time++;
     await expect(authenticator.confirm(principal)).rejects.toMatchObject({ reason: 'expired key' });
   });
 
   it('are confirmed until the token ends, and without any for ever, asking nobody', async () => {
     const { authenticator, list } = await letIn();
-    const end = Date.now() + 3_600_000;
-    const token = { ...ANONYMOUS, credential: { validUntil: end } };
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(end - 1);
+    const token = { ...ANONYMOUS, credential: { validUntil: time + 3_600_000 } };
+    time += 3_599_999;
     const asked = list.mock.calls.length;
     await authenticator.confirm(token);
-    clock.mockReturnValue(end);
+    time++;
     await expect(authenticator.confirm(token)).rejects.toMatchObject({ reason: 'expired token' });
     await authenticator.confirm(ANONYMOUS);
     expect(list.mock.calls.length).toBe(asked);

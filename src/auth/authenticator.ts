@@ -1,4 +1,4 @@
-import { StoreError } from '#store';
+import { StoreError, type Clock } from '#store';
 import { quotaOf } from './api-key.js';
 import { ApiKeys } from './api-keys.js';
 import { KEY_BEGIN, parseKey } from './key-text.js';
@@ -19,11 +19,12 @@ export class Authenticator {
     private readonly mode: AuthMode,
     private readonly keys: ApiKeys,
     private readonly tokens: TokenVerifier | undefined,
+    private readonly clock: Clock,
   ) {}
 
   /** Whether nobody has to say who they are, for sure and without asking the store. */
   isOpen(): boolean {
-    return this.mode === 'none' || (this.seen === 'no keys' && performance.now() < this.keys.noneUntil);
+    return this.mode === 'none' || (this.seen === 'no keys' && this.clock.monotonic() < this.keys.noneUntil);
   }
 
   /** Tells `onChange` whether nobody has to say who they are, as far as is known: now, and when that changes. */
@@ -52,7 +53,7 @@ export class Authenticator {
   async confirm({ credential }: Principal): Promise<void> {
     if (credential === undefined) return;
     if ('validUntil' in credential) {
-      if (credential.validUntil <= Date.now()) throw new Unauthenticated('expired token');
+      if (credential.validUntil <= this.clock.now()) throw new Unauthenticated('expired token');
       return;
     }
     const verdict = await this.keys.judgeKnown(credential.keyId);

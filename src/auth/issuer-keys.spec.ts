@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { SYSTEM_CLOCK } from '#store';
 import { IssuerKeys } from './issuer-keys.js';
 
 const MIB = 1_024 * 1_024;
@@ -41,7 +42,7 @@ it.each([
   ['keys', (path: string) => path === '/jwks', '/jwks'],
 ])('%s without end are given up at 1 MiB', async (_, isEndless, path) => {
   endless = isEndless;
-  const keys = new IssuerKeys({ issuer: url, jwksUrl: undefined });
+  const keys = new IssuerKeys({ issuer: url, jwksUrl: undefined }, SYSTEM_CLOCK);
   const refusal: unknown = await keys.find(HEADER, TOKEN).catch((error: unknown) => error);
   expect(refusal).toMatchObject({
     code: 'OVERLOADED',

@@ -6,6 +6,7 @@ import {
   type FlattenedJWSInput,
   type JWTHeaderParameters,
 } from 'jose';
+import type { Clock } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { isKeyUrl, type OidcSettings } from '../config/auth.js';
 
@@ -29,7 +30,10 @@ export class IssuerKeys {
   private keySet: Promise<KeySet> | undefined;
   private restUntil = -Infinity;
 
-  constructor(private readonly settings: Pick<OidcSettings, 'issuer' | 'jwksUrl'>) {}
+  constructor(
+    private readonly settings: Pick<OidcSettings, 'issuer' | 'jwksUrl'>,
+    private readonly clock: Pick<Clock, 'monotonic'>,
+  ) {}
 
   /** The key that a token says it is signed with. Throws JOSEError if there is no such key, OVERLOADED while nobody knows. */
   async find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
@@ -39,7 +43,7 @@ export class IssuerKeys {
       return await keySet(header, token);
     } catch (cause) {
       if (TOKEN_FAULTS.some((fault) => cause instanceof fault)) throw cause;
-      if (performance.now() >= this.restUntil) this.restUntil = performance.now() + PAUSE_MS;
+      if (this.clock.monotonic() >= this.restUntil) this.restUntil = this.clock.monotonic() + PAUSE_MS;
       const detail = 'tokens cannot be checked at the moment: the keys of their issuer cannot be fetched';
       throw new ProblemError('OVERLOADED', detail, { cause });
     }
@@ -76,7 +80,7 @@ export class IssuerKeys {
 
   /** Waits after a failure before it asks again: nobody can have the issuer flooded by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
-    if (performance.now() < this.restUntil) throw new Error(`${url} has just failed`);
+    if (this.clock.monotonic() < this.restUntil) throw new Error(`${url} has just failed`);
     const response = await fetch(url, options);
     return new Response(await bodyOf(response, url), response);
   }

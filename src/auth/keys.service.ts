@@ -4,6 +4,7 @@ import type { Principal } from '../request/principal.js';
 import { SCOPES } from '../request/scope.js';
 import { invalid, ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { ApiKeys } from './api-keys.js';
 import type { ApiKey } from './api-key.js';
@@ -21,13 +22,14 @@ export class KeysService {
     private readonly keys: ApiKeys,
     private readonly audit: AuditLog,
     @Inject(Store) private readonly store: Pick<Store, 'usage'>,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** The one time that the secret is shown: not kept, it cannot be shown again, not even to a repeated request. */
   async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {
     const { name, scopes, prefix = '', maxFilters, maxBytes } = dto;
     refuseUnprefixed(dto);
-    const now = Date.now();
+    const now = this.clock.now();
     const expiresAt = dto.expiresAt === undefined ? undefined : timeAfter(now, dto.expiresAt);
     const inOrder = SCOPES.filter((scope) => scopes.includes(scope));
     return this.make(
@@ -44,7 +46,7 @@ export class KeysService {
     const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;
     const old = (await this.keys.list()).find((key) => key.id === id);
     if (!old) throw noKey(id);
-    const now = Date.now();
+    const now = this.clock.now();
     const expiresAt = old.expiresAt === undefined ? undefined : now + (old.expiresAt - old.createdAt);
     const made = await this.make({ ...old, createdAt: now, expiresAt }, manager);
     const end = Math.min(old.expiresAt ?? Infinity, now + overlapSeconds * 1_000);

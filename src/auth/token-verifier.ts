@@ -1,4 +1,5 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
+import type { Clock } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import type { OidcSettings } from '../config/auth.js';
 import { PREFIX_PATTERN } from '../validation/prefix.js';
@@ -22,8 +23,11 @@ const SCOPE_BEGIN = 'unseen:';
 export class TokenVerifier {
   private readonly keys: IssuerKeys;
 
-  constructor(private readonly settings: OidcSettings) {
-    this.keys = new IssuerKeys(settings);
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly clock: Clock,
+  ) {
+    this.keys = new IssuerKeys(settings, clock);
   }
 
   /** Whom a token was made for. Throws Unauthenticated; OVERLOADED while the issuer's keys cannot be fetched. */
@@ -35,6 +39,7 @@ export class TokenVerifier {
         audience,
         algorithms: ALGORITHMS,
         clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: new Date(this.clock.now()),
         requiredClaims: ['exp', 'sub'],
       });
       return this.principal(payload);

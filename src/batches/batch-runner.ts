@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
 import type { Keys } from '#bloom';
-import type { Operation } from '#store';
+import { deadlineIn, type Operation } from '#store';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
@@ -101,7 +101,7 @@ export class BatchRunner {
   }
 
   private deadline(): number {
-    return Date.now() + this.config.requestTimeoutMs;
+    return deadlineIn(this.config.requestTimeoutMs);
   }
 
   private async run<E extends Batch, C>(request: Request, task: Task<E, C>): Promise<object> {

@@ -7,7 +7,7 @@ import { ProblemError } from '../errors/problem.js';
 import { createLogger } from '../logging/logger.js';
 import { openStore } from '../store/open-store.js';
 import { StoreOpenError } from '../store/store-open-error.js';
-import { StoreError } from '#store';
+import { StoreError, SYSTEM_CLOCK } from '#store';
 import { validateShallow } from '../validation/shallow.pipe.js';
 import { ApiKeys } from '../auth/api-keys.js';
 import { CreateKeyDto } from '../auth/key.dto.js';
@@ -48,7 +48,7 @@ async function manage(command: OfflineKeys, config: Config): Promise<void> {
   const store = await openStore(config);
   try {
     const audit = new AuditLog(createLogger(config, destination({ dest: 2, sync: true })));
-    const keys = new KeysService(new ApiKeys(store.credentials), audit, store);
+    const keys = new KeysService(new ApiKeys(store.credentials, SYSTEM_CLOCK), audit, store, SYSTEM_CLOCK);
     const manager = { id: 'cli', name: operatorName() };
     if (command.verb === 'list') {
       for (const key of (await keys.list()).keys) process.stdout.write(`${line(key)}\n`);

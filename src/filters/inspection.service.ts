@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { positionsOf } from '#bloom';
-import type { Filter, FilterKind, Finding } from '#store';
+import { deadlineIn, type Filter, type FilterKind, type Finding } from '#store';
 import { Config } from '../config/config.js';
 import { Store } from '../store/store.token.js';
 import { countersView, findingView, type CountersView, type ExplainedItemsView } from './inspection.view.js';
@@ -38,6 +38,6 @@ export class InspectionService {
   }
 
   private deadline(): number {
-    return Date.now() + this.config.requestTimeoutMs;
+    return deadlineIn(this.config.requestTimeoutMs);
   }
 }

@@ -1,9 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { planGeometry } from '#bloom';
-import { StaleFilterError, StoreError, type Filter, type FilterKind, type FilterStats } from '#store';
+import {
+  SYSTEM_CLOCK,
+  StaleFilterError,
+  StoreError,
+  type Clock,
+  type Filter,
+  type FilterKind,
+  type FilterStats,
+} from '#store';
 import { Lifecycle } from '../http/lifecycle.js';
-import { HistorySampler, MOST_WATCHED } from './history-sampler.js';
+import { MovedClock } from '../../test/support/moved-clock.js';
+import { until } from '../../test/support/until.js';
+import { HistorySampler, INTERVAL_MS, MOST_WATCHED } from './history-sampler.js';
 
 const SIZING = { capacity: 1_000, errorRate: 1e-3 };
 const GEOMETRY = planGeometry(
@@ -64,9 +74,12 @@ class Names {
   }
 }
 
-function samplerOf(store: Names): { sampler: HistorySampler; lifecycle: Lifecycle } {
+function samplerOf(
+  store: Names,
+  clock: Clock = SYSTEM_CLOCK,
+): { sampler: HistorySampler; lifecycle: Lifecycle } {
   const lifecycle = new Lifecycle();
-  return { sampler: new HistorySampler(store, pino({ level: 'silent' }), lifecycle), lifecycle };
+  return { sampler: new HistorySampler(store, pino({ level: 'silent' }), lifecycle, clock), lifecycle };
 }
 
 const points = (sampler: HistorySampler, name: string): number | undefined =>
@@ -173,6 +186,23 @@ describe('the history of filters', () => {
     const { sampler } = samplerOf(store);
     await Promise.all([sampler.round(0), sampler.round(0), sampler.round(0)]);
     expect(store.described).toEqual(['a', 'b', 'c']);
+  });
+
+  it('takes a point of each filter a minute', async () => {
+    const store = new Names();
+    store.filters.set('a', '1');
+    const clock = new MovedClock();
+    const { sampler, lifecycle } = samplerOf(store, clock);
+    sampler.onApplicationBootstrap();
+    // A minute that ends during a round has none of its own.
+    await until('there are three points', async () => {
+      clock.advance(INTERVAL_MS);
+      return points(sampler, 'a') === 3;
+    });
+    lifecycle.beginShutdown();
+    await sampler.beforeApplicationShutdown();
+    const [first, second] = sampler.of('a')?.ring.from(0) ?? [];
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(INTERVAL_MS);
   });
 
   it('ends in mid-round when the service does', async () => {

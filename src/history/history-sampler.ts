@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   Inject,
   Injectable,
@@ -7,6 +6,8 @@ import {
 } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
+  after,
+  every,
   StaleFilterError,
   StoreError,
   type Filter,
@@ -18,6 +19,7 @@ import {
 import { filterView } from '../filters/filter.view.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { RootLogger } from '../logging/logger.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { PointRing, type Point } from './point-ring.js';
 
@@ -52,7 +54,7 @@ export interface History {
 export class HistorySampler implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly histories = new Map<string, History>();
   private readonly end = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
+  private endRounds: () => void = () => undefined;
   private running: Promise<void> | undefined;
   /** Whether so many are watched as may be. */
   private full = false;
@@ -63,10 +65,11 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     @Inject(Store) private readonly store: Pick<Port, 'open' | 'list' | 'describe'>,
     @Inject(RootLogger) private readonly logger: Logger,
     private readonly lifecycle: Lifecycle,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.round(), INTERVAL_MS).unref();
+    this.endRounds = every(this.clock, INTERVAL_MS, () => void this.round());
     this.lifecycle.ending.addEventListener('abort', () => this.stop(), { once: true });
     void this.round();
   }
@@ -96,7 +99,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   }
 
   private stop(): void {
-    clearInterval(this.timer);
+    this.endRounds();
     this.end.abort();
   }
 
@@ -112,13 +115,29 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async sampleAll(slotMs: number): Promise<void> {
-    let due = performance.now();
-    const { signal } = this.end;
+    let due = this.clock.monotonic();
     for await (const filter of this.filters()) {
       await this.sample(filter);
       due += slotMs;
-      await pause(Math.max(0, due - performance.now()), undefined, { signal, ref: false });
+      await this.pause(due - this.clock.monotonic());
     }
+  }
+
+  /** Throws once the service begins to end. */
+  private async pause(ms: number): Promise<void> {
+    const { signal } = this.end;
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const cancel = after(this.clock, ms, () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      });
+      const end = (): void => {
+        cancel();
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', end, { once: true });
+    });
   }
 
   /** Those that are watched already, and others while there is room: nobody makes filters that end the history of another's. */
@@ -153,7 +172,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     try {
       const stats = await this.store.describe(filter);
       const { kind, name, generation } = filter;
-      const at = Date.now();
+      const at = this.clock.now();
       let history = this.histories.get(name);
       if (history?.generation !== generation) {
         history = { kind, generation, since: at, ring: new PointRing(POINTS) };

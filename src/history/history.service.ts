@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FilterKind, Store as Port } from '#store';
 import { inWordsOf } from '../filters/open-filters.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { HistorySampler, INTERVAL_MS } from './history-sampler.js';
 import { MOST_SECONDS, type HistoryQueryDto } from './history.dto.js';
@@ -12,6 +13,7 @@ export class HistoryService {
   constructor(
     @Inject(Store) private readonly store: Pick<Port, 'open'>,
     private readonly sampler: HistorySampler,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and what the port throws. */
@@ -20,7 +22,7 @@ export class HistoryService {
     const { generation } = await this.store.open(name, kind, { fresh: true }).catch((error: unknown) => {
       throw inWordsOf(kind, name, error);
     });
-    const now = Date.now();
+    const now = this.clock.now();
     const start = now - Number(seconds ?? MOST_SECONDS) * 1_000;
     const known = this.sampler.of(name);
     const history = known?.generation === generation ? known : undefined;

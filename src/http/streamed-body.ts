@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { within } from '#store';
+import { SYSTEM_CLOCK, within } from '#store';
 import type { Config } from '../config/config.js';
 import { ProblemError } from '../errors/problem.js';
 import type { Permit } from '../request/permit.js';
@@ -119,9 +119,9 @@ class Pace {
   /** Waits for `arrival`. REQUEST_TIMEOUT if all waiting so far is more than `bytes` allow, and a pause beside. */
   async keep<T>(bytes: number, arrival: Promise<T>): Promise<T> {
     const { idleMs, minBytesPerSecond } = this.limits;
-    const from = performance.now();
+    const from = SYSTEM_CLOCK.monotonic();
     const arrived = await arrival;
-    this.waitedMs += performance.now() - from;
+    this.waitedMs += SYSTEM_CLOCK.monotonic() - from;
     if (this.waitedMs <= idleMs + (bytes / minBytesPerSecond) * 1_000) return arrived;
     throw new ProblemError(
       'REQUEST_TIMEOUT',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { SYSTEM_CLOCK } from '#store';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { blockOperation, idOfRefused, operationOf } from './operations.js';
@@ -19,7 +20,7 @@ function requestOf(type: string, key?: string, body?: Buffer): Request {
     query: {},
     routeOptions: { url: '/v1/filters/:name/items/add' },
     raw: {},
-    server: { requestTimeoutMs: 1_000 },
+    server: { requestTimeoutMs: 1_000, clock: SYSTEM_CLOCK },
   } as unknown as Request;
   contextOf(request.raw).rawBody = body;
   return request;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import type { Operation } from '#store';
+import { deadlineIn, type Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
 import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
@@ -29,8 +29,8 @@ export function operationOf(request: Request): Operation {
   const { rawBody: body = '' } = context;
   const route = routeOf(request);
   const key = request.headers['idempotency-key'];
-  const now = Date.now();
-  const deadline = now + request.server.requestTimeoutMs;
+  const now = request.server.clock.now();
+  const deadline = deadlineIn(request.server.requestTimeoutMs);
   const quota = context.principal?.quota;
   if (key !== undefined) {
     const operation = { ...repeatable(key, route, body), deadline, quota };
@@ -89,7 +89,7 @@ export function blockOperation(
     ...operation,
     id: firstLine === 1 ? id : `${id} #${firstLine}`,
     fingerprint: origin === 'caller' ? digest(route, text) : checksumOf(route, text).toString(16),
-    deadline: Date.now() + request.server.requestTimeoutMs,
+    deadline: deadlineIn(request.server.requestTimeoutMs),
   };
 }
 
@@ -118,7 +118,10 @@ export function idOfRefused(request: Request): string | undefined {
   const { rawBody } = contextOf(request.raw);
   const route = routeOf(request);
   const isUnread = rawBody === undefined && announcedBody(request) === 'json';
-  return makeId(isUnread ? unreadChecksumOf(route) : checksumOf(route, rawBody ?? ''), Date.now());
+  return makeId(
+    isUnread ? unreadChecksumOf(route) : checksumOf(route, rawBody ?? ''),
+    request.server.clock.now(),
+  );
 }
 
 /**

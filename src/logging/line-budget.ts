@@ -1,3 +1,5 @@
+import { SYSTEM_CLOCK } from '#store';
+
 /** A number of log lines allowed in a span of time, and a count of those that were left out. */
 export class LineBudget {
   private began = -Infinity;
@@ -10,12 +12,12 @@ export class LineBudget {
   ) {}
 
   /** Whether it can be discarded: its span is over, and there is no left-out line to report. */
-  isUnused(now = performance.now()): boolean {
+  isUnused(now = SYSTEM_CLOCK.monotonic()): boolean {
     return this.leftOut === 0 && now - this.began >= this.spanMs;
   }
 
   /** How many lines were left out since the last one, if a line is allowed now; otherwise undefined. */
-  take(now = performance.now()): number | undefined {
+  take(now = SYSTEM_CLOCK.monotonic()): number | undefined {
     if (now - this.began >= this.spanMs) {
       this.began = now;
       this.lines = 0;

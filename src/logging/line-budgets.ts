@@ -1,3 +1,4 @@
+import { SYSTEM_CLOCK } from '#store';
 import { LineBudget } from './line-budget.js';
 
 /** The most budgets that are kept. */
@@ -19,7 +20,7 @@ export class LineBudgets {
   }
 
   /** How many lines of the key were left out since its last one, if a line is allowed now; otherwise undefined. */
-  take(key: string, now = performance.now()): number | undefined {
+  take(key: string, now = SYSTEM_CLOCK.monotonic()): number | undefined {
     return (this.budgets.get(key) ?? this.add(key, now)).take(now);
   }
 

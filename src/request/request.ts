@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '#store';
 import type { Access } from './scope.js';
 
 /** What a route that takes a batch is about. */
@@ -18,6 +19,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** How long a caller waits for an answer. */
     requestTimeoutMs: number;
+    clock: Clock;
   }
 
   interface FastifyContextConfig {

@@ -1,11 +1,15 @@
-import { SYSTEM_RANDOM, type RandomSource, type Store } from '#store';
+import { SYSTEM_CLOCK, SYSTEM_RANDOM, type Clock, type RandomSource, type Store } from '#store';
 import type { Config } from '../config/config.js';
 import { StoreOpenError } from './store-open-error.js';
 
 /** Opens the store that the settings choose. Throws StoreOpenError. */
-export async function openStore(config: Config, random = SYSTEM_RANDOM): Promise<Store> {
+export async function openStore(
+  config: Config,
+  random = SYSTEM_RANDOM,
+  clock = SYSTEM_CLOCK,
+): Promise<Store> {
   try {
-    return await openAdapter(config, random);
+    return await openAdapter(config, random, clock);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const setting = config.store === 'embedded' ? `DATA_DIR ${JSON.stringify(config.dataDir)}` : 'Redis';
@@ -14,7 +18,7 @@ export async function openStore(config: Config, random = SYSTEM_RANDOM): Promise
 }
 
 /** An adapter is loaded only when it is used. */
-async function openAdapter(config: Config, random: RandomSource): Promise<Store> {
+async function openAdapter(config: Config, random: RandomSource, clock: Clock): Promise<Store> {
   if (config.store === 'embedded') {
     const { EmbeddedStore } = await import('#store/embedded');
     return EmbeddedStore.open({
@@ -23,10 +27,11 @@ async function openAdapter(config: Config, random: RandomSource): Promise<Store>
       maxRecordBytes: config.operationRecordBytes,
       syncIdleMs: config.syncIdleMs,
       random,
+      now: () => clock.now(),
     });
   }
   const { RedisStore } = await import('#store/redis');
   if (!config.redis) throw new TypeError('STORE is redis, but nothing says where it is');
   const { operationRecordBytes: maxRecordBytes, syncIdleMs } = config;
-  return RedisStore.open({ ...config.redis, maxRecordBytes, syncIdleMs, random });
+  return RedisStore.open({ ...config.redis, maxRecordBytes, syncIdleMs, random, clock });
 }

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { Syncs } from '#store';
+import { after, type Syncs } from '#store';
 import { Lifecycle } from '../http/lifecycle.js';
+import { MovedClock } from '../../test/support/moved-clock.js';
+import { until } from '../../test/support/until.js';
 import { SyncTender } from './sync-tender.js';
 
 describe('tending syncs', () => {
@@ -9,6 +11,8 @@ describe('tending syncs', () => {
   let fails: boolean;
   let lines: object[];
   let tender: SyncTender;
+  let clock: MovedClock;
+  let lifecycle: Lifecycle;
 
   beforeEach(() => {
     tries = 0;
@@ -20,7 +24,10 @@ describe('tending syncs', () => {
       if (fails) throw new Error('no store');
     };
     const logger = pino({}, { write: (text: string) => void lines.push(JSON.parse(text) as object) });
-    tender = new SyncTender({ syncs: { tend } as Syncs }, { syncIdleMs: 10_000 }, logger, new Lifecycle());
+    clock = new MovedClock();
+    lifecycle = new Lifecycle();
+    const store = { syncs: { tend } as Syncs };
+    tender = new SyncTender(store, { syncIdleMs: 10_000 }, logger, lifecycle, clock);
   });
 
   it('logs a failure once, and once more after it went well', async () => {
@@ -33,6 +40,21 @@ describe('tending syncs', () => {
     fails = true;
     await tender.tend();
     expect([tries, lines.length]).toEqual([5, 2]);
+  });
+
+  it('is done now and then, until the service begins to end', async () => {
+    tender.onApplicationBootstrap();
+    for (let n = 1; n <= 3; n++) {
+      clock.advance(2_500);
+      await until('it is tried', async () => tries === n);
+    }
+    lifecycle.beginShutdown();
+    await tender.beforeApplicationShutdown();
+    clock.advance(3_600_000);
+    let later = false;
+    after(clock, 0, () => (later = true));
+    await until('a timer has rung that was set later', async () => later);
+    expect(tries).toBe(3);
   });
 
   it('is one try at a time, and the end of the service waits for it', async () => {

@@ -5,9 +5,11 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { every } from '#store';
 import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { RootLogger } from '../logging/logger.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 
 const MOST_MS = 10_000;
@@ -18,7 +20,7 @@ const SHARE_OF_IDLE = 1 / 4;
 /** Tends the store's syncs now and then, until the service begins to end. */
 @Injectable()
 export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: NodeJS.Timeout | undefined;
+  private end: () => void = () => undefined;
   private running: Promise<void> | undefined;
   /** Whether the last try failed: then that has been logged. */
   private failing = false;
@@ -28,17 +30,18 @@ export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShut
     @Inject(Config) private readonly config: Pick<Config, 'syncIdleMs'>,
     @Inject(RootLogger) private readonly logger: Logger,
     private readonly lifecycle: Lifecycle,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   onApplicationBootstrap(): void {
-    const every = Math.max(LEAST_MS, Math.min(MOST_MS, this.config.syncIdleMs * SHARE_OF_IDLE));
-    this.timer = setInterval(() => void this.tend(), every).unref();
-    this.lifecycle.ending.addEventListener('abort', () => clearInterval(this.timer), { once: true });
+    const pauseMs = Math.max(LEAST_MS, Math.min(MOST_MS, this.config.syncIdleMs * SHARE_OF_IDLE));
+    this.end = every(this.clock, pauseMs, () => void this.tend());
+    this.lifecycle.ending.addEventListener('abort', () => this.end(), { once: true });
   }
 
   /** Resolves when nothing is under way: the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    this.end();
     await this.running;
   }
 

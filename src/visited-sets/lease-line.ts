@@ -1,4 +1,4 @@
-import type { LeasedEntry } from '#store';
+import { deadlineIn, every, type Clock, type LeasedEntry } from '#store';
 
 /** Tries to lease; it has until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
@@ -19,6 +19,7 @@ interface LineOptions {
   readonly watch: (wake: () => void) => () => void;
   /** How long a try may take. */
   readonly timeoutMs: number;
+  readonly clock: Clock;
   /** The last one has left. */
   readonly onEmpty: () => void;
 }
@@ -30,13 +31,13 @@ interface LineOptions {
 export class LeaseLine {
   private readonly waiters = new Set<Waiter>();
   private readonly unwatch: () => void;
-  private readonly retry: NodeJS.Timeout;
+  private readonly endRetries: () => void;
   private tried: Waiter | undefined;
   private woken = false;
 
   constructor(private readonly options: LineOptions) {
     this.unwatch = options.watch(() => this.wake());
-    this.retry = setInterval(() => this.wake(), RETRY_MS);
+    this.endRetries = every(options.clock, RETRY_MS, () => this.wake());
   }
 
   /** What the lease finds, or nothing once `left` is aborted. Throws what a try throws. */
@@ -76,7 +77,7 @@ export class LeaseLine {
     this.woken = false;
     this.tried = waiter;
     try {
-      const entries = await waiter.lease(Date.now() + this.options.timeoutMs);
+      const entries = await waiter.lease(deadlineIn(this.options.timeoutMs));
       if (entries.length === 0 && !waiter.left) return;
       this.settle(waiter, () => waiter.answer(entries));
       // There may be more for the next one.
@@ -92,7 +93,7 @@ export class LeaseLine {
     this.waiters.delete(waiter);
     how();
     if (this.waiters.size > 0) return;
-    clearInterval(this.retry);
+    this.endRetries();
     this.unwatch();
     this.options.onEmpty();
   }

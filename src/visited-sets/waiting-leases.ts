@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import type { Filter, LeasedEntry } from '#store';
+import { after, type Filter, type LeasedEntry } from '#store';
 import { Config } from '../config/config.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { Metrics } from '../metrics/metrics.js';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
+import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { LeaseLine, type Lease } from './lease-line.js';
 
@@ -28,6 +29,7 @@ export class WaitingLeases {
     @Inject(Config) private readonly config: Config,
     private readonly lifecycle: Lifecycle,
     { registry }: Metrics,
+    @Inject(Clock) private readonly clock: Clock,
   ) {
     const waiting = (): number => this.waiting;
     new Gauge({
@@ -54,13 +56,13 @@ export class WaitingLeases {
     permit?.park();
     const left = new AbortController();
     const leave = (): void => left.abort();
-    const timer = setTimeout(leave, waitMs);
+    const cancel = after(this.clock, waitMs, leave);
     // A client that sends no more may be one that has gone: which of them, only an answer would tell.
     socket.once('end', leave).once('close', leave);
     try {
       return await this.lineOf(filter).wait(lease, left.signal);
     } finally {
-      clearTimeout(timer);
+      cancel();
       socket.off('end', leave).off('close', leave);
       this.count(caller, -1);
     }
@@ -85,6 +87,7 @@ export class WaitingLeases {
       line = new LeaseLine({
         watch: (wake) => this.store.queue.watch(filter, wake),
         timeoutMs: this.config.requestTimeoutMs,
+        clock: this.clock,
         onEmpty: () => this.lines.delete(generation),
       });
       this.lines.set(generation, line);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { UnreachableError, UnseenClient, type Retrying } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { freePort } from '../support/redis-server.js';
@@ -11,6 +11,36 @@ import { recordedFetch } from '../support/recorded-fetch.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
+
+/** The pauses of a client, and how long it has been told nothing, are moved by `untilMoved`. */
+function moveTime(): void {
+  jest.useFakeTimers({
+    doNotFake: [
+      ...(['Date', 'hrtime', 'nextTick', 'queueMicrotask'] as const),
+      ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
+    ],
+  });
+}
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Moves the time until it is so: slowly, so that no call to the service takes too long. */
+function untilMoved(what: string, holds: () => boolean): Promise<void> {
+  return until(what, async () => {
+    await jest.advanceTimersByTimeAsync(50);
+    return holds();
+  });
+}
+
+/** What `work` comes to in time that is moved. */
+async function moved<T>(what: string, work: Promise<T>): Promise<T> {
+  let over = false;
+  const noted = work.finally(() => (over = true));
+  noted.catch(() => undefined);
+  await untilMoved(what, () => over);
+  return work;
+}
 
 describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
   let app: TestApp;
@@ -56,6 +86,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
   });
 
   it('are told of, once for all calls, when they have failed for a while; and again only after an answer', async () => {
+    moveTime();
     const told: Retrying[] = [];
     const closedPort = `http://127.0.0.1:${await freePort()}`;
     let isAway = true;
@@ -74,9 +105,9 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
         client.me(),
         client.plan({ type: 'counting', capacity: 10, errorRate: 0.1 }),
       ];
-      await until('it is told', async () => told.length === outage);
+      await untilMoved('it is told', () => told.length === outage);
       isAway = false;
-      await Promise.all(calls);
+      await moved('they are answered', Promise.all(calls));
     }
     expect(told).toEqual(
       [1, 2].map(() => ({
@@ -89,6 +120,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
   });
 
   it('are told of again after an outage that a refusal has ended', async () => {
+    moveTime();
     const closedPort = `http://127.0.0.1:${await freePort()}`;
     let isAway = true;
     let told = 0;
@@ -103,9 +135,9 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
       isAway = true;
       const call = client.visitedSet(freshName()).describe();
       const refused = expect(call).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
-      await until('it is told', async () => told === outage);
+      await untilMoved('it is told', () => told === outage);
       isAway = false;
-      await refused;
+      await moved('it is answered', refused);
     }
   });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   RetryAfterError,
   UnseenClient,
@@ -12,12 +12,22 @@ import {
 import { freshName, type TestApp } from '../support/app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { leasesWaiting } from '../e2e/leases-waiting.js';
 import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
 /** What no test waits for. */
 const LONG = 600;
+/** How often a worker extends a lease of LONG. */
+const EXTENDED_MS = (LONG * 1_000) / 3;
+/** Its extensions are what a worker does at intervals. */
+const INTERVALS_ONLY: Parameters<typeof jest.useFakeTimers>[0] = {
+  doNotFake: [
+    ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
+    ...(['setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout'] as const),
+  ],
+};
 
 describe.each(STORES)('a worker, $name store', ({ start }) => {
   let app: TestApp;
@@ -25,6 +35,9 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
   beforeAll(async () => {
     app = await start();
     client = new UnseenClient({ url: app.url });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
   });
   afterAll(() => app.close());
 
@@ -38,14 +51,17 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     await set.discover(list);
     return set;
   };
-  const counts = async (set: VisitedSet): Promise<object> => {
+  const counts = async (set: VisitedSet) => {
     const description = await set.describe();
     if (!('queue' in description)) throw new Error('the set has lost data');
     const { waiting, leased, delayed, dead } = description.queue;
     return { waiting, leased, delayed, dead };
   };
   const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0 };
-  const SOON: WorkerOptions = { untilEmpty: true, delaySeconds: () => 0, leaseSeconds: LONG };
+  const SOON: WorkerOptions = {
+    ...{ untilEmpty: true, waitSeconds: 0 },
+    ...{ delaySeconds: () => 0, leaseSeconds: LONG },
+  };
 
   it('does each URL once, no more at once than it may, those that it finds on the way too', async () => {
     const set = await queueOf(urls(50));
@@ -122,8 +138,16 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       attempts.push(attempt);
       if (attempt < 3) throw new Error('not yet');
     };
-    const worker = new Worker(set, handler, { ...SOON, delaySeconds: () => 1 });
-    expect(await worker.run()).toEqual({ done: 3, failed: 2, released: 0, lost: 0 });
+    const worker = new Worker(set, handler, { ...SOON, delaySeconds: () => LONG });
+    const working = worker.run();
+    for (let n = 1; n < 3; n++) {
+      await until('the others are done, and it is delayed', async () => {
+        const { waiting, leased, delayed } = await counts(set);
+        return attempts.length === n && waiting + leased === 0 && delayed === 1;
+      });
+      app.advance(LONG * 1_000);
+    }
+    expect(await working).toEqual({ done: 3, failed: 2, released: 0, lost: 0 });
     expect(attempts).toEqual([1, 2, 3]);
   });
 
@@ -206,7 +230,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const working = worker.run();
     await until('the last is done', async () => attempts.length === 4);
     await until('the others wait', async () => {
-      const { delayed, leased } = (await counts(set)) as { delayed: number; leased: number };
+      const { delayed, leased } = await counts(set);
       return delayed === 2 && leased === 0;
     });
     await worker.stop();
@@ -231,11 +255,15 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const set = await queueOf(urls(2));
     const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
     const done: string[] = [];
-    const working = new Worker(set, async ({ url }) => void done.push(url), SOON).run();
+    const options = { ...SOON, waitSeconds: 1 };
+    const working = new Worker(set, async ({ url }) => void done.push(url), options).run();
     await until('the worker has done the rest', async () => done.length === 1);
-    expect(
-      await Promise.race([working, new Promise((resolve) => setTimeout(resolve, 1_000, 'goes on'))]),
-    ).toBe('goes on');
+    // With nothing left it would end when its lease comes back empty. It asks for another one.
+    const look = jest.spyOn(set, 'describe');
+    await leasesWaiting(app, 1);
+    app.advance(1_000);
+    await until('it looks whether it is done', async () => look.mock.calls.length > 0);
+    await leasesWaiting(app, 1);
     await set.release(other!.id);
     expect(await working).toEqual({ done: 2, failed: 0, released: 0, lost: 0 });
     expect(new Set(done)).toEqual(new Set(urls(2)));
@@ -250,12 +278,21 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       tasks.push(task);
       await ended;
     };
-    const working = new Worker(set, handler, { untilEmpty: true, leaseSeconds: 8 }).run();
+    const extended = jest.spyOn(set, 'extend');
+    const untilExtended = async (): Promise<void> => {
+      jest.advanceTimersByTime(EXTENDED_MS);
+      await Promise.all(extended.mock.results.map(({ value }) => value));
+    };
+    jest.useFakeTimers(INTERVALS_ONLY);
+    const working = new Worker(set, handler, { untilEmpty: true, leaseSeconds: LONG }).run();
     await until('both are leased', async () => tasks.length === 2);
     await set.forget(tasks[0]!.url);
-    await until('the handler is told', async () => tasks[0]!.signal.aborted);
     // Longer than the lease.
-    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    for (let n = 0; n < 4; n++) {
+      await untilExtended();
+      app.advance(EXTENDED_MS);
+    }
+    expect(tasks[0]!.signal.aborted).toBe(true);
     expect(await set.lease({ max: 1, leaseSeconds: 1 })).toEqual([]);
     end();
     expect(await working).toEqual({ done: 1, failed: 0, released: 0, lost: 1 });
@@ -269,10 +306,12 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
       await set.release(other!.id, { delaySeconds: LONG });
       await set.forget(url);
+      jest.advanceTimersByTime(EXTENDED_MS);
       if (!signal.aborted) await once(signal, 'abort');
       throw new RetryAfterError('the site is busy', LONG);
     };
-    const worker = new Worker(set, handler, { untilEmpty: true, concurrency: 1, leaseSeconds: 3 });
+    jest.useFakeTimers(INTERVALS_ONLY);
+    const worker = new Worker(set, handler, { untilEmpty: true, concurrency: 1, leaseSeconds: LONG });
     expect(await worker.run()).toEqual({ done: 0, failed: 0, released: 0, lost: 1 });
     expect(await counts(set)).toMatchObject({ waiting: 0, leased: 0, delayed: 1 });
   });
@@ -302,8 +341,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       // In the moment in which something comes.
       const [, { done }] = await Promise.all([set.discover(urlAt(n)).then(() => worker.stop()), working]);
       await until('nothing is leased', async () => {
-        const { leased } = (await counts(set)) as { leased: number };
-        return leased === 0;
+        return (await counts(set)).leased === 0;
       });
       all += done;
     }
@@ -339,15 +377,19 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
 
   it('ends with what is refused for good, when what it had begun is over', async () => {
     const set = await queueOf(urls(1));
+    const lease = jest.spyOn(set, 'lease');
     let over = false;
     const worker = new Worker(
       set,
       async () => {
         await set.drop();
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await until('a lease is refused', async () => {
+          const leases = await Promise.allSettled(lease.mock.results.map(({ value }) => value));
+          return leases.some(({ status }) => status === 'rejected');
+        });
         over = true;
       },
-      { leaseSeconds: LONG, waitSeconds: 1, concurrency: 2 },
+      { leaseSeconds: LONG, waitSeconds: 0, concurrency: 2 },
     );
     await expect(worker.run()).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
     expect(over).toBe(true);

@@ -251,9 +251,12 @@ export function queueLogContract(subject: Subject): void {
       end();
       end();
       woken.forget();
+      const later = new Woken();
+      const endLater = subject.store.queue.watch(filter, later.call);
       await discover(subject.store, filter, ['e']);
-      await sleep(200);
+      expect(['a later watch', await later.next()]).toEqual(['a later watch', true]);
       expect(woken.calls).toBe(0);
+      endLater();
     });
 
     it.each(RENEWALS.slice(0, 1))('takes a handle that %s made stale', async (_, renew) => {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
+import { clock } from '../support/clock.js';
 import { add, check, deadline, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -26,7 +26,7 @@ export function roomContract(subject: Subject): void {
       const [own, theirs] = [await subject.store.open(name, 'filter'), await other.open(name, 'filter')];
       await add(subject.store, own, ['seen']);
       await add(other, theirs, items(190));
-      await sleep(1_100);
+      clock.advance(1_100);
       await expectRefusal(add(subject.store, own, items(20, 'more')), 'FILTER_FULL');
     });
   });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { Filter, Part, Store } from '#store';
+import { clock } from '../support/clock.js';
 import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
 import { until } from '../support/until.js';
 import {
@@ -119,7 +120,7 @@ export function transferContract(subject: Subject): void {
       const filter = await makeFilter(store, { kind: 'visited-set' });
       for (let from = 0; from < 60; from += 20) {
         await discover(store, filter, items(60).slice(from, from + 20));
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        clock.advance(2);
       }
       const copied = await copy(filter);
       await discover(store, copied, ['later']);

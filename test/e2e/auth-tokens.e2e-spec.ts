@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SYSTEM_CLOCK } from '#store';
 import { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
@@ -45,7 +46,8 @@ describe('tokens of an issuer', () => {
 
   it('say how long they are valid', async () => {
     const settings = { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined };
-    const verifier = new TokenVerifier({ ...settings, scopeClaim: 'scope', prefixClaim: 'prefix' });
+    const claims = { scopeClaim: 'scope', prefixClaim: 'prefix' };
+    const verifier = new TokenVerifier({ ...settings, ...claims }, SYSTEM_CLOCK);
     const exp = seconds(3_600);
     const principal = await verifier.verify(await issuer.token({ exp }));
     expect(principal.credential).toEqual({ validUntil: (exp + 10) * 1_000 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
@@ -16,10 +16,13 @@ const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
 const SURELY_MS = 900;
 const TRIES = 20;
 
-/** The answers to a list of calls in one counting second. Tries again while the machine is too slow for that. */
+/**
+ * The answers to a list of calls in one counting second, which the first of them begins. Tries again while the machine is too slow
+ * for that.
+ */
 async function withinASecond(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    await sleep(1_100);
+    if (attempt > 0) await sleep(1_100);
     const from = performance.now();
     const answers: Answer[] = [];
     for (const one of calls) answers.push(await one());
@@ -39,6 +42,9 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
   let other: TestKey;
   beforeAll(async () => {
     app = await start(ENV);
+  });
+  // Nothing has been counted of a new key.
+  beforeEach(async () => {
     one = await makeKey(app, 'admin');
     other = await makeKey(app, 'read');
   });
@@ -59,7 +65,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
 
   it('executes nothing of what it refuses, and counts streams as one request', async () => {
     const create = { name: 'limited', type: 'counting', capacity: 10_000, errorRate: 0.001 };
-    await call(app, 'POST', '/v1/filters', create, one.headers);
+    await call(app, 'POST', '/v1/filters', create, (await makeKey(app, 'admin')).headers);
     const items = '/v1/filters/limited/items';
     const text = { ...one.headers, 'content-type': 'text/plain' };
     const body = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n');
@@ -72,8 +78,10 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const check = await call(app, 'POST', `${items}/check`, { items: [`refused ${tries}`] }, other.headers);
     expect(check).toMatchObject({ status: 200, body: { results: [false] } });
     // The id of a refused request belongs to its repeats, and once it has been executed to no other request.
-    const id = { ...one.headers, 'idempotency-key': answers[LIMIT]?.headers.get('idempotency-key') ?? '' };
-    await sleep(1_100);
+    const id = {
+      ...(await makeKey(app, 'write')).headers,
+      'idempotency-key': answers[LIMIT]?.headers.get('idempotency-key') ?? '',
+    };
     const repeat = () => call(app, 'POST', `${items}/add`, { items: ['refused'] }, id);
     expect([await repeat(), await repeat()]).toMatchObject(
       times(2, { status: 200, body: { results: [true] } }),

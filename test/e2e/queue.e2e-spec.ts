@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { startRedis } from '../support/redis-server.js';
-import { until } from '../support/until.js';
+import { leasesWaiting } from './leases-waiting.js';
 import { STORES } from './stores.js';
 
 interface Leased {
@@ -72,14 +72,6 @@ class VisitedSet {
 const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
 const urlsOf = (entries: readonly { url: string }[]): string[] => entries.map(({ url }) => url);
 const url = (n: number | string): string => `https://example.org/${n}`;
-
-/** Resolves once so many leases wait. */
-async function leasesWaiting(app: TestApp, count: number): Promise<void> {
-  await until(`${count} leases wait`, async () => {
-    const text = await (await fetch(`${app.url}/metrics`)).text();
-    return text.includes(`\nunseen_leases_waiting ${count}\n`);
-  });
-}
 
 describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   let app: TestApp;
@@ -166,9 +158,9 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ]);
     expect(await set.queue()).toMatchObject({ waiting: 0, leased: 1, delayed: 1 });
     expect(await set.lease()).toEqual([]);
-    expect(await set.settle('extend', [a!.id], { leaseSeconds: 1 })).toEqual(['extended']);
-    let again: Leased[] = [];
-    await until('the lease is over', async () => (again = await set.lease()).length > 0);
+    expect(await set.settle('extend', [a!.id], { leaseSeconds: 60 })).toEqual(['extended']);
+    app.advance(60_000);
+    const again = await set.lease();
     expect(again).toMatchObject([{ url: url('a'), attempt: 2 }]);
     expect(await set.settle('ack', idsOf(again))).toEqual(['acked']);
     expect(await set.settle('extend', idsOf(again), { leaseSeconds: 1 })).toEqual(['expired']);
@@ -310,6 +302,20 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       await set.settle('release', [a!.id]);
       expect(urlsOf(await waiting)).toEqual([url('a')]);
       expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('b')]);
+    });
+
+    it('notices that its wait is over, or a lease, when time is moved', async () => {
+      const set = await VisitedSet.create(app);
+      await set.discover(url('a'));
+      await set.lease(1, { leaseSeconds: 20 });
+      const waiting = set.lease(1, { waitSeconds: 30 });
+      await leasesWaiting(app, 1);
+      app.advance(20_000);
+      expect(urlsOf(await waiting)).toEqual([url('a')]);
+      const vain = set.lease(1, { waitSeconds: 30 });
+      await leasesWaiting(app, 1);
+      app.advance(30_000);
+      expect(await vain).toEqual([]);
     });
 
     it('goes on when its visited set is cleared', async () => {

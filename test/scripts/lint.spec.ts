@@ -62,6 +62,11 @@ const PROBES: [path: string, text: string, rule?: string][] = [
   ['src/cli/sources/redis-set.ts', "import 'ioredis';"],
   ['src/filters/environment.ts', 'export const home = process.env.HOME;', PROPERTY],
   ['src/config/config.ts', 'export const home = process.env.HOME;'],
+  ['src/filters/now.ts', 'export const now = () => Date.now();', PROPERTY],
+  ['libs/store/src/embedded/monotonic.ts', 'export const now = () => performance.now();', PROPERTY],
+  ['libs/store/src/redis/today.ts', 'export const today = () => new Date();', 'unseen(no-machine-time)'],
+  ['libs/store/src/redis/day.ts', 'export const day = (ms: number) => new Date(ms);'],
+  ['libs/store/src/clock.ts', 'export const now = () => Date.now();'],
   ['libs/store/src/fan-out.ts', 'export const all = () => Promise.all([]);', PROPERTY],
   ['test/e2e/fan-out.ts', 'export const all = () => Promise.all([]);'],
   [

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp, readConfig, shutDown } from './in-process.js';
+import { Clock, createApp, readConfig, shutDown } from './in-process.js';
+import type { MovedClock } from './moved-clock.js';
 
 const { default: supertest } = (await importNatively('supertest')) as {
   default: typeof import('supertest');
@@ -14,6 +15,8 @@ export interface TestApp {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly port: number;
+  /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
+  advance(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -30,10 +33,12 @@ export async function startApp(env: Readonly<Record<string, string>> = {}): Prom
   const app = await createApp(config);
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
+  const clock = app.get<MovedClock>(Clock);
   return {
     app,
     port,
     url: `http://127.0.0.1:${port}`,
+    advance: (ms) => clock.advance(ms),
     async close() {
       await shutDown(app, config.shutdownGraceMs);
       await rm(dataDir, { recursive: true, force: true });

@@ -12,8 +12,17 @@ const file = join(await serviceProgram(), 'test', 'support', 'service-parts.js')
 const parts = (await importNatively(pathToFileURL(file).href)) as typeof Parts;
 
 export const { createApp, readConfig, shutDown } = parts;
-export const { ApiKeys, HistorySampler, InFlight, KeysService, RequestPermit, Store, SyncTender, turn } =
-  parts;
+export const {
+  ApiKeys,
+  Clock,
+  HistorySampler,
+  InFlight,
+  KeysService,
+  RequestPermit,
+  Store,
+  SyncTender,
+  turn,
+} = parts;
 
 export type RequestPermit = InstanceType<typeof RequestPermit>;
 export type Store = Parts.Store;

@@ -1,8 +1,10 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Move } from './service-clock.js';
 import { serviceProgram } from './service-program.js';
 
 /** The service as an operator runs it: its own process, with signals and exit codes. */
@@ -13,6 +15,8 @@ export interface ServiceProcess {
   stderr(): string;
   /** Where it listens, once it says so. Throws if it ends before, or after START_MS. */
   url(): Promise<string>;
+  /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
+  advance(ms: number): Promise<void>;
   /** Its exit code once it has ended; null if a signal ended it. */
   exit(): Promise<number | null>;
   /** Kills it if it still runs, and removes its data. */
@@ -43,9 +47,9 @@ export async function startProcess(
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
   const shell = ['-c', `ulimit -S -f ${fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
   const child = spawn('/bin/sh', [...shell, process.execPath, main], {
-    env: { ...INHERITED, PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    env: { ...INHERITED, CLOCK_CHANNEL: '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -57,6 +61,11 @@ export async function startProcess(
     stdout: () => stdout,
     stderr: () => stderr,
     exit: () => exited,
+    async advance(advanceMs) {
+      const moved = once(child, 'message');
+      child.send({ advanceMs } satisfies Move);
+      await moved;
+    },
     async url() {
       const end = Date.now() + START_MS;
       for (;;) {

@@ -5,8 +5,10 @@ import { build, type Plugin } from 'esbuild';
 import { filesBelow, madeOnce } from './made-once.js';
 
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
-/** In place of src/store/service-random.ts. */
+/** In place of src/store/service-random.ts and src/store/service-clock.ts, and what they import. */
 const FIXED_RANDOM = join('test', 'support', 'fixed-random.ts');
+const TEST_CLOCK = join('test', 'support', 'service-clock.ts');
+const MOVED_CLOCK = join('test', 'support', 'moved-clock.ts');
 const SOURCES = ['src', 'libs'];
 const PARTS = join('test', 'support', 'service-parts.ts');
 const ENTRIES = [
@@ -60,7 +62,7 @@ async function make(packages: Packages): Promise<string> {
   return madeOnce({
     kind: 'programs',
     name: packages,
-    files: [OWN_SOURCE, FIXED_RANDOM, PARTS, ...sources.flat()],
+    files: [OWN_SOURCE, FIXED_RANDOM, TEST_CLOCK, MOVED_CLOCK, PARTS, ...sources.flat()],
     into: (folder) => bundle(packages, folder),
   });
 }
@@ -95,6 +97,7 @@ const SOURCE: Plugin = {
       return { path: resolve('libs', library, 'src', ...folders, 'index.ts') };
     });
     onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
+    onResolve({ filter: /\/service-clock\.js$/ }, () => ({ path: resolve(TEST_CLOCK) }));
     // A program that starts another one only when it is asked to is not to load it each time.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');

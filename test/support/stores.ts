@@ -50,7 +50,7 @@ export interface StoreHarness {
 
 /** What only the Redis harnesses have: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
-  open(limits?: StoreLimits): Promise<RedisStore>;
+  open(limits?: StoreLimits & { readonly timeoutMs?: number }): Promise<RedisStore>;
   /** A client of every master, for looking behind the store's back. */
   readonly clients: readonly Redis[];
   /** All keys that match a pattern, each with the client of the master that stores it. */
@@ -155,8 +155,8 @@ export class RedisServersHarness implements RedisHarness {
     this.clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
   }
 
-  async open(limits: StoreLimits = {}): Promise<RedisStore> {
-    const store = await RedisStore.open({ ...this.options, aheadMs: () => clock.aheadMs, ...limits });
+  async open(limits: Parameters<RedisHarness['open']>[0] = {}): Promise<RedisStore> {
+    const store = await RedisStore.open({ ...this.options, clock, ...limits });
     this.stores.push(store);
     await until('the store is ready', async () => (await store.readiness()).ready);
     return store;

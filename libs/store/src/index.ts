@@ -12,4 +12,5 @@ export * from './random-source.js';
 export * from './segmentation.js';
 export * from './store.js';
 export * from './syncs.js';
+export * from './timers.js';
 export * from './within.js';

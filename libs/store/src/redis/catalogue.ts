@@ -1,4 +1,5 @@
 import { filterBytes } from '#bloom';
+import { type Clock, deadlineIn, msUntil } from '../clock.js';
 import { StaleFilterError, StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import { assertWithin } from '../quota.js';
@@ -76,8 +77,7 @@ const PATIENCE = 3 / 4;
 
 /** When a call whose time is up at `deadline` stops waiting for other work on an entry. */
 export function endOfPatience(deadline: number): number {
-  const now = Date.now();
-  return now + (deadline - now) * PATIENCE;
+  return deadlineIn(msUntil(deadline) * PATIENCE);
 }
 
 /** Names that are read in one step. */
@@ -94,7 +94,11 @@ export class Catalogue {
     private readonly maxRecordBytes: number,
   ) {}
 
-  async read(name: string, deadline = Date.now() + this.timeoutMs): Promise<EntryRead> {
+  get clock(): Clock {
+    return this.connection.clock;
+  }
+
+  async read(name: string, deadline = deadlineIn(this.timeoutMs)): Promise<EntryRead> {
     const { client } = this.connection;
     const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
     if (raw === '') await this.assertWhole(deadline);
@@ -110,7 +114,7 @@ export class Catalogue {
         throw notFound({ name, kind });
       }
       if (entry.state === 'ready') return entry;
-      if (Date.now() + wait >= end) throw underWay(entry);
+      if (msUntil(end) <= wait) throw underWay(entry);
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
@@ -190,7 +194,7 @@ export class Catalogue {
   /** See Store.usage. */
   async usage(prefixes: readonly string[]): Promise<Usage[]> {
     const { client } = this.connection;
-    const deadline = Date.now() + this.timeoutMs;
+    const deadline = deadlineIn(this.timeoutMs);
     const read = () => this.connection.repeat(() => client.hmget(CATALOGUE.usage, '', ...prefixes), deadline);
     const rows = await this.onUsage(deadline, async () => {
       const [counted, ...found] = await read();
@@ -256,7 +260,7 @@ export class Catalogue {
   }
 
   async list(kind: FilterKind, limit: number, after = '', prefix = ''): Promise<ListPage> {
-    const deadline = Date.now() + this.timeoutMs;
+    const deadline = deadlineIn(this.timeoutMs);
     const names = await this.names(CATALOGUE.names(kind), limit + 1, after, prefix, deadline);
     const page = names.slice(0, limit);
     const raws = await this.raws(page, deadline);

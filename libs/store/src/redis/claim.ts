@@ -1,3 +1,4 @@
+import { deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import type { Operation, Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
@@ -17,7 +18,7 @@ const GIVE_UP_MS = 2_000;
  * over once the claim is stale. They then delete the generation, and its publication fails.
  */
 export class Claim {
-  private renewedAt = performance.now();
+  private renewedAt: number;
   /** Before that nothing has changed that would have to be undone. */
   private taken = false;
 
@@ -25,7 +26,9 @@ export class Claim {
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
     private held: { readonly raw: string; readonly entry: CatalogueEntry },
-  ) {}
+  ) {
+    this.renewedAt = catalogue.clock.monotonic();
+  }
 
   /**
    * Undefined if the entry has changed since it was read. Frees what the new entry retires. Throws QUOTA_EXCEEDED if
@@ -70,12 +73,12 @@ export class Claim {
 
   /** Shows, once it is due, that the work goes on. Throws FILTER_BUSY if another has taken over. */
   async renew(deadline: number): Promise<void> {
-    if (performance.now() - this.renewedAt < RENEW_MS) return;
+    if (this.catalogue.clock.monotonic() - this.renewedAt < RENEW_MS) return;
     const entry = { ...this.entry, since: await this.catalogue.now(deadline) };
     const raw = await this.catalogue.set(this.held, entry, deadline);
     if (raw === undefined) throw underWay(this.entry);
     this.held = { raw, entry };
-    this.renewedAt = performance.now();
+    this.renewedAt = this.catalogue.clock.monotonic();
   }
 
   /**
@@ -103,7 +106,7 @@ export class Claim {
     } catch (error) {
       const unchanged = !this.taken && error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
       // What cannot be freed now is freed by the next call that makes a filter of this name or needs its room.
-      if (!unchanged) await this.giveUp(isUnsettled(error), Date.now() + GIVE_UP_MS).catch(() => undefined);
+      if (!unchanged) await this.giveUp(isUnsettled(error), deadlineIn(GIVE_UP_MS)).catch(() => undefined);
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
+import type { Clock } from '../clock.js';
 
 /** The Sentinels to ask for the master. */
 export interface SentinelOptions {
@@ -38,8 +39,7 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Replicas that must have acknowledged a change before it is answered; 0 unless given. */
   readonly waitReplicas?: number;
-  /** For tests: ms to add to the time of the servers and of this process. */
-  readonly aheadMs?: () => number;
+  readonly clock?: Clock;
 }
 
 const RETRY_MOST_MS = 1000;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
+import { type Clock, deadlineIn, msUntil, SYSTEM_CLOCK } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { connect, type ConnectionOptions } from './connect.js';
 import { away, faultOf, finalError, inOurWords, originOf, withoutCommand } from './faults.js';
@@ -61,14 +62,18 @@ export class Connection {
     return this.client instanceof Cluster ? Math.max(1, this.client.nodes('master').length) : 1;
   }
 
-  /** Added to the time of this process and of the servers. */
+  get clock(): Clock {
+    return this.options.clock ?? SYSTEM_CLOCK;
+  }
+
+  /** Added to the time of the servers. */
   get aheadMs(): number {
-    return this.options.aheadMs?.() ?? 0;
+    return this.clock.shift?.aheadMs ?? 0;
   }
 
   /** The time of this process, in ms since the epoch. */
   now(): number {
-    return Date.now() + this.aheadMs;
+    return this.clock.now();
   }
 
   get connected(): boolean {
@@ -122,14 +127,14 @@ export class Connection {
    * STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
   async repeat<T>(call: (attempt: number, end: number) => Promise<T>, deadline: number): Promise<T> {
-    const end = Math.min(deadline, Date.now() + this.options.timeoutMs);
+    const end = Math.min(deadline, deadlineIn(this.options.timeoutMs));
     for (let wait = 10, attempt = 1; ; wait = Math.min(wait * 2, 200), attempt++) {
       try {
-        return await within(end - Date.now(), call(attempt, end), noAnswer);
+        return await within(msUntil(end), call(attempt, end), noAnswer);
       } catch (error) {
         const final = finalError(withoutCommand(error), this.client instanceof Cluster);
         if (final) throw final;
-        if (this.closing || Date.now() + wait >= end) {
+        if (this.closing || msUntil(end) <= wait) {
           throw this.connected ? away('Redis does not answer', error) : away(this.fault, this.disconnection);
         }
         // The node that failed may have been replaced, and nothing else would tell the client.

@@ -1,4 +1,5 @@
 import type { Positions } from '#bloom';
+import type { Clock } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
@@ -24,6 +25,7 @@ export class RedisCounters implements Counters {
     private readonly itemCalls: ItemCalls,
     private readonly countItems: (filter: RedisFilter) => Promise<void>,
     private readonly endSync: EndSync,
+    private readonly clock: Clock,
   ) {}
 
   async add(
@@ -100,9 +102,9 @@ export class RedisCounters implements Counters {
     operation: Operation,
   ): Promise<void> {
     const { list, sync } = filter;
-    if (Date.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
+    if (this.clock.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
       await this.countItems(filter);
-      list.itemsSeenAt = Date.now();
+      list.itemsSeenAt = this.clock.now();
     }
     const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
     if (short(list)) {

@@ -1,3 +1,4 @@
+import { deadlineIn } from '../clock.js';
 import type { Credential, Credentials } from '../store.js';
 import type { Connection } from './connection.js';
 import { CATALOGUE } from './keys.js';
@@ -49,6 +50,6 @@ export class RedisCredentials implements Credentials {
   }
 
   private get deadline(): number {
-    return Date.now() + this.timeoutMs;
+    return deadlineIn(this.timeoutMs);
   }
 }

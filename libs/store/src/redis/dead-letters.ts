@@ -1,3 +1,4 @@
+import { deadlineIn } from '../clock.js';
 import { decodeEntryId, encodeEntryId, HASH_PREFIX_BYTES } from '../entry-id.js';
 import type { DeadLetter, DeadLetterPage } from '../store.js';
 import type { RedisFilter } from './filter.js';
@@ -18,7 +19,7 @@ export async function readDeadLetters(
   after: string | undefined,
   timeoutMs: number,
 ): Promise<DeadLetterPage> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = deadlineIn(timeoutMs);
   const entries: DeadLetter[] = [];
   const from = after === undefined ? undefined : decodeEntryId(after);
   let { segment, number } = from ?? { segment: 0, number: 0 };

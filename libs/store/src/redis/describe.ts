@@ -1,5 +1,6 @@
 import { cellCount, type Layer, segmentBytes } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../age.js';
+import { deadlineIn } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
 import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../store.js';
@@ -69,7 +70,7 @@ async function readRows(
   timeoutMs: number,
   queued: boolean,
 ): Promise<Row[]> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = deadlineIn(timeoutMs);
   const { plan } = filter.list;
   const task = { queued, ages: filter.maxAgeSeconds !== undefined };
   const length = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);

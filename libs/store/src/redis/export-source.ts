@@ -1,4 +1,5 @@
 import { segmentBytes, segmentOf } from '#bloom';
+import { deadlineIn, msUntil } from '../clock.js';
 import type { HiddenItem, QueuedItem } from '../store.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
@@ -40,7 +41,7 @@ export class RedisSource implements SegmentSource {
   async snapshot(piece: number): Promise<SegmentSnapshot> {
     const { list } = this.filter;
     const later = list.plan.slice(1).map((_, n) => countOf('items', n + 1));
-    const deadline = Date.now() + this.timeoutMs;
+    const deadline = deadlineIn(this.timeoutMs);
     // A segment of the first layer may be one piece of several: the counts come with the last of them.
     const each = list.piecesOf(0);
     const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
@@ -60,7 +61,7 @@ export class RedisSource implements SegmentSource {
           ...(this.filter.maxAgeSeconds !== undefined && { hidden: this.hiddenIn(piece, hidden) }),
         };
       }
-      if (Date.now() > deadline || found >= list.plan.length) {
+      if (msUntil(deadline) < 0 || found >= list.plan.length) {
         throw await this.catalogue.explainLoss(this.filter);
       }
       open = found;
@@ -100,7 +101,7 @@ export class RedisSource implements SegmentSource {
     const cells = pieceKey(keys, list.base + layer, piece);
     const ages = this.filter.maxAgeSeconds !== undefined && counts.length > 0;
     for (let view = this.filter.viewOf(segment); ;) {
-      const deadline = Date.now() + this.timeoutMs;
+      const deadline = deadlineIn(this.timeoutMs);
       const [kept, bytes, hidden = []] = await this.connection.repeat(() => {
         const transaction = this.connection.client
           .multi()
@@ -170,7 +171,7 @@ export class RedisSource implements SegmentSource {
     args: (string | number)[],
   ): Promise<unknown[]> {
     for (let view = this.filter.viewOf(segment); ;) {
-      const deadline = Date.now() + this.timeoutMs;
+      const deadline = deadlineIn(this.timeoutMs);
       const values = [view.token, this.filter.pieceBytes, ...args];
       const reply = await this.connection.run(script, keys, values, deadline, true);
       if (Array.isArray(reply)) return reply as unknown[];

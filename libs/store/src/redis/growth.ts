@@ -1,3 +1,4 @@
+import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import { called, dataLost } from '../refusals.js';
@@ -32,7 +33,7 @@ interface Announced {
 export class Growth {
   /** By generation and list, since several handles may have the same. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** Likewise, when there was last no memory for its next layer; by performance.now(). */
+  /** Likewise, when there was last no memory for its next layer; by the clock's monotonic(). */
   private readonly lacking = new Map<string, number>();
   private closed = false;
 
@@ -63,14 +64,14 @@ export class Growth {
     if (list.made > known) return;
     // Each try takes what memory there is, for a moment, from all others.
     const lacked = this.lacking.get(key);
-    if (lacked !== undefined && performance.now() - lacked < PAUSE_MS) throw noMemory(filter);
+    if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
     const work = this.makeNext(filter, list, known, quota, deadline);
     this.underWay.set(key, work);
     try {
       await work;
       this.lacking.delete(key);
     } catch (error) {
-      if (isFull(error)) this.lacking.set(key, performance.now());
+      if (isFull(error)) this.lacking.set(key, this.catalogue.clock.monotonic());
       throw error;
     } finally {
       this.underWay.delete(key);
@@ -79,16 +80,17 @@ export class Growth {
 
   /** How many filters have found no memory to grow of late, as far as this instance knows. */
   get cramped(): number {
-    const since = performance.now() - LACKING_MS;
+    const since = this.catalogue.clock.monotonic() - LACKING_MS;
     for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
     return this.lacking.size;
   }
 
   /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
   ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
-    if (this.closed || this.underWay.has(keyOf(filter, list)) || Date.now() < list.growsAgainAt) return;
-    this.grow(filter, list, list.made, quota, Date.now() + this.timeoutMs).catch(() => {
-      list.growsAgainAt = Date.now() + PAUSE_MS;
+    const { clock } = this.catalogue;
+    if (this.closed || this.underWay.has(keyOf(filter, list)) || clock.now() < list.growsAgainAt) return;
+    this.grow(filter, list, list.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
+      list.growsAgainAt = clock.now() + PAUSE_MS;
     });
   }
 
@@ -148,7 +150,7 @@ export class Growth {
       const found = listIn(entry, list);
       if (!entry || !found) {
         // The layer is not known to whoever has ended the list, or was not when its keys were deleted.
-        if (allocated) await this.free(filter, list, known, Date.now() + FREE_MS);
+        if (allocated) await this.free(filter, list, known, deadlineIn(FREE_MS));
         if (entry && list !== filter.list) {
           filter.learn(entry.sync);
           return;
@@ -203,8 +205,8 @@ export class Growth {
     layer: number,
     isForMemory: boolean,
   ): Promise<void> {
-    const deadline = Date.now() + FREE_MS;
-    for (let before: EntryRead = claimed; Date.now() < deadline;) {
+    const deadline = deadlineIn(FREE_MS);
+    for (let before: EntryRead = claimed; msUntil(deadline) > 0;) {
       const entry = current(before.entry, filter);
       const found = listIn(entry, list);
       if (!entry || !found) return this.free(filter, list, layer, deadline);

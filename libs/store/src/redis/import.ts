@@ -1,5 +1,6 @@
 import { cellCount, type Geometry, type Layer, piecesOf, segmentBytes } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../age.js';
+import { deadlineIn } from '../clock.js';
 import { busy, hidingFull } from '../refusals.js';
 import type { CallCounts, Part, QueuedItem, Quota } from '../store.js';
 import type { Claim } from './claim.js';
@@ -196,7 +197,7 @@ export class RedisImport {
   }
 
   private get deadline(): number {
-    return Date.now() + this.timeoutMs;
+    return deadlineIn(this.timeoutMs);
   }
 }
 

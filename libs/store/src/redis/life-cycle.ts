@@ -1,3 +1,4 @@
+import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { busy, type Named, notFound, otherExists, taken } from '../refusals.js';
 import type { RandomSource } from '../random-source.js';
@@ -77,7 +78,7 @@ export class LifeCycle {
       const claim = await this.claim(read, next, operation.deadline, quota);
       return claim?.orGiveUp(async () => {
         await fill(claim);
-        const filter = await claim.publish({ ...operation, deadline: Date.now() + timeoutMs }, 'import');
+        const filter = await claim.publish({ ...operation, deadline: deadlineIn(timeoutMs) }, 'import');
         if (!filter) throw underWay(next);
         return filter;
       });
@@ -138,7 +139,7 @@ export class LifeCycle {
         const result = await step(read, now);
         if (result !== undefined) return result;
       }
-      if (Date.now() + wait >= end) {
+      if (msUntil(end) <= wait) {
         throw entry ? underWay(entry) : busy(filter, 'keeps changing');
       }
       await new Promise((resolve) => setTimeout(resolve, wait));

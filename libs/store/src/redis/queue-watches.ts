@@ -1,5 +1,7 @@
+import { deadlineIn } from '../clock.js';
 import { StaleFilterError } from '../errors.js';
 import { joinAll } from '../join-all.js';
+import { after } from '../timers.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { AWAITED_MS, awaitScript } from './scripts/await.js';
@@ -15,7 +17,8 @@ interface Watch {
   /** The set as the last look found it: a commit, a clear or a new set of the same name makes it stale. */
   filter: RedisFilter;
   readonly wakes: Set<() => void>;
-  timer: NodeJS.Timeout | undefined;
+  /** Ends the wait for the next look. */
+  rest: () => void;
 }
 
 /**
@@ -41,7 +44,7 @@ export class QueueWatches {
     const { name } = filter;
     let watch = this.watches.get(name);
     if (!watch) {
-      watch = { filter, wakes: new Set(), timer: undefined };
+      watch = { filter, wakes: new Set(), rest: () => undefined };
       this.watches.set(name, watch);
       this.listen(watch);
       void this.look(watch);
@@ -55,14 +58,14 @@ export class QueueWatches {
     wakes.add(own);
     return () => {
       if (!wakes.delete(own) || wakes.size > 0) return;
-      clearTimeout(watch.timer);
+      watch.rest();
       this.watches.delete(name);
       this.mute(watch);
     };
   }
 
   close(): void {
-    for (const { timer } of this.watches.values()) clearTimeout(timer);
+    for (const { rest } of this.watches.values()) rest();
     this.watches.clear();
     this.channels.clear();
   }
@@ -96,8 +99,8 @@ export class QueueWatches {
     if (first === 0) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
     // Another look may have been under way.
-    clearTimeout(watch.timer);
-    watch.timer = setTimeout(() => void this.look(watch), wait).unref();
+    watch.rest();
+    watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }
 
   /** In how many ms something may come due in each segment: 0 if there is something to lease, -1 if nothing will. */
@@ -119,7 +122,7 @@ export class QueueWatches {
 
   /** Says that this instance waits on. Answers as `dueIn`. */
   private async announce(filter: RedisFilter): Promise<number[]> {
-    const deadline = Date.now() + this.timeoutMs;
+    const deadline = deadlineIn(this.timeoutMs);
     const found = await joinAll(
       filter.segments.map((_, segment) =>
         this.segments.readQueue(awaitScript, filter, segment, [AWAITED_MS], deadline),

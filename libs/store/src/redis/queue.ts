@@ -1,3 +1,4 @@
+import { msUntil } from '../clock.js';
 import { encodeEntryId, HASH_PREFIX_BYTES } from '../entry-id.js';
 import { joinAll } from '../join-all.js';
 import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../store.js';
@@ -56,7 +57,7 @@ export class RedisQueue implements Queue {
         given += found.given;
         bytes -= found.bytes;
         full = found.full;
-        more = found.more && Date.now() < operation.deadline;
+        more = found.more && msUntil(operation.deadline) > 0;
       }
     }
     return leased;

@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import { deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import type { Readiness } from '../store.js';
@@ -12,7 +13,7 @@ export async function redisReadiness(connection: Connection, options: Connection
     const { client } = connection;
     const clustered = client instanceof Cluster;
     const nodes = clustered ? client.nodes('master') : [client];
-    const deadline = Date.now() + options.timeoutMs;
+    const deadline = deadlineIn(options.timeoutMs);
     if (clustered) {
       const info = await connection.repeat(() => client.cluster('INFO'), deadline);
       if (field(info, 'cluster_state') !== 'ok') return { ...unready, reason: 'the Redis cluster is down' };

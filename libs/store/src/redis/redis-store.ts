@@ -1,5 +1,6 @@
 import { segmentBytes, type Segmentation } from '#bloom';
 import { DEFAULT_MAX_HIDDEN } from '../age.js';
+import { deadlineIn } from '../clock.js';
 import { cannotGrow } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { DEFAULT_RECORD_BYTES } from '../retention.js';
@@ -111,6 +112,7 @@ export class RedisStore implements Store {
       itemCalls,
       (filter) => this.syncs.countItems(filter, () => countItems(connection, this.views, filter, timeoutMs)),
       endSync,
+      connection.clock,
     );
     this.watches = new QueueWatches(
       connection,
@@ -167,7 +169,7 @@ export class RedisStore implements Store {
   async describe(handle: Filter): Promise<FilterStats> {
     const filter = RedisFilter.of(handle);
     const { timeoutMs } = this.options;
-    if (filter.layers) await this.growth.refresh(filter, Date.now() + timeoutMs);
+    if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
     const stats = await describeFilter(this.connection, this.views, filter, timeoutMs);
     const sync = await this.syncs.underWay(filter);
     return sync ? { ...stats, sync } : stats;
@@ -203,7 +205,7 @@ export class RedisStore implements Store {
     const { cells } = segmentKeysOf(filter, segment);
     const bytes = await this.connection.repeat(
       () => this.connection.client.getBuffer(cells),
-      Date.now() + this.options.timeoutMs,
+      deadlineIn(this.options.timeoutMs),
     );
     if (bytes?.length !== segmentBytes(filter.geometry)) throw await this.catalogue.explainLoss(filter);
     return bytes;
@@ -221,7 +223,7 @@ export class RedisStore implements Store {
 
   private async openFresh(name: string, kind: FilterKind): Promise<RedisFilter> {
     this.opened.delete(name);
-    const entry = await this.catalogue.ready(name, kind, Date.now() + this.options.timeoutMs);
+    const entry = await this.catalogue.ready(name, kind, deadlineIn(this.options.timeoutMs));
     return this.remember(new RedisFilter(entry));
   }
 

@@ -1,5 +1,6 @@
 import calculateSlot from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
+import { msUntil } from '../clock.js';
 
 /** A command that changes something, on keys of one slot. */
 export interface Write {
@@ -77,7 +78,7 @@ export class ReplicatedWrites {
     // Waits one turn, so that writes of the same moment go together.
     await Promise.resolve();
     for (let batch = this.take(node); batch.length > 0; batch = this.take(node)) {
-      const live = batch.filter(({ write }) => write.end > Date.now());
+      const live = batch.filter(({ write }) => msUntil(write.end) > 0);
       for (const late of batch) if (!live.includes(late)) late.reject(new Error('out of time'));
       if (live.length > 0) await this.exchange(node, live);
     }
@@ -100,7 +101,7 @@ export class ReplicatedWrites {
         if (write.binary) pipeline.callBuffer(...args);
         else pipeline.call(...args);
       }
-      const longest = Math.max(...batch.map(({ write }) => write.end)) - Date.now();
+      const longest = msUntil(Math.max(...batch.map(({ write }) => write.end)));
       pipeline.call('wait', this.replicas, Math.max(1, longest));
       this.settle(batch, (await pipeline.exec()) ?? []);
     } catch (error) {

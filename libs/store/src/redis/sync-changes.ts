@@ -1,4 +1,5 @@
 import { segmentBytes } from '#bloom';
+import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import { called, dataLost } from '../refusals.js';
@@ -74,10 +75,10 @@ export class SyncChanges {
       const set = isDone && (await this.catalogue.set({ raw, entry }, open, deadline, { record }));
       if (set !== false && set !== undefined) return true;
     } catch (error) {
-      await this.undo(entry, Date.now() + UNDO_MS).catch(() => undefined);
+      await this.undo(entry, deadlineIn(UNDO_MS)).catch(() => undefined);
       throw error;
     }
-    await this.undo(entry, Date.now() + UNDO_MS);
+    await this.undo(entry, deadlineIn(UNDO_MS));
     return false;
   }
 
@@ -128,7 +129,7 @@ export class SyncChanges {
       const found = syncing(read);
       const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
       if (done) return;
-      if (Date.now() > deadline) {
+      if (msUntil(deadline) < 0) {
         throw new StoreError('STORE_UNAVAILABLE', `the sync of ${called(entry)} could not be ended in time`);
       }
     }

@@ -1,3 +1,4 @@
+import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { syncEnded, syncNotFound } from '../refusals.js';
 import type { Sync, SyncState } from '../syncs.js';
@@ -62,18 +63,18 @@ export class SyncEnds {
   /** Waits until a commit is over, or time is up: then it goes on, and the answer says so. */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
-    const work = this.changes.goOn(name, Date.now() + STEP_MS);
+    const work = this.changes.goOn(name, deadlineIn(STEP_MS));
     // The next call goes on with it.
     work.catch(() => undefined);
     try {
-      await within(deadline - Date.now(), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
+      await within(msUntil(deadline), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
     } catch (error) {
       ignoreTime(error);
     }
-    const { entry } = await this.catalogue.read(name, Math.max(deadline, Date.now() + LOOK_MS));
+    const { entry } = await this.catalogue.read(name, Math.max(deadline, deadlineIn(LOOK_MS)));
     if (entry?.generation !== generation) throw await this.catalogue.explainLoss(filter);
     if (entry.sync?.id === id && entry.sync.ended) return { ...entry.sync.ended, state: 'committing' };
-    return this.of(entry, id, Math.max(deadline, Date.now() + LOOK_MS), 'committed');
+    return this.of(entry, id, Math.max(deadline, deadlineIn(LOOK_MS)), 'committed');
   }
 }
 

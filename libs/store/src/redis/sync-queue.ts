@@ -1,4 +1,5 @@
 import { positionsOfHashes, type Positions } from '#bloom';
+import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { hashesOf } from '../queued-hashes.js';
 import { called, lacksRoom } from '../refusals.js';
@@ -60,14 +61,14 @@ export class SyncQueue {
       copy.catch(() => undefined);
     }
     const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
-    await within(deadline - Date.now(), copy, late);
+    await within(msUntil(deadline), copy, late);
   }
 
   private async copy(filter: RedisFilter, id: string): Promise<void> {
     const { sync } = filter;
     if (sync?.id !== id) return;
     filter.takePart();
-    const found = await this.keeper.sums.of(filter, sync, Date.now() + STEP_MS);
+    const found = await this.keeper.sums.of(filter, sync, deadlineIn(STEP_MS));
     try {
       for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
     } catch (error) {
@@ -102,7 +103,7 @@ export class SyncQueue {
   ): Promise<'OK' | 'MORE' | 'ANEW'> {
     const [keys, head] = this.callOn(filter, segment, id);
     const args = [...head, last, run];
-    const reply = await this.keeper.connection.mutate(copiedScript, keys, args, Date.now() + STEP_MS);
+    const reply = await this.keeper.connection.mutate(copiedScript, keys, args, deadlineIn(STEP_MS));
     if (reply !== 'OK' && reply !== 'MORE' && reply !== 'ANEW') throw cutOff(filter);
     return reply;
   }
@@ -115,7 +116,7 @@ export class SyncQueue {
   ): Promise<{ last: string; entries: Queued[] }> {
     const [keys, head] = this.callOn(filter, segment, id);
     const args = [...head, after, OWED_ENTRIES];
-    const reply = await this.keeper.connection.run(owedScript, keys, args, Date.now() + STEP_MS, true);
+    const reply = await this.keeper.connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
     if (!Array.isArray(reply)) throw cutOff(filter);
     const [last, hashes] = reply as [Buffer, Buffer];
     const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
@@ -144,7 +145,7 @@ export class SyncQueue {
     const { connection, random } = this.keeper;
     const operation: Operation = {
       ...{ id: `${id}:${random.id(ID_BYTES)}`, origin: 'made', fingerprint: id },
-      ...{ repeat: false, madeAt: connection.now(), deadline: Date.now() + STEP_MS },
+      ...{ repeat: false, madeAt: connection.now(), deadline: deadlineIn(STEP_MS) },
     };
     await this.keeper.admit(filter, id, positions, operation);
     await perChunk(filter, positions, filter.itemsPerScript, (chunk) => {

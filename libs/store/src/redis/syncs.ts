@@ -1,4 +1,5 @@
 import type { Positions } from '#bloom';
+import { deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import {
   ABANDONED,
@@ -70,7 +71,7 @@ export class RedisSyncs implements Syncs {
       keep: (call, id) => this.keepChunk(call, id, false),
       admit: (filter, id, positions, operation) =>
         this.refuseOverfull(filter, id, positions, operation, true),
-      giveUp: (filter, id) => this.ends.giveUp(filter.name, id, ABANDONED.full, Date.now() + STEP_MS),
+      giveUp: (filter, id) => this.ends.giveUp(filter.name, id, ABANDONED.full, deadlineIn(STEP_MS)),
     });
   }
 
@@ -109,7 +110,7 @@ export class RedisSyncs implements Syncs {
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
           await this.ends
-            .giveUp(filter.name, id, ABANDONED.memory, Date.now() + STEP_MS)
+            .giveUp(filter.name, id, ABANDONED.memory, deadlineIn(STEP_MS))
             .catch(() => undefined);
         }
         throw error;
@@ -123,7 +124,7 @@ export class RedisSyncs implements Syncs {
 
   async get(handle: Filter, id: string): Promise<Sync> {
     const filter = RedisFilter.of(handle);
-    const deadline = Date.now() + this.parts.timeoutMs;
+    const deadline = deadlineIn(this.parts.timeoutMs);
     const { entry } = await this.read(filter, deadline);
     const { sync } = entry;
     if (sync?.id !== id) return this.ends.of(entry, id, deadline);
@@ -222,7 +223,7 @@ export class RedisSyncs implements Syncs {
 
   async tend(): Promise<void> {
     const { connection, catalogue, idleMs } = this.parts;
-    const deadline = Date.now() + STEP_MS;
+    const deadline = deadlineIn(STEP_MS);
     const { client } = connection;
     const noted = await connection.repeat(
       () => client.zrange(CATALOGUE.syncs, '0', '-1', 'WITHSCORES'),
@@ -259,7 +260,7 @@ export class RedisSyncs implements Syncs {
   /** The sync of a filter that is open or committing, for its description. */
   async underWay(filter: RedisFilter): Promise<Sync | undefined> {
     if (!filter.sync) return undefined;
-    const deadline = Date.now() + this.parts.timeoutMs;
+    const deadline = deadlineIn(this.parts.timeoutMs);
     const { sync } = (await this.read(filter, deadline)).entry;
     return sync && sync.stage !== 'abandoning' ? this.viewOf(filter, sync, deadline) : undefined;
   }
@@ -267,7 +268,7 @@ export class RedisSyncs implements Syncs {
   /** Has the filter know how many items its segments hold, those of its sync's list, too. */
   async countItems(filter: RedisFilter, own: () => Promise<void>): Promise<void> {
     await own();
-    if (filter.sync) await this.sums.of(filter, filter.sync, Date.now() + this.parts.timeoutMs);
+    if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.parts.timeoutMs));
   }
 
   /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
@@ -407,9 +408,9 @@ export class RedisSyncs implements Syncs {
     // The segments find out what has become of it.
     if (sync?.id !== id) return;
     const { list } = sync;
-    if (Date.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
+    if (this.parts.connection.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
       await this.sums.of(filter, sync, deadline);
-      list.itemsSeenAt = Date.now();
+      list.itemsSeenAt = this.parts.connection.now();
     }
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
@@ -432,7 +433,7 @@ export class RedisSyncs implements Syncs {
   }
 
   private async noteCall({ name }: RedisFilter, id: string, deadline: number): Promise<void> {
-    const now = performance.now();
+    const now = this.parts.connection.clock.monotonic();
     const every = Math.min(this.parts.idleMs / 10, NOTED_MS);
     if (now - (this.notedAt.get(id) ?? -Infinity) < every) return;
     if (this.notedAt.size > 1_000) this.notedAt.clear();

@@ -1,3 +1,4 @@
+import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { called, dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
@@ -30,7 +31,7 @@ export class Views {
     { filter, segment, token: rejected, entry: before }: SegmentView,
     deadline: number,
   ): Promise<SegmentView> {
-    if (Date.now() > deadline) {
+    if (msUntil(deadline) < 0) {
       throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
     }
     const { raw, entry } = await this.catalogue.read(filter.name, deadline);

@@ -1,5 +1,6 @@
 import { copiesIn, type Positions } from '#bloom';
 import { epochMs } from '../../age.js';
+import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { called, hidingFull, lacksRoom } from '../../refusals.js';
 import type { Operation, Quota } from '../../store.js';
@@ -226,7 +227,7 @@ export class ItemCalls {
         ({ view } = answer);
         continue;
       }
-      if (Date.now() > deadline) {
+      if (msUntil(deadline) < 0) {
         throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
       }
       const lacking = layerLacking(view, known, answer);
