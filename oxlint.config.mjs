@@ -164,7 +164,10 @@ export default {
         'unseen/no-machine-time': 'error',
       },
     },
-    { files: ['src/config/config.ts'], rules: { 'no-restricted-properties': ['error', FAN_OUT, ...MACHINE_CLOCK] } },
+    {
+      files: ['src/config/config.ts'],
+      rules: { 'no-restricted-properties': ['error', FAN_OUT, ...MACHINE_CLOCK] },
+    },
     {
       files: ['test/**/*.ts', TESTS],
       rules: {

@@ -84,5 +84,9 @@ const noMachineTime = {
 
 export default {
   meta: { name: 'unseen' },
-  rules: { 'imports-go-down': importsGoDown, 'no-machine-time': noMachineTime, 'no-timed-expectation': noTimedExpectation },
+  rules: {
+    'imports-go-down': importsGoDown,
+    'no-machine-time': noMachineTime,
+    'no-timed-expectation': noTimedExpectation,
+  },
 };

@@ -27,7 +27,7 @@ async function openAdapter(config: Config, random: RandomSource, clock: Clock): 
       maxRecordBytes: config.operationRecordBytes,
       syncIdleMs: config.syncIdleMs,
       random,
-      now: () => clock.now(),
+      clock,
     });
   }
   const { RedisStore } = await import('#store/redis');

@@ -12,6 +12,7 @@ import {
 import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
 import { StoreError } from '../errors.js';
 import { called } from '../refusals.js';
+import { msUntil } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import type { Filter } from '../store.js';
 import type { Connection } from './connection.js';
@@ -232,7 +233,7 @@ export class RedisInspection implements Inspection {
 
 /** Throws STORE_UNAVAILABLE. */
 function assertInTime(filter: RedisFilter, deadline: number): void {
-  if (Date.now() > deadline)
+  if (msUntil(deadline) < 0)
     throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
 }
 

@@ -24,11 +24,8 @@ interface Visit {
 }
 
 /** Lua: notes the answer of item n, and that it needs no other layer. */
-export const answered = (
-  frame: Frame,
-  { skip, left }: Pick<Visit, 'skip' | 'left'>,
-  value: string,
-): string => (frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`);
+export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
+  frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
 
 /**
  * Takes the items of the batch that are not in `skip` through the layers of a list, one after the other. What a layer answers for
