@@ -11,7 +11,7 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 const TIMEOUT_MS = 10_000;
 const { username, password, args } = limitedUser();
 
-/** test/contract/redis-cluster.all.spec.ts runs the whole contract with this user. */
+/** test/contract/redis-cluster-moving.spec.ts runs the whole contract with this user. */
 describe('the user that the documentation gives the service', () => {
   let server: RedisServer;
   let client: Redis;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import type { Redis } from 'ioredis';
 import { planGeometry } from '#bloom';
@@ -9,9 +9,14 @@ import { segmentTags } from '../../libs/store/src/redis/keys.js';
 import { cellsPattern, redisCluster } from '../support/stores.js';
 import { makeFilter, SEGMENTED } from './calls.js';
 import { redisFacts } from './redis-facts.js';
-import { storeContract } from './store-contract.js';
+import { Subject } from './subject.js';
 
-storeContract(redisCluster, (subject) => {
+/** What only a cluster whose slots stay shows. redis-cluster-moving.spec.ts runs the contract, with the same user. */
+describe(`${redisCluster.name} store`, () => {
+  const subject = new Subject(redisCluster);
+  beforeAll(() => subject.setUp());
+  afterAll(() => subject.tearDown());
+
   redisFacts(subject);
 
   it.each([150_000, 400_000, 1_000_000])(

@@ -10,7 +10,6 @@ import Sequencer from '@jest/test-sequencer';
 const LONGEST = [
   'test/scrapy/scrapy.all.e2e-spec.ts',
   'test/contract/redis-cluster-moving.spec.ts',
-  'test/contract/redis-cluster.all.spec.ts',
   'test/contract/redis.spec.ts',
   'test/cli/package.all.e2e-spec.ts',
   'test/bench/peers/peers.all.spec.ts',
@@ -25,6 +24,7 @@ const LONGEST = [
   'test/fuzz/turns.e2e-spec.ts',
   'test/cli/commands.e2e-spec.ts',
   'test/contract/redis-growth.spec.ts',
+  'test/contract/redis-cluster.all.spec.ts',
   'test/cluster/wait-replicas.spec.ts',
   'test/cluster/tls.all.spec.ts',
   'test/faults/cut-connection.spec.ts',

@@ -1,19 +1,24 @@
 import type { Redis } from 'ioredis';
 import type { Filter } from '#store';
 import type { RedisStore, RedisStoreOptions } from '#store/redis';
+import { limitedUser } from './redis-acl.js';
 import { startCluster } from './redis-cluster.js';
 import type { RedisServer } from './redis-server.js';
 import { SlotMover } from './slot-mover.js';
 import { RedisServersHarness, TIMEOUT_MS, type Damage, type StoreFixture } from './stores.js';
 
-/** Three masters between which slots are moved all the time. */
+/**
+ * Three masters between which slots are moved all the time. The stores have only the permissions that docs/operations.md
+ * gives them.
+ */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',
   async setUp() {
-    const cluster = await startCluster();
+    const { args, ...credentials } = limitedUser();
+    const cluster = await startCluster({ args });
     const mover = new SlotMover(cluster.servers);
     return new MovingClusterHarness(
-      { clusterNodes: cluster.nodes, timeoutMs: 5 * TIMEOUT_MS },
+      { clusterNodes: cluster.nodes, ...credentials, timeoutMs: 5 * TIMEOUT_MS },
       cluster.servers,
       async () => {
         await mover.stop();
