@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
 import { rememberSixHours } from './six-hours.js';
@@ -58,15 +58,6 @@ export interface Visit {
   /** Goes to a place of the dashboard, as a link would. */
   goTo(hash: string): Promise<void>;
   close(): Promise<void>;
-}
-
-/** For parts of the page that do not depend on the store: they are tested on one store only. */
-export function onOneStore(store: string) {
-  const isTested = store === 'embedded';
-  return {
-    once: isTested ? it : (): void => undefined,
-    inaccessible: async (tab: Visit): Promise<string[]> => (isTested ? tab.inaccessible() : []),
-  };
 }
 
 // What runs in the page is text: tests know no types of browsers.

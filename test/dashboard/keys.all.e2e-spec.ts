@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { AccessError, UnseenClient } from '#client';
-import type { TestApp } from '../support/app.js';
+import { startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
-import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, onOneStore, sharedBrowser, signIn, visit, why } from './browser.js';
+import { describeInBrowser, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -19,11 +18,10 @@ async function taken(page: Page, name: string): Promise<string> {
   return key;
 }
 
-describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
-  const { once, inaccessible } = onOneStore(name);
+describeInBrowser(`keys${why}`, () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start({ AUTH: 'keys' });
+    app = await startApp({ AUTH: 'keys' });
   });
   afterAll(() => app.close());
 
@@ -39,7 +37,7 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await signIn(page, admin.key);
     const own = page.getByRole('row', { name: admin.id });
     await own.getByText('yours').waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
 
     await button(page, 'New key …').click();
     const dialog = page.getByRole('dialog', { name: 'A new key' });
@@ -51,10 +49,10 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await dialog.getByLabel('Sets at most').fill('3');
     await dialog.getByLabel('Memory at most').fill('500 MB');
     await dialog.getByLabel('Ends').selectOption('30');
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'Make it').click();
     await page.getByRole('heading', { name: 'The key acme was made: keep it now' }).waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
 
     await button(page, 'Copy').click();
     await page.getByText('Copied.').waitFor();
@@ -88,7 +86,7 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     const { page } = tab;
     await signIn(page, admin.key);
     await button(page, `Rotate test read ${old.id}`).click();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     const before = Date.now();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
     await page.getByText(`The old key ${old.id} is taken until`).waitFor();
@@ -119,7 +117,7 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     const { page } = tab;
     await signIn(page, admin.key);
     await button(page, `Revoke test read ${other.id}`).click();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'Keep it').click();
     expect(await clientOf(other.key).me()).toMatchObject({ scopes: ['read'] });
     await button(page, `Revoke test read ${other.id}`).click();
@@ -136,11 +134,11 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await signIn(page, (await makeKey(app, 'write')).key);
     await page.getByText('Not with this key').waitFor();
     expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401);
   });
 
-  once('are made once, whatever becomes of the sign-in with one', async () => {
+  it('are made once, whatever becomes of the sign-in with one', async () => {
     const admin = await makeKey(app, 'admin');
     const tab = await visit(browser, app.url, '#/keys');
     const { page } = tab;
@@ -169,15 +167,15 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await tab.leave(401, 404);
   });
 
-  once('begin with one that closes the service, and signs in', async () => {
-    const open = await start();
+  it('begin with one that closes the service, and signs in', async () => {
+    const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;
     await page.getByText('There are no keys').waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'New key …').click();
     await page.getByRole('dialog', { name: 'The first key' }).getByLabel('Name').fill('operator');
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'Make it').click();
     await page.getByText('You are signed in with it.').waitFor();
     const key = await taken(page, 'operator');
@@ -188,8 +186,8 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await open.close();
   });
 
-  once('that are not signed in with at once are not lost', async () => {
-    const open = await start();
+  it('that are not signed in with at once are not lost', async () => {
+    const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;
     await button(page, 'New key …').click();
@@ -198,7 +196,7 @@ describeInBrowser.each(STORES)(`keys, $name store${why}`, ({ name, start }) => {
     await button(page, 'Make it').click();
     await page.getByText('The service asks for an API key now.').waitFor();
     await page.getByRole('heading', { name: 'The key operator was made: keep it now' }).waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'Sign in with it').click();
     await page.getByText('You are signed in with it.').waitFor();
     await button(page, 'Sign out').click();

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { UnseenClient } from '#client';
-import type { TestApp } from '../support/app.js';
+import { startApp, type TestApp } from '../support/app.js';
 import { Store } from '../support/in-process.js';
 import { until } from '../support/until.js';
 import { makeFilter } from '../contract/calls.js';
-import { STORES } from '../e2e/stores.js';
 import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
@@ -16,12 +15,12 @@ const namesOf = (page: Page): Promise<string[]> => page.locator('.list tbody .na
 const rowOf = (page: Page, name: string): Promise<string> =>
   page.getByRole('row', { name: new RegExp(`^${name} `) }).innerText();
 
-describeInBrowser.each(STORES)(`the list, $name store${why}`, ({ start }) => {
+describeInBrowser(`the list${why}`, () => {
   let app: TestApp;
   let client: UnseenClient;
   let tab: Visit;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
   });
   afterAll(() => app.close());
@@ -103,7 +102,7 @@ describeInBrowser.each(STORES)(`the list, $name store${why}`, ({ start }) => {
 
 describeInBrowser(`an answer that cannot be shown${why}`, () => {
   it('takes away its own screen only, until it can be', async () => {
-    const app = await STORES[0]!.start();
+    const app = await startApp();
     const tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     try {
@@ -133,7 +132,7 @@ const nameOf = (i: number): string => `f${String(i).padStart(4, '0')}`;
 
 describeInBrowser(`the list of very many${why}`, () => {
   it('is read whole, and shown in pages, one of which is an address', async () => {
-    const app = await STORES[0]!.start();
+    const app = await startApp();
     const store = app.app.get<Store>(Store);
     const tiny = { type: 'standard', capacity: 10, errorRate: 0.1 } as const;
     const make = (i: number) => makeFilter(store, { name: nameOf(i), ...tiny });

@@ -3,20 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
-import type { TestApp } from '../support/app.js';
+import { startApp, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { startProcess } from '../support/service-process.js';
-import { STORES } from '../e2e/stores.js';
 import { describeInBrowser, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
-describeInBrowser.each(STORES)(`signing in, $name store${why}`, ({ start }) => {
+describeInBrowser(`signing in${why}`, () => {
   let app: TestApp;
   let admin: TestKey;
   let client: UnseenClient;
   beforeAll(async () => {
-    app = await start({ AUTH: 'keys' });
+    app = await startApp({ AUTH: 'keys' });
     admin = await makeKey(app, 'admin');
     client = new UnseenClient({ url: app.url, apiKey: admin.key });
     await client.visitedSet('crawl').create({ capacity: 1_000 });

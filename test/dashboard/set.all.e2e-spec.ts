@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 import { UnseenClient } from '#client';
-import type { TestApp } from '../support/app.js';
+import { startApp, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 import { describeInBrowser, holdAfter, sharedBrowser, visit, why, type Visit } from './browser.js';
 
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
@@ -45,12 +44,12 @@ const backgroundOf = (node: unknown): string =>
 const valueOf = (within: Locator, name: string): Promise<string> =>
   within.locator(`xpath=.//div[dt[normalize-space()="${name}"]]/dd`).innerText();
 
-describeInBrowser.each(STORES)(`the dashboard, $name store${why}`, ({ start }) => {
+describeInBrowser(`the dashboard${why}`, () => {
   let app: TestApp;
   let client: UnseenClient;
   let tab: Visit;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
   });
   afterAll(() => app.close());

@@ -2,19 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { UnseenClient, type VisitedSet } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
-import { STORES } from '../e2e/stores.js';
-import {
-  chooseList,
-  describeInBrowser,
-  onOneStore,
-  sharedBrowser,
-  signIn,
-  visit,
-  why,
-  type Visit,
-} from './browser.js';
+import { chooseList, describeInBrowser, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -23,13 +13,12 @@ const url = (i: number): string => `https://example.org/${i}`;
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => url(from + i));
 
-describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) => {
-  const { once, inaccessible } = onOneStore(name);
+describeInBrowser(`a sync${why}`, () => {
   let app: TestApp;
   let admin: TestKey;
   let client: UnseenClient;
   beforeAll(async () => {
-    app = await start({ AUTH: 'keys' });
+    app = await startApp({ AUTH: 'keys' });
     admin = await makeKey(app, 'admin');
     client = new UnseenClient({ url: app.url, apiKey: admin.key });
   });
@@ -71,7 +60,7 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     const tab = await opened(set);
     const { page } = tab;
     await page.getByText('There are 100 items now.').waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await page.getByLabel('Capacity afterwards').fill('2k');
     await button(page, 'Open a sync').click();
     await list(page, [...urls(20, ITEMS), url(ITEMS), 'no url'].join('\n'));
@@ -87,11 +76,11 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     await page
       .getByText('It would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
       .waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     expect((await set.check(urls(0, 20))).every((result) => result === 'seen')).toBe(true);
     await button(page, 'Commit: forget 20 items').click();
     await page.getByText('Committed. 20 items forgotten; of 81 lines that were listed 1 was new.').waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     expect(await set.check([url(0), url(19), url(20), url(ITEMS)])).toEqual([
       'unseen',
       'unseen',
@@ -125,7 +114,7 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     expect(await button(page, /^Commit/).count()).toBe(0);
     await button(page, 'Force …').click();
     const dialog = page.getByRole('dialog', { name: 'Forget 90 of 100 items?' });
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await dialog.getByLabel(`Type “${set.name}” to go on`).fill('another');
     expect(await dialog.getByRole('button', { name: 'Commit' }).isDisabled()).toBe(true);
     expect(await set.describe()).toMatchObject({ items: ITEMS });
@@ -136,7 +125,7 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     await tab.leave(401, 409);
   });
 
-  once('is not said to be open already while the call that opens it is under way', async () => {
+  it('is not said to be open already while the call that opens it is under way', async () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
@@ -245,7 +234,7 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     await tab.leave(401, 409);
   });
 
-  once('outlives the key: whoever signs in goes on with it', async () => {
+  it('outlives the key: whoever signs in goes on with it', async () => {
     const set = await made();
     const passing = await makeKey(app, 'admin');
     const tab = await opened(set, passing);
@@ -269,7 +258,7 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     await tab.leave(401, 409);
   });
 
-  once('shows a reader what there is, and no button that fails', async () => {
+  it('shows a reader what there is, and no button that fails', async () => {
     const set = await made();
     const tab = await opened(set, await makeKey(app, 'read'));
     const { page } = tab;
@@ -280,11 +269,11 @@ describeInBrowser.each(STORES)(`a sync, $name store${why}`, ({ name, start }) =>
     await page.getByLabel('URLs, one a line').fill(url(0));
     for (const name of ['List it', 'See what it would forget', 'Give it up …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401, 409);
   });
 
-  once('is not for a multiset', async () => {
+  it('is not for a multiset', async () => {
     const name = freshName('bag');
     await client
       .filter(name)

@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core';
 import { UnseenClient } from '#client';
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey } from '../support/credentials.js';
-import { STORES } from '../e2e/stores.js';
-import { describeInBrowser, onOneStore, sharedBrowser, signIn, visit, why } from './browser.js';
+import { describeInBrowser, sharedBrowser, signIn, visit, why } from './browser.js';
 
 const browser = sharedBrowser();
 
@@ -32,13 +31,12 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
     .setInputFiles([{ name, mimeType: 'application/octet-stream', buffer }]);
 }
 
-describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, start }) => {
-  const { once, inaccessible } = onOneStore(name);
+describeInBrowser(`files and ends${why}`, () => {
   let app: TestApp;
   let other: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     other = await startApp();
     client = new UnseenClient({ url: app.url });
   });
@@ -54,14 +52,14 @@ describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, sta
     const from = await visit(browser, app.url, `#/sets/${set.name}`);
     await from.page.getByRole('link', { name: 'Export …' }).click();
     await from.page.getByRole('heading', { name: 'All of it as a file' }).waitFor();
-    expect(await inaccessible(from)).toEqual([]);
+    expect(await from.inaccessible()).toEqual([]);
     const file = await exported(from.page);
     await from.leave();
 
     const to = await visit(browser, other.url, '#/import');
     await choose(to.page, 'crawl.unseen', file);
     await to.page.getByText(`visited set ${set.name}`).waitFor();
-    expect(await inaccessible(to)).toEqual([]);
+    expect(await to.inaccessible()).toEqual([]);
     await to.page.getByLabel('Name').fill('imported');
     await to.page.getByRole('button', { name: 'Import' }).click();
     await to.page.getByText('Imported: imported').waitFor();
@@ -73,7 +71,7 @@ describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, sta
     await to.leave();
   });
 
-  once('an import that cannot be says why, and makes nothing', async () => {
+  it('an import that cannot be says why, and makes nothing', async () => {
     const filter = client.filter(freshName('items'));
     await filter.create({ capacity: 1_000, errorRate: 0.01, type: 'counting' });
     await filter.add(URLS);
@@ -94,7 +92,7 @@ describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, sta
     await page.getByRole('button', { name: 'Import' }).click();
     await page.getByText('It was not imported:').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch(/damaged|checksum/i);
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await expect(client.filter(name).describe()).rejects.toThrow('FILTER_NOT_FOUND');
     await tab.leave(400, 401, 403, 409);
   });
@@ -108,7 +106,7 @@ describeInBrowser.each(STORES)(`files and ends, $name store${why}`, ({ name, sta
     await page.getByRole('button', { name: 'Clear …' }).click();
     const clear = page.getByRole('dialog', { name: `Clear ${set.name}?` });
     await clear.getByText('500 items and 500 queue entries').waitFor();
-    expect(await inaccessible(tab)).toEqual([]);
+    expect(await tab.inaccessible()).toEqual([]);
     await clear.getByLabel(/^Type/).fill(set.name.toUpperCase());
     expect(await clear.getByRole('button', { name: 'Clear' }).isDisabled()).toBe(true);
     await clear.getByLabel(/^Type/).fill(set.name);
