@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { UnseenClient } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand, startCommand } from '../support/command-line.js';
 import { freePort, startRedis, type RedisServer } from '../support/redis-server.js';
 import type { Ended } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const fingerprintAt = (i: number): string => i.toString(16).padStart(40, '0');
@@ -16,13 +15,13 @@ const listOf = (count: number, at: (i: number) => string): string[] =>
   Array.from({ length: count }, (_, i) => at(i));
 const MANY = 40_000;
 
-describe.each(STORES)('import-set, $name store', ({ start }) => {
+describe('import-set', () => {
   let app: TestApp;
   let client: UnseenClient;
   let source: RedisServer;
   let redis: Redis;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
     source = await startRedis();
     redis = new Redis(source.url);

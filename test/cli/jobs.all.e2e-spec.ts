@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand, startCommand, type RunningCommand } from '../support/command-line.js';
 import { Random, SEED } from '../support/random.js';
 import type { Ended } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
@@ -18,13 +17,13 @@ const urls = (count: number): string[] => Array.from({ length: count }, (_, i) =
 const ENDS = 12;
 const INTERRUPTED = 130;
 
-describe.each(STORES)('a job of the command line, $name store', ({ start }) => {
+describe('a job of the command line', () => {
   let app: TestApp;
   let proxy: TcpProxy;
   let client: UnseenClient;
   let folder: string;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     proxy = await TcpProxy.start(app.port);
     client = new UnseenClient({ url: app.url });
     folder = await mkdtemp(join(tmpdir(), 'unseen-jobs-'));

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnseenClient, type VisitedSet } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand, startCommand } from '../support/command-line.js';
 import { Front, type Holding } from '../support/front.js';
 import type { Ended } from '../support/service-process.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const LISTED = [urlAt(0), urlAt(1)];
@@ -16,14 +15,14 @@ const OTHERS = [urlAt(2)];
 const OPENING: Holding = { method: 'POST', path: '/syncs', hold: 'answer' };
 const COMMIT: Holding = { method: 'POST', path: '/commit', hold: 'answer' };
 
-describe.each(STORES)('a sync of the command line that gets no answer, $name store', ({ start }) => {
+describe('a sync of the command line that gets no answer', () => {
   let app: TestApp;
   let front: Front;
   let folder: string;
   let list: string;
   let set: VisitedSet;
   beforeEach(async () => {
-    app = await start();
+    app = await startApp();
     front = await Front.start(app.url);
     folder = await mkdtemp(join(tmpdir(), 'unseen-lost-'));
     list = join(folder, 'list');
