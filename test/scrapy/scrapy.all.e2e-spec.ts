@@ -1,56 +1,20 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TestApp } from '../support/app.js';
-import { STORES } from '../e2e/stores.js';
-import { findScrapy } from '../../scripts/find-scrapy.mjs';
+import { expect, it } from '@jest/globals';
+import { BOTH_STORES } from '../e2e/stores.js';
+import { describeScrapy, FOLDER, LONG, scrapy, SUITES, suitesPass, why } from './suites.js';
 
 const run = promisify(execFile);
-const FOLDER = resolve('libs', 'scrapy');
-const SUITES = readdirSync(join(FOLDER, 'tests'))
-  .filter((name) => /^test_\w+\.py$/.test(name))
-  .map((name) => name.slice(0, -'.py'.length));
-/** The contract proves that both stores answer alike: one suite, which uses all that the package calls, runs on both. */
-const ON_BOTH = ['test_queued'];
-const TIMEOUT_MS = 1_200_000;
-
-const scrapy = findScrapy();
-const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run tools:ensure installs it)';
-const describeScrapy = scrapy ? describe : describe.skip;
+const long: readonly string[] = Object.values(LONG);
 
 describeScrapy(`scrapy-unseen${why}`, () => {
-  describe.each(STORES)('on the $name store', ({ name, start }) => {
-    let app: TestApp;
-    beforeAll(async () => {
-      app = await start();
-    });
-    afterAll(() => app.close());
-
-    it.each(SUITES.filter((suite) => name === 'embedded' || ON_BOTH.includes(suite)))(
-      '%s',
-      async (suite) => {
-        const env = {
-          ...process.env,
-          PYTHONPATH: join(FOLDER, 'src'),
-          PYTHONDONTWRITEBYTECODE: '1',
-          UNSEEN_TEST_URL: app.url,
-        };
-        const args = ['-m', 'unittest', `tests.${suite}`];
-        const ended = await run(scrapy?.python ?? '', args, { cwd: FOLDER, env, maxBuffer: 2 ** 26 }).then(
-          ({ stderr }) => ({ failed: false, stderr }),
-          (error: unknown) => ({ failed: true, stderr: (error as { stderr: string }).stderr }),
-        );
-        // unittest says on stderr how it went.
-        expect(ended.failed ? ended.stderr : '').toBe('');
-        expect(ended.stderr).toMatch(/^Ran [1-9]\d* tests? in .*\n\nOK\n$/m);
-      },
-      TIMEOUT_MS,
-    );
-  });
+  suitesPass(
+    SUITES.filter((suite) => !long.includes(suite)),
+    BOTH_STORES.slice(0, 1),
+  );
 
   const built = scrapy?.builds ? it : it.skip;
   const whyNot = scrapy?.builds ? '' : ' (skipped: this Python has no setuptools, or no wheel)';

@@ -8,6 +8,8 @@ import Sequencer from '@jest/test-sequencer';
  * here run longest. A long file that starts last runs alone at the end.
  */
 const LONGEST = [
+  'test/scrapy/scrapy-unavailable.all.e2e-spec.ts',
+  'test/scrapy/scrapy-queued.all.e2e-spec.ts',
   'test/scrapy/scrapy.all.e2e-spec.ts',
   'test/contract/redis-cluster-moving.spec.ts',
   'test/contract/redis.spec.ts',

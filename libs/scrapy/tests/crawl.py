@@ -205,7 +205,9 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     all_settings = {
         "SCHEDULER": "scrapy_unseen.Scheduler",
         "LOG_LEVEL": "INFO",
-        "TELNETCONSOLE_ENABLED": False,
+        # The parts whose modules install a reactor: see tests/parts.py.
+        "EXTENSIONS": {"scrapy.extensions.telnet.TelnetConsole": None},
+        "DOWNLOAD_HANDLERS": {"ftp": None},
         "RETRY_TIMES": 1,
         "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7",
         "DOWNLOAD_DELAY": 0,

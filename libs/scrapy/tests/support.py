@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 LONGEST = 120
 #: Each crawl is forked from a process that has imported Scrapy, which takes as long as all else that a small crawl does.
 CRAWLS = multiprocessing.get_context("forkserver")
-CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl"])
+CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl", "tests.parts"])
 
 
 class _Server(ThreadingHTTPServer):
