@@ -2,12 +2,20 @@ import { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
+/** A server as it is reached. */
+export interface Reached {
+  readonly port: number;
+  /** A client that stays connected, for whoever asks again and again: to connect takes longer than to ask. */
+  readonly client?: Redis;
+}
+
 /** Runs `act` with a client of one server, which knows nothing of clusters. */
 export async function withClient<T>(
-  server: RedisServer,
+  server: Reached,
   act: (client: Redis) => Promise<T>,
   password?: string,
 ): Promise<T> {
+  if (server.client) return act(server.client);
   const client = new Redis({
     port: server.port,
     host: '127.0.0.1',

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
-import { withClient } from './redis-failover.js';
-import type { RedisServer } from './redis-server.js';
+import { withClient, type Reached } from './redis-failover.js';
 
 const KEYS_A_STEP = 10;
 const MIGRATE_MS = 10_000;
@@ -13,8 +12,8 @@ const MIGRATE_MS = 10_000;
  *   the old
  */
 export async function moveSlots(
-  from: RedisServer,
-  to: RedisServer,
+  from: Reached,
+  to: Reached,
   slots: readonly number[],
   halfWay?: () => Promise<void>,
 ): Promise<number> {
@@ -39,11 +38,7 @@ export interface OpenMove {
   close(): Promise<void>;
 }
 
-export async function openMove(
-  from: RedisServer,
-  to: RedisServer,
-  slots: readonly number[],
-): Promise<OpenMove> {
+export async function openMove(from: Reached, to: Reached, slots: readonly number[]): Promise<OpenMove> {
   const [source, target] = await Promise.all([from, to].map(idOf));
   await setSlots(to, slots, 'IMPORTING', source);
   await setSlots(from, slots, 'MIGRATING', target);
@@ -73,7 +68,7 @@ async function moveKeysOf(source: Redis, port: number, slot: number, most: numbe
 }
 
 async function setSlots(
-  server: RedisServer,
+  server: Reached,
   slots: readonly number[],
   state: string,
   node: string | undefined,
@@ -83,6 +78,6 @@ async function setSlots(
   );
 }
 
-async function idOf(server: RedisServer): Promise<string> {
+async function idOf(server: Reached): Promise<string> {
   return withClient(server, async (client) => String(await client.call('CLUSTER', 'MYID')));
 }

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import calculateSlot from 'cluster-key-slot';
+import { Redis } from 'ioredis';
 import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
 import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
-import { withClient } from './redis-failover.js';
 import type { RedisServer } from './redis-server.js';
 import { moveSlots } from './redis-slots.js';
 
 /** How long a slot stays half moved, in ms. During that time calls meet it on either side. */
 const HALF_WAY_MS = 15;
+/** Between rounds all slots stay where they are, so that the calls get on. */
+const REST_MS = 50;
 /** The newest filters are those in use, or being made. */
 const NEWEST = 2;
 
@@ -21,8 +23,10 @@ export class SlotMover {
   private running = true;
   private holds = 0;
   private working: Promise<void>;
+  private readonly masters: readonly { readonly port: number; readonly client: Redis }[];
 
-  constructor(private readonly masters: readonly RedisServer[]) {
+  constructor(servers: readonly RedisServer[]) {
+    this.masters = servers.map(({ port }) => ({ port, client: new Redis(port, '127.0.0.1') }));
     this.working = this.work();
   }
 
@@ -41,13 +45,15 @@ export class SlotMover {
   async stop(): Promise<void> {
     this.running = false;
     await this.working;
+    for (const { client } of this.masters) client.disconnect();
   }
 
   private async work(): Promise<void> {
     while (this.running && this.holds === 0) {
-      const owned = await Promise.all(this.masters.map((master) => this.busySlots(master)));
+      const busy = await this.busySlots();
+      const owned = await Promise.all(this.masters.map(({ client }) => slotsOf(client, busy)));
       for (const [at, slots] of owned.entries()) await this.moveOn(at, slots);
-      await sleep(HALF_WAY_MS);
+      await sleep(REST_MS);
     }
   }
 
@@ -61,28 +67,12 @@ export class SlotMover {
     }
   }
 
-  /** The slots in use that this master serves. */
-  private async busySlots(master: RedisServer): Promise<number[]> {
-    const catalogue = calculateSlot(CATALOGUE.filters);
-    // Two of them may be one.
-    const slots = [...new Set([catalogue, ...(await this.newestSlots())])];
-    const ranges = await withClient(master, async (client) => {
-      const id = String(await client.call('CLUSTER', 'MYID'));
-      const line = String(await client.call('CLUSTER', 'NODES'))
-        .split('\n')
-        .find((one) => one.startsWith(id));
-      return (line?.split(' ').slice(8) ?? []).map((range) => range.split('-').map(Number));
-    });
-    return slots.filter((slot) => ranges.some(([first = -1, last = first]) => slot >= first && slot <= last));
-  }
-
-  private async newestSlots(): Promise<number[]> {
+  /** The slots of the catalogue and of the newest filters. Two of them may be one. */
+  private async busySlots(): Promise<number[]> {
     const found = await Promise.all(
-      this.masters.map((master) =>
-        withClient(master, (client) => client.hvals(CATALOGUE.filters).catch(() => [])),
-      ),
+      this.masters.map(({ client }) => client.hvals(CATALOGUE.filters).catch(() => [])),
     );
-    return found
+    const newest = found
       .flat()
       .filter((text) => text !== '')
       .map((text) => JSON.parse(text) as CatalogueEntry)
@@ -90,5 +80,16 @@ export class SlotMover {
       .slice(0, NEWEST)
       .flatMap(({ tags }) => tags.slice(0, 4))
       .map((tag) => calculateSlot(tag));
+    return [...new Set([calculateSlot(CATALOGUE.filters), ...newest])];
   }
+}
+
+/** Those of the slots that a master serves. */
+async function slotsOf(client: Redis, slots: readonly number[]): Promise<number[]> {
+  const id = String(await client.call('CLUSTER', 'MYID'));
+  const line = String(await client.call('CLUSTER', 'NODES'))
+    .split('\n')
+    .find((one) => one.startsWith(id));
+  const ranges = (line?.split(' ').slice(8) ?? []).map((range) => range.split('-').map(Number));
+  return slots.filter((slot) => ranges.some(([first = -1, last = first]) => slot >= first && slot <= last));
 }
