@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { STORES } from '../e2e/stores.js';
 import { freshName, startApp, type TestApp } from '../support/app.js';
 import { documentedCalls, promised } from '../support/documented-calls.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
@@ -134,10 +133,10 @@ describeExample(`examples/cms${why}`, () => {
     expect(await cms.stop()).toBe(0);
   });
 
-  describe.each(STORES)('$name store', ({ start }) => {
+  describe('on one service', () => {
     let app: TestApp;
     beforeAll(async () => {
-      app = await start();
+      app = await startApp();
     });
     afterAll(() => app.close());
 
@@ -220,14 +219,6 @@ describeExample(`examples/cms${why}`, () => {
       expect((await cms.call('POST', '/sync')).body).toMatchObject({ done: true, forgotten: 1 });
       expect(await set.check(['https://example.org/a', 'https://example.org/b'])).toEqual(['unseen', 'seen']);
     });
-  });
-
-  describe('on one service', () => {
-    let app: TestApp;
-    beforeAll(async () => {
-      app = await startApp();
-    });
-    afterAll(() => app.close());
 
     /** A CMS with an article whose page is being fetched for the second time: the answer waits at the gate. */
     async function fetchedAgain(unseen: string) {

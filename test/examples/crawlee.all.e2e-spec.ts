@@ -7,8 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnseenClient, type VisitedSet } from '#client';
-import { STORES } from '../e2e/stores.js';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
 import { freePort } from '../support/redis-server.js';
 import { startSite, type Page, type Site } from './crawlee-site.js';
@@ -38,12 +37,12 @@ describeExample(`the example crawlee${why}`, () => {
   });
   afterAll(() => example.remove());
 
-  describe.each(STORES)('on the $name store', ({ start }) => {
+  describe('by two machines', () => {
     let app: TestApp;
     let set: VisitedSet;
     let site: Site;
     beforeAll(async () => {
-      app = await start();
+      app = await startApp();
     });
     afterAll(() => app.close());
     beforeEach(() => {
@@ -81,7 +80,7 @@ describeExample(`the example crawlee${why}`, () => {
     let site: Site | undefined;
     let prober: Prober;
     beforeAll(async () => {
-      app = await STORES[0]!.start();
+      app = await startApp();
       prober = await Prober.start(example);
     });
     afterAll(async () => {
