@@ -31,25 +31,35 @@ export async function buildExample(name: string): Promise<Example> {
   const source = join('examples', name);
   const isOwn = (path: string): boolean => !/^(?:node_modules|dist)\b/.test(path);
   const own = await filesBelow(source, isOwn);
-  const files = [...OTHERS, ...(await filesBelow(CLIENT, isOwn)), ...own];
+  const clientFiles = [...OTHERS, ...(await filesBelow(CLIENT, isOwn))];
   const built = await madeOnce({
     kind: 'examples',
     name,
-    files,
-    into: (folder) => build(source, own, folder),
+    files: [...clientFiles, ...own],
+    into: async (folder) => build(source, own, await builtClient(clientFiles), folder),
   });
   const folder = await mkdtemp(join(dirname(built), 'copy-'));
   await cp(built, folder, { recursive: true, verbatimSymlinks: true });
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-async function build(source: string, own: readonly string[], folder: string): Promise<void> {
+/** The client as it is packed, for all examples. */
+async function builtClient(files: readonly string[]): Promise<string> {
+  return madeOnce({
+    kind: 'examples',
+    name: 'client',
+    files,
+    into: async (folder) => {
+      await cp(join(CLIENT, 'package.json'), join(folder, 'package.json'));
+      await compile(CLIENT, ['--outDir', join(folder, 'dist')]);
+    },
+  });
+}
+
+async function build(source: string, own: readonly string[], client: string, folder: string): Promise<void> {
   for (const path of own) await cp(path, join(folder, relative(source, path)));
   await linkPackages(resolve(source, 'node_modules'), join(folder, 'node_modules'));
-  const client = join(folder, 'node_modules', 'unseen-client');
-  await mkdir(client);
-  await cp(join(CLIENT, 'package.json'), join(client, 'package.json'));
-  await compile(CLIENT, ['--outDir', join(client, 'dist')]);
+  await cp(client, join(folder, 'node_modules', 'unseen-client'), { recursive: true });
   await compile(folder, []);
 }
 
