@@ -16,7 +16,7 @@ export const SUITES = readdirSync(join(FOLDER, 'tests'))
   .map((name) => name.slice(0, -'.py'.length));
 /** They take longest, and have specs of their own, so that workers share them. */
 export const LONG = { queued: 'test_queued', unavailable: 'test_unavailable' } as const;
-export const TIMEOUT_MS = 1_200_000;
+const TIMEOUT_MS = 1_200_000;
 
 export const scrapy = findScrapy();
 export const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run tools:ensure installs it)';
@@ -40,7 +40,7 @@ export function suitesPass(suites: readonly string[], stores: readonly Fixture[]
           PYTHONDONTWRITEBYTECODE: '1',
           UNSEEN_TEST_URL: app.url,
         };
-        const args = ['-m', 'unittest', ...suites.map((suite) => `tests.${suite}`)];
+        const args = ['-m', 'unittest', '-v', ...suites.map((suite) => `tests.${suite}`)];
         const ended = await run(scrapy?.python ?? '', args, { cwd: FOLDER, env, maxBuffer: 2 ** 26 }).then(
           ({ stderr }) => ({ failed: false, stderr }),
           (error: unknown) => ({ failed: true, stderr: (error as { stderr: string }).stderr }),
@@ -48,6 +48,7 @@ export function suitesPass(suites: readonly string[], stores: readonly Fixture[]
         // unittest says on stderr how it went.
         expect(ended.failed ? ended.stderr : '').toBe('');
         expect(ended.stderr).toMatch(/^Ran [1-9]\d* tests? in .*\n\nOK\n$/m);
+        expect(suites.filter((suite) => !ended.stderr.includes(`(tests.${suite}.`))).toEqual([]);
       },
       TIMEOUT_MS,
     );
