@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import { StoreError, type Filter, type Operation, type Store } from '#store';
 import { add, count, keyed } from '../contract/calls.js';
+import { patienceMs } from '../support/patience.js';
 
 /** An item that was added, or that a writer tried to add. */
 export interface Attempt {
@@ -18,7 +19,6 @@ export interface Attempt {
 const WRITERS = 4;
 const PAUSE_MS = 3;
 const AT_ONCE = 10;
-const PATIENCE_MS = 30_000;
 
 let loads = 0;
 
@@ -75,7 +75,7 @@ export async function expectEachOnce(
     const some = attempts.slice(at, at + AT_ONCE);
     const answers = await Promise.all(
       some.map(({ item, operation }) =>
-        add(store, filter, [item], { ...operation, deadline: Date.now() + PATIENCE_MS }),
+        add(store, filter, [item], { ...operation, deadline: Date.now() + patienceMs() }),
       ),
     );
     expect(answers).toEqual(some.map(() => [1]));

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patienceMs } from './patience.js';
 
-/** Far longer than anything takes, also on a machine that has a tenth of its time to give: only what hangs takes it. */
-const PATIENCE_MS = 90_000;
-
-/** Asks every few milliseconds until the answer is true. Throws after PATIENCE_MS, and names what it waited for. */
+/** Asks every few milliseconds until the answer is true. Throws before the test is over, and names what it waited for. */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = performance.now() + patienceMs();
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`after ${PATIENCE_MS} ms still not so: ${what}`);
+    if (performance.now() > end) throw new Error(`still not so when the test had to end: ${what}`);
     await sleep(10);
   }
 }
