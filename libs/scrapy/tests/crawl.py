@@ -181,6 +181,16 @@ class LeasesAgain(Scheduler):
             super()._leased([{**one, "id": uuid.uuid4().hex, "attempt": 2} for one in urls])
 
 
+class ComesBackSoon(Scheduler):
+    """A page that has failed comes back after a second. The next time it takes as long as ever."""
+
+    def open(self, spider: Spider) -> Any:
+        opened = super().open(spider)
+        fail = self._visited.fail
+        self._visited.fail = lambda leases, keys, seconds, reason: fail(leases, keys, 1, reason)
+        return opened
+
+
 class FailsAt13(RequestFingerprinter):
     """As a fingerprinter of a project that fails for some requests."""
 

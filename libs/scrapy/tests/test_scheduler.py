@@ -125,7 +125,8 @@ class SchedulerTest(unittest.TestCase):
     def test_a_spider_forgets_pages_and_those_that_failed_for_good(self) -> None:
         page, broken = self.site.page(1), f"{self.site.url}/broken/1"
         pages = [page, broken, f"{self.site.url}/moved/broken/2"]
-        settings = {**self.settings, "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
+        # With a queue they go back into that.
+        settings = {**self.settings, "UNSEEN_MARK": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
         # The same run does not try again what is found again.
         crawl(pages, settings, forgets=[page], links={broken: [broken]})
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])

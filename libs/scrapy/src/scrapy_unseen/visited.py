@@ -110,6 +110,11 @@ class Visited:
         self._each("release", held, countAttempt=False)
         return self.queue()
 
+    def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
+        """Gives back leases of pages that have failed, and makes keys unseen. The attempts count, the pages come back after a delay."""
+        self.forget(keys)
+        self._each("release", leases, delaySeconds=seconds, reason=reason)
+
     def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
         """Gives back leases that this crawl cannot use. They come back after a delay."""
         self._each("release", leases, delaySeconds=seconds, reason=reason, countAttempt=False)
