@@ -78,6 +78,15 @@ class LeasesTest(unittest.TestCase):
         self.assertEqual(self.leases.take_failed(), (["first"], [TARGET]))
         self.assertEqual((self.leases.take_failed(), self.leases.held()), (([], []), ["second"]))
 
+    def test_a_page_that_was_fetched_without_its_lease_is_acknowledged_when_all_is_done(self) -> None:
+        self.leases.hold_unasked("second")
+        self.assertIn("second", self.leases.held())
+        self.leases.hold_all()
+        self.assertEqual(self.leases.ends(finished=False), Ends([], ["first", "second"], []))
+        self.assertEqual(self.leases.ends(finished=True), Ends(["second"], ["first"], []))
+        self.leases.remove_lost(["second"])
+        self.assertEqual(self.leases.ends(finished=True), Ends([], ["first"], []))
+
     def test_leases_whose_acknowledgement_failed_are_acknowledged_later(self) -> None:
         self.leases.detach(self.page)
         self.leases.begin_batch()

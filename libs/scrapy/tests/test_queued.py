@@ -254,11 +254,16 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.site.hits, {})
         self.assert_all_done(self.crawl())
 
-    def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_until_the_next_run(self) -> None:
-        stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer")
-        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 1), stats["log"][-3000:])
+    def test_a_page_that_was_queued_without_an_answer_is_acknowledged_at_the_end_of_a_run_that_has_fetched_it(self) -> None:
+        self.assert_all_done(self.crawl(SCHEDULER="tests.crawl.MissesAnswer"))
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+
+    def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_of_a_run_that_is_stopped(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer", CLOSESPIDER_PAGECOUNT=20)
+        self.assertEqual(stats.get("finish_reason"), "closespider_pagecount", stats["log"][-3000:])
         self.assert_all_done(self.crawl())
+        # What it had led to may not have been fetched.
+        self.assertEqual(self.site.hits["/page/0"], 2)
 
     def test_a_page_whose_lease_ran_out_is_fetched_once_by_a_run(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")

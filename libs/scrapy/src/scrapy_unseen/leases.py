@@ -31,6 +31,8 @@ class Leases:
         #: Leases that are done, each with the batch that must have been answered.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
+        #: Leases of pages that the crawl had let through before it got them.
+        self._unasked: Set[str] = set()
         #: Leases of pages whose last retry has failed. They go back into the queue.
         self._failed: Set[str] = set()
         self._batch = 0
@@ -50,7 +52,12 @@ class Leases:
         del self._requests[lease]
         self._incomplete.discard(lease)
         self._failed.discard(lease)
+        self._unasked.discard(lease)
         self._targets.pop(lease, None)
+
+    def hold_unasked(self, lease: str) -> None:
+        """The lease of a page that the crawl fetches without it. A crawl that ends with all done acknowledges it."""
+        self._unasked.add(lease)
 
     def remove_lost(self, leases: Iterable[str]) -> None:
         """Forgets leases that have run out, but for those whose requests are under way."""
@@ -147,7 +154,8 @@ class Leases:
         """All leases that are not acknowledged."""
         return [*self._requests, *self._done]
 
-    def ends(self) -> Ends:
-        """When each batch has been answered."""
-        held = list(self._requests)
-        return Ends(list(self._done), held, [key for lease in held for key in self._targets.get(lease, ())])
+    def ends(self, finished: bool = False) -> Ends:
+        """When each batch has been answered. ``finished``: all that was let through has been fetched."""
+        unasked = self._unasked if finished else set()
+        held = [lease for lease in self._requests if lease not in unasked]
+        return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

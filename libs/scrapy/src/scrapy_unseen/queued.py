@@ -236,9 +236,12 @@ class QueuedScheduler(Scheduler):
         url = _digest(leased["url"])
         is_again = attempt > 1 and self._taken.has(url)
         self._taken.add(url)
-        if is_again or self._known.was_unasked(fingerprint):
+        unasked = self._known.was_unasked(fingerprint)
+        if is_again or unasked:
             # Its lease ran out, or this run let it through unasked, while the service was away. This run fetches it once, and
             # holds the new lease to the end, for it may be stopped before.
+            if not is_again:
+                self._leases.hold_unasked(lease)
             return
         self._leases.attach(request, lease)
         self._known.let_through(fingerprint)
@@ -344,6 +347,10 @@ class QueuedScheduler(Scheduler):
 
     # The end.
 
+    def close(self, reason: str) -> "defer.Deferred[Any]":
+        self._finished = reason == "finished"
+        return super().close(reason)
+
     def _signal_dropped(self, request: Request) -> None:
         self._let_go(request)
         super()._signal_dropped(request)
@@ -355,7 +362,7 @@ class QueuedScheduler(Scheduler):
             timer.cancel()
         self._timer = None
         keys = self._take_unfetched()
-        ends = self._leases.ends()
+        ends = self._leases.ends(self._finished)
         giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
         return giving.addCallbacks(self._tell_end, self._not_given_back)
 
