@@ -135,6 +135,18 @@ class SchedulerTest(unittest.TestCase):
         self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=0)
         self.assert_stats(crawl(pages, settings), response_received_count=0)
 
+    def test_a_request_that_has_no_fingerprint_is_left_out_alone(self) -> None:
+        pages = [self.site.page(i) for i in (7, 13, 8)]
+        for mark in ("queued", "scheduled"):
+            with self.subTest(mark=mark):
+                settings = {"UNSEEN_SET": fresh_name(), "UNSEEN_MARK": mark, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"}
+                self.site.hits.clear()
+                stats = crawl(pages, settings)
+                self.assert_stats(stats, response_received_count=2, unseen__dropped=1)
+                self.assertIn("/page/13> is left out, for it has no fingerprint", stats["log"])
+                check = call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check", {"urls": pages})
+                self.assertEqual(check["results"], ["seen", "unseen", "seen"])
+
     def test_what_comes_after_the_end_is_not_marked(self) -> None:
         # Each is asked about at once.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
