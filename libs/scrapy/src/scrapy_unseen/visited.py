@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MOST_CACHED = 200_000
 #: Entries of one call.
 BATCH = 1_000
+#: What the service takes.
+MOST_REASON_BYTES = 256
 #: URLs of one call that explains them.
 MOST_EXPLAINED = 100
 
@@ -117,7 +119,9 @@ class Visited:
 
     def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
         """Gives back leases that this crawl cannot use. They come back after a delay."""
-        self._each("release", leases, delaySeconds=seconds, reason=reason, countAttempt=False)
+        # Names of spiders may have any length.
+        short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
+        self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
     def queue(self) -> Dict[str, int]:
         """How many URLs of the queue are ``waiting``, ``leased``, ``delayed`` and ``dead``."""
