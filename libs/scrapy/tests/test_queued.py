@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 from unittest.mock import Mock
 
 from scrapy import Request
+from twisted.internet.defer import Deferred
 from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 from scrapy_unseen.leases import Leases
@@ -288,6 +289,24 @@ class QueuedTest(unittest.TestCase):
         scheduler._in_thread.assert_not_called()
         scheduler._acknowledge()
         scheduler._in_thread.assert_called_once()
+
+    def test_a_lease_is_extended_by_one_call_at_a_time(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        calls: List[Any] = []
+        scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
+        scheduler._outage, scheduler._extend_later, scheduler._options = Mock(), Mock(), Mock()
+        leases = scheduler._leases = Leases()
+        scheduler._extend()
+        scheduler._extend_later.assert_called_once_with()
+        leases.add(["lost", "kept"])
+        for answer in (["expired", "extended"], RuntimeError("away")):
+            scheduler._extend_later.reset_mock()
+            scheduler._extend()
+            scheduler._extend_later.assert_not_called()
+            call_it = calls[-1].errback if isinstance(answer, Exception) else calls[-1].callback
+            call_it(answer)
+            scheduler._extend_later.assert_called_once_with()
+            self.assertEqual(leases.held(), ["kept"])
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

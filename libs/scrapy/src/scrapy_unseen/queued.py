@@ -334,7 +334,10 @@ class QueuedScheduler(Scheduler):
             extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
             extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))
             extending.addErrback(lambda failure: self._outage.failed(len(held), "given to others when their leases end", told(failure)))
-        self._extend_later()
+            # A call may take longer than a lease.
+            extending.addBoth(lambda _: self._extend_later())
+        else:
+            self._extend_later()
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
         def due() -> None:
