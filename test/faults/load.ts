@@ -107,9 +107,10 @@ export class Load {
     return this.batches.filter(({ first }) => first !== undefined).length;
   }
 
-  /** Resolves when some batches have been acknowledged. */
-  async underWay(): Promise<void> {
-    await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= 10));
+  /** Resolves when at least ten more batches have been acknowledged, and so `many` beside. */
+  async underWay(many = 0): Promise<void> {
+    const enough = this.acknowledged + 10 + many;
+    await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= enough));
   }
 
   async stop(): Promise<void> {
