@@ -12,6 +12,8 @@ export interface Attempt {
   readonly segment: number;
   /** Whether it was answered. It is stored at most once in either case. */
   readonly acknowledged: boolean;
+  /** When it was sent, in ms. */
+  readonly begunAt: number;
   /** When it was answered or given up, in ms. */
   readonly endedAt: number;
 }
@@ -53,15 +55,16 @@ export async function addWhile(
 }
 
 async function attempt(store: Store, filter: Filter, item: string, deadlineMs: number): Promise<Attempt> {
-  const operation = { ...keyed(), deadline: Date.now() + deadlineMs };
+  const begunAt = Date.now();
+  const operation = { ...keyed(), deadline: begunAt + deadlineMs };
   const segment = positionsOf([item], filter.seed, filter.geometry).segment[0] as number;
   try {
     expect(await add(store, filter, [item], operation)).toEqual([1]);
-    return { item, operation, segment, acknowledged: true, endedAt: Date.now() };
+    return { item, operation, segment, begunAt, acknowledged: true, endedAt: Date.now() };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     expect(error.code).toBe('STORE_UNAVAILABLE');
-    return { item, operation, segment, acknowledged: false, endedAt: Date.now() };
+    return { item, operation, segment, begunAt, acknowledged: false, endedAt: Date.now() };
   }
 }
 
