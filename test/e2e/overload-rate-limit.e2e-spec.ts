@@ -1,4 +1,3 @@
-import { promisify } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RATE_PREFIX } from '../../libs/store/src/redis/keys.js';
@@ -8,7 +7,7 @@ import { startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { jsonPost, RawClient } from '../support/raw-client.js';
 import { until } from '../support/until.js';
-import { inFlight, untilIdle } from './in-flight.js';
+import { connections, inFlight, untilIdle } from './in-flight.js';
 import { STORES } from './stores.js';
 
 const LIMIT = 3;
@@ -241,11 +240,7 @@ describe('a request that is being counted when its client leaves', () => {
       await until('it is in flight', async () => inFlight(app)['requests'] === 1);
       // The service may answer a client that only ends its side.
       client.socket.resetAndDestroy();
-      const server = app.app.getHttpServer();
-      await until(
-        'the service has seen it leave',
-        async () => (await promisify(server.getConnections.bind(server))()) === 0,
-      );
+      await until('the service has seen it leave', async () => (await connections(app)) === 0);
       expect(inFlight(app)).toMatchObject({ requests: 1 });
       process.kill(redis.pid, 'SIGCONT');
       await untilIdle(app);
