@@ -191,6 +191,23 @@ class ComesBackSoon(Scheduler):
         return opened
 
 
+class AcknowledgesLate(Scheduler):
+    """Acknowledges its first pages when their leases are over."""
+
+    def open(self, spider: Spider) -> Any:
+        opened = super().open(spider)
+        ack, release = self._visited.ack, self._visited._each
+
+        def late(leases: Any) -> Any:
+            self._visited.ack = ack
+            release("release", leases)
+            self.stats.inc_value("acknowledged_late", len(leases))
+            return ack(leases)
+
+        self._visited.ack = late
+        return opened
+
+
 class FailsAt13(RequestFingerprinter):
     """As a fingerprinter of a project that fails for some requests."""
 

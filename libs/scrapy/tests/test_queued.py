@@ -271,9 +271,15 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
 
+    def test_a_page_that_is_acknowledged_too_late_is_acknowledged_again(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.AcknowledgesLate")
+        self.assertGreater(stats.get("acknowledged_late", 0), 0, stats["log"][-3000:])
+        self.assert_all_done(stats)
+        self.assertEqual(set(self.site.hits.values()), {1})
+
     def test_a_lease_waits_for_an_answer_about_its_links_and_asks_for_nothing_meanwhile(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
-        scheduler._flush_later, scheduler._in_thread = Mock(), Mock()
+        scheduler._flush_later, scheduler._in_thread, scheduler._url_of = Mock(), Mock(), {}
         leases = scheduler._leases = Leases()
         page = Request(self.site.page(1))
         leases.add(["lease"])
@@ -294,7 +300,7 @@ class QueuedTest(unittest.TestCase):
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
         calls: List[Any] = []
         scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
-        scheduler._outage, scheduler._extend_later, scheduler._options = Mock(), Mock(), Mock()
+        scheduler._outage, scheduler._extend_later, scheduler._options, scheduler._url_of = Mock(), Mock(), Mock(), {}
         leases = scheduler._leases = Leases()
         scheduler._extend()
         scheduler._extend_later.assert_called_once_with()

@@ -46,6 +46,9 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: Those of them whose last retry has failed.
         self._failed = Passed()
+        #: Those of them that were done when their leases were over.
+        self._done_late = Passed()
+        self._url_of: Dict[str, bytes] = {}
         #: The requests of leases that the engine has.
         self._fetching: Set[Request] = set()
         #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
@@ -203,6 +206,7 @@ class QueuedScheduler(Scheduler):
             return
         unreadable: List[str] = []
         failed: List[str] = []
+        done: List[str] = []
         for one in urls:
             try:
                 request = request_of(one["url"], one.get("payload"), self.spider)
@@ -215,10 +219,16 @@ class QueuedScheduler(Scheduler):
                 unreadable.append(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
-            if self._failed.has(_digest(one["url"])):
+            url = _digest(one["url"])
+            # A page that was forgotten and found again is in its first attempt.
+            comes_back = one["attempt"] > 1
+            if comes_back and self._failed.has(url):
                 failed.append(one["id"])
+            elif comes_back and self._done_late.drop(url):
+                done.append(one["id"])
             else:
-                self._take(request, fingerprint, one)
+                self._take(request, fingerprint, one, url)
+        self._acknowledge_again(done)
         self._put_off(unreadable, f"spider {self.spider.name!r} cannot read its payload")
         self._put_off(failed, FAILED)
 
@@ -230,10 +240,15 @@ class QueuedScheduler(Scheduler):
             putting = self._in_thread(lambda: self._visited.put_off(leases, PUT_OFF_SECONDS, reason))
             putting.addErrback(self._not_given_back)
 
-    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any]) -> None:
+    def _acknowledge_again(self, leases: List[str]) -> None:
+        for lease in leases:
+            self._leases.remove(lease)
+        if leases:
+            self._in_thread(lambda: self._visited.ack(leases)).addErrback(self._not_given_back)
+
+    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any], url: bytes) -> None:
         lease, attempt = leased["id"], leased["attempt"]
         keep(request, [Key(True, leased["url"])], self._run, (lease, attempt))
-        url = _digest(leased["url"])
         is_again = attempt > 1 and self._taken.has(url)
         self._taken.add(url)
         unasked = self._known.was_unasked(fingerprint)
@@ -244,6 +259,7 @@ class QueuedScheduler(Scheduler):
                 self._leases.hold_unasked(lease)
             return
         self._leases.attach(request, lease)
+        self._url_of[lease] = url
         self._known.let_through(fingerprint)
         self._push(request)
 
@@ -309,7 +325,17 @@ class QueuedScheduler(Scheduler):
         ready = self._leases.take_acknowledgeable()
         if ready:
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
-            acknowledging.addCallbacks(lambda _: self._leases.acknowledged(ready), self._not_acknowledged, errbackArgs=(ready,))
+            urls = [self._url_of.get(lease) for lease in ready]
+            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=(ready, urls), errbackArgs=(ready,))
+
+    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Sequence[Optional[bytes]]) -> None:
+        self._leases.acknowledged(leases)
+        for lease, url, word in zip(leases, urls, words):
+            self._url_of.pop(lease, None)
+            if url is not None and word == "expired":
+                # It comes back, to this crawl or to another.
+                self._done_late.add(url)
+                self._may_have_more = True
 
     def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
         self._leases.put_back(leases)
@@ -330,6 +356,7 @@ class QueuedScheduler(Scheduler):
 
     def _extend(self) -> None:
         held = self._leases.held()
+        self._url_of = {lease: self._url_of[lease] for lease in held if lease in self._url_of}
         if held:
             extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
             extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))

@@ -98,8 +98,9 @@ class Visited:
     def lease(self, most: int, seconds: int) -> List[Dict[str, Any]]:
         return list(self._service.post(f"{self._set}/queue/lease", {"max": most, "leaseSeconds": seconds})["urls"])
 
-    def ack(self, leases: List[str]) -> None:
-        self._each("ack", leases)
+    def ack(self, leases: List[str]) -> List[str]:
+        """Answers ``acked`` for each, or how it was lost."""
+        return self._each("ack", leases)
 
     def extend(self, leases: List[str], seconds: int) -> List[str]:
         """Answers ``extended`` for each, or how it was lost."""
