@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import { StoreError, type Filter, type Operation, type Store } from '#store';
 import { add, count, keyed } from '../contract/calls.js';
+import { patienceMs } from '../support/patience.js';
 
 /** An item that was added, or that a writer tried to add. */
 export interface Attempt {
@@ -11,6 +12,8 @@ export interface Attempt {
   readonly segment: number;
   /** Whether it was answered. It is stored at most once in either case. */
   readonly acknowledged: boolean;
+  /** When it was sent, in ms. */
+  readonly begunAt: number;
   /** When it was answered or given up, in ms. */
   readonly endedAt: number;
 }
@@ -18,7 +21,6 @@ export interface Attempt {
 const WRITERS = 4;
 const PAUSE_MS = 3;
 const AT_ONCE = 10;
-const PATIENCE_MS = 30_000;
 
 let loads = 0;
 
@@ -53,15 +55,16 @@ export async function addWhile(
 }
 
 async function attempt(store: Store, filter: Filter, item: string, deadlineMs: number): Promise<Attempt> {
-  const operation = { ...keyed(), deadline: Date.now() + deadlineMs };
+  const begunAt = Date.now();
+  const operation = { ...keyed(), deadline: begunAt + deadlineMs };
   const segment = positionsOf([item], filter.seed, filter.geometry).segment[0] as number;
   try {
     expect(await add(store, filter, [item], operation)).toEqual([1]);
-    return { item, operation, segment, acknowledged: true, endedAt: Date.now() };
+    return { item, operation, segment, begunAt, acknowledged: true, endedAt: Date.now() };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     expect(error.code).toBe('STORE_UNAVAILABLE');
-    return { item, operation, segment, acknowledged: false, endedAt: Date.now() };
+    return { item, operation, segment, begunAt, acknowledged: false, endedAt: Date.now() };
   }
 }
 
@@ -75,7 +78,7 @@ export async function expectEachOnce(
     const some = attempts.slice(at, at + AT_ONCE);
     const answers = await Promise.all(
       some.map(({ item, operation }) =>
-        add(store, filter, [item], { ...operation, deadline: Date.now() + PATIENCE_MS }),
+        add(store, filter, [item], { ...operation, deadline: Date.now() + patienceMs() }),
       ),
     );
     expect(answers).toEqual(some.map(() => [1]));

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore, type RedisStoreOptions } from '#store/redis';
 import { startCluster } from '../support/redis-cluster.js';
@@ -88,18 +88,26 @@ describe('readiness on Redis warns of what can lose data', () => {
 
 describe('a store that is closed', () => {
   it('leaves no timer behind, also if Redis was never there', async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    let before = timers();
-    // Timers of earlier tests may still be running.
-    for (let n = 0; n < 50; n++) {
-      await sleep(50);
-      before = Math.min(before, timers());
+    const url = `redis://127.0.0.1:${await freePort()}`;
+    const ofStore = new AsyncLocalStorage<true>();
+    const timers = new Set<number>();
+    const hook = createHook({
+      init(id, type) {
+        if (type === 'Timeout' && ofStore.getStore()) timers.add(id);
+      },
+      destroy: (id) => void timers.delete(id),
+    }).enable();
+    try {
+      const store = await ofStore.run(true, async () => {
+        const opened = await RedisStore.open({ url, timeoutMs: 300 });
+        expect(await opened.readiness()).toMatchObject({ ready: false, reason: 'Redis cannot be reached' });
+        return opened;
+      });
+      await until('it is between two attempts to connect', async () => timers.size > 0);
+      await ofStore.run(true, () => store.close());
+      await until('its timers are gone', async () => timers.size === 0);
+    } finally {
+      hook.disable();
     }
-    const store = await RedisStore.open({ url: `redis://127.0.0.1:${await freePort()}`, timeoutMs: 300 });
-    expect(await store.readiness()).toMatchObject({ ready: false, reason: 'Redis cannot be reached' });
-    // By now it is between two attempts to connect.
-    await sleep(150);
-    await store.close();
-    await until('its timers are gone', async () => timers() <= before);
   });
 });

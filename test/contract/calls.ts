@@ -4,6 +4,7 @@ import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Segmentation } 
 import type { Filter, FilterSpec, Finding, Operation, Store, StoreErrorCode } from '#store';
 import { clock } from '../support/clock.js';
 import { TEST_SEED } from '../support/fixed-random.js';
+import { patienceMs } from '../support/patience.js';
 import { Random } from '../support/random.js';
 
 /** Splits even small filters into several segments. */
@@ -13,7 +14,6 @@ const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegme
 /** The record windows that a filter describes while no record had to be forgotten. */
 export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
 
-const PATIENCE_MS = 60_000;
 const BATCH = 5_000;
 
 export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry' | 'layers'>> {
@@ -59,7 +59,7 @@ export function made(): Operation {
     fingerprint: 'request',
     repeat: false,
     madeAt: clock.now(),
-    deadline: Date.now() + PATIENCE_MS,
+    deadline: Date.now() + patienceMs(),
   };
 }
 
@@ -70,7 +70,7 @@ export function keyed(id: string = randomUUID()): Operation {
     origin: 'caller',
     fingerprint: 'request',
     repeat: true,
-    deadline: Date.now() + PATIENCE_MS,
+    deadline: Date.now() + patienceMs(),
   };
 }
 
@@ -78,7 +78,7 @@ export function items(count: number, prefix = 'item'): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
 }
 
-export const deadline = (): number => Date.now() + PATIENCE_MS;
+export const deadline = (): number => Date.now() + patienceMs();
 
 function positions(filter: Filter, keys: readonly string[]) {
   return positionsOf(keys, filter.seed, filter.geometry);

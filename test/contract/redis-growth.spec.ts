@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { filterBytes, positionsOf } from '#bloom';
 import { StoreError, type Filter, type FilterStats, type Store } from '#store';
@@ -313,8 +314,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     await meta!.client.hset(meta!.key, 'items', 200_000);
     const before = await harness.kept();
     const usage = await store.usage([prefix]);
-    const used = Number(/used_memory:(\d+)/.exec(await meta!.client.info('memory'))?.[1]);
-    await meta!.client.config('SET', 'maxmemory', String(used + 2 ** 20));
+    await leaveMemory(meta!.client, 2 ** 20);
     try {
       // It may already be making the layer ahead of need, which fails too.
       await expectRefusal(add(store, filter, items(200)), 'STORE_FULL');
@@ -355,10 +355,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
       Promise.all(
         handles.map((one, n) => add(one.store, one.filter, items(100, `${round} ${n}`)).catch(codeOf)),
       );
-    for (const client of harness.clients) {
-      const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]);
-      await client.config('SET', 'maxmemory', String(used + 2 ** 19));
-    }
+    for (const client of harness.clients) await leaveMemory(client, 2 ** 19);
     try {
       for (let round = 0; round < 5; round++) {
         expect(await addAll(`full ${round}`)).toEqual(handles.map(() => 'STORE_FULL'));
@@ -386,8 +383,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     const sync = await calls.open(filter);
     const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
     await meta!.client.hset(meta!.key, 's:items', 200_000);
-    const used = Number(/used_memory:(\d+)/.exec(await meta!.client.info('memory'))?.[1]);
-    await meta!.client.config('SET', 'maxmemory', String(used + 2 ** 20));
+    await leaveMemory(meta!.client, 2 ** 20);
     try {
       expect(tally(await calls.add(filter, items(200)), 1)).toBeGreaterThan(190);
       expect(await calls.get(filter, sync)).toMatchObject({ state: 'abandoned' });
@@ -478,6 +474,17 @@ async function fill(store: Store, filter: Filter, wanted: number): Promise<strin
     stored.push(...keys.filter((_, i) => answers[i] === 1));
   }
   return stored;
+}
+
+/** Has Redis take no more than so many bytes from now on. What tests before have dropped must be free by then. */
+async function leaveMemory(client: Redis, bytes: number): Promise<void> {
+  let memory = '';
+  await until('Redis frees nothing any more', async () => {
+    memory = await client.info('memory');
+    return memory.includes('lazyfree_pending_objects:0');
+  });
+  const used = Number(/used_memory:(\d+)/.exec(memory)?.[1]);
+  await client.config('SET', 'maxmemory', String(used + bytes));
 }
 
 function contents({ recordWindowSeconds: _seconds, ...stats }: FilterStats) {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
+import { patienceMs } from '../support/patience.js';
 import { rememberSixHours } from './six-hours.js';
 
 const { chromium } = (await importNatively('playwright-core')) as typeof import('playwright-core');
@@ -17,15 +18,13 @@ const FLAGS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
-/** Of a machine that has a tenth of its time to give. */
-const PATIENCE_MS = 30_000;
 
 /** One for all tests of a file, from before the first to after the last: starting it is most of what a test takes. */
 export function sharedBrowser(): Pick<Browser, 'newContext'> {
   let started: Browser | undefined;
   beforeAll(async () => {
     if (found)
-      started = await chromium.launch({ executablePath: found.path, args: FLAGS, timeout: PATIENCE_MS });
+      started = await chromium.launch({ executablePath: found.path, args: FLAGS, timeout: patienceMs() });
   });
   afterAll(() => started?.close());
   return {
@@ -73,7 +72,7 @@ export async function visit(
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(patienceMs());
   await rememberSixHours(context);
   const page = await context.newPage();
   let complaints: string[] = [];

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { LINGER_MS } from '../../src/http/discard.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { jsonPost, postHead } from '../support/raw-client.js';
 import { until } from '../support/until.js';
@@ -68,20 +69,25 @@ describe('a body that is refused before it is sent, on a connection that ends wi
   ] as const;
 
   it.each(refused)('can be sent whole all the same, and the answer read: %s', async (_, path, more) => {
-    const client = open();
-    client.socket.write(postHead(`${items}/add${path}`, { ...headers, ...more }));
-    await client.end();
-    expect(client.received).toMatch(
-      /HTTP\/1\.1 4\d\d [^]*\r\nconnection: close\r\n[^]*"requestId":"[^"]+"}$/i,
-    );
-    for (let sent = 0; sent < BODY_BYTES; sent += PART.length) {
-      await new Promise((written) => client.socket.write(PART, written));
-      await sleep(5);
-    }
-    expect(client.errors).toEqual([]);
-    client.socket.end();
-    await until('the connection to be closed', async () => client.closed);
-    expect(client.errors).toEqual([]);
+    await until('a body is sent whole', async () => {
+      const client = open();
+      const began = performance.now();
+      client.socket.write(postHead(`${items}/add${path}`, { ...headers, ...more }));
+      await client.end();
+      expect(client.received).toMatch(
+        /HTTP\/1\.1 4\d\d [^]*\r\nconnection: close\r\n[^]*"requestId":"[^"]+"}$/i,
+      );
+      for (let sent = 0; sent < BODY_BYTES; sent += PART.length) {
+        await new Promise((written) => client.socket.write(PART, written));
+        await sleep(5);
+      }
+      client.socket.end();
+      await until('the connection to be closed', async () => client.closed);
+      // The service may give up a client that takes longer, but no other: then the next try has to be faster.
+      const late = performance.now() - began > LINGER_MS;
+      if (!late) expect(client.errors).toEqual([]);
+      return client.errors.length === 0;
+    });
   });
 
   it('is not read for ever', async () => {

@@ -21,6 +21,16 @@ export function inFlight(app: TestApp): Record<string, number> {
 
 export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 0 };
 
+/** How many connections the service has. It sees that a client has left when that resets its connection. */
+export function connections(app: TestApp): Promise<number> {
+  return new Promise((resolve, reject) => {
+    app.app.getHttpServer().getConnections((error, count) => {
+      if (error) reject(error);
+      else resolve(count);
+    });
+  });
+}
+
 /** Waits until nothing is in flight. */
 export async function untilIdle(app: TestApp): Promise<void> {
   const idle = async () => Object.values(inFlight(app)).every((count) => count === 0);

@@ -14,7 +14,8 @@ describe.each(STORES)('on the $name store', ({ start }) => {
 
   it(`nothing is left in flight after thousands of requests that ended in every way (SEED=${SEED})`, async () => {
     const app = await start({
-      REQUEST_TIMEOUT_MS: '1000',
+      // No ending waits for it: clients that do not send all of a body leave.
+      REQUEST_TIMEOUT_MS: '600000',
       STREAM_IDLE_MS: '300',
       MAX_REQUESTS_IN_FLIGHT: '12',
       MAX_STREAMS: '4',

@@ -11,13 +11,13 @@ import { call, freshName, startApp, type Answer, type TestApp } from '../support
 import { generationsIn } from '../support/embedded-generations.js';
 import { documentedCalls, promised } from '../support/documented-calls.js';
 import { collect, readFile } from '../support/export-files.js';
+import { patienceMs } from '../support/patience.js';
 import { SEED } from '../support/random.js';
 import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { BOTH_STORES, STORES } from './stores.js';
 
 const TYPE = 'application/vnd.unseen.filter';
-const WAIT_MS = 60_000;
 const run = promisify(execFile);
 
 async function download(app: { readonly url: string }, path: string): Promise<Buffer> {
@@ -432,7 +432,7 @@ describe('docs/operations.md: backup', () => {
         const here = command
           .replaceAll('http://127.0.0.1:3000', from.url)
           .replaceAll('http://127.0.0.1:3001', to.url);
-        const { stdout } = await run('bash', ['-c', here], { cwd: directory, timeout: WAIT_MS });
+        const { stdout } = await run('bash', ['-c', here], { cwd: directory, timeout: patienceMs() });
         expect(stdout.trimEnd()).toMatch(promised(answer));
       }
       const leased = await call(to, 'POST', '/v1/visited-sets/crawl/queue/lease', {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
+import { patienceMs } from '../support/patience.js';
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
@@ -19,8 +20,6 @@ export interface Reply {
 }
 
 const FAILURES = [503, 507];
-/** Longer than any fault in the tests. */
-const PATIENCE_MS = 60_000;
 const PAUSE_MS = 20;
 const BATCH = 20;
 const SIDE_BY_SIDE = 16;
@@ -30,7 +29,7 @@ export async function send(url: string, { method, path, body, key }: Request): P
   const answer = await fetch(url + path, {
     method,
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(patienceMs()),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
     .then(async (response) => ({ response, text: await response.text() }))
@@ -46,13 +45,12 @@ export async function send(url: string, { method, path, body, key }: Request): P
 
 /** Sends until it succeeds. */
 export async function insist(url: string, request: Request): Promise<Reply> {
-  const end = Date.now() + PATIENCE_MS;
-  while (Date.now() < end) {
-    const reply = await send(url, request);
-    if (reply && reply.status < 300) return reply;
-    await sleep(PAUSE_MS);
-  }
-  throw new Error(`${request.method} ${request.path} did not succeed in ${PATIENCE_MS} ms`);
+  let reply: Reply | undefined;
+  await until(`${request.method} ${request.path} succeeds`, async () => {
+    reply = await send(url, request);
+    return reply !== undefined && reply.status < 300;
+  });
+  return reply as Reply;
 }
 
 export const post = (path: string, body?: unknown, key: string = randomUUID()): Request => ({
@@ -109,9 +107,10 @@ export class Load {
     return this.batches.filter(({ first }) => first !== undefined).length;
   }
 
-  /** Resolves when some batches have been acknowledged. */
-  async underWay(): Promise<void> {
-    await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= 10));
+  /** Resolves when at least ten more batches have been acknowledged, and so `many` beside. */
+  async underWay(many = 0): Promise<void> {
+    const enough = this.acknowledged + 10 + many;
+    await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= enough));
   }
 
   async stop(): Promise<void> {

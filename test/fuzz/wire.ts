@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { patienceMs } from '../support/patience.js';
 
 /** One answer as it came over the wire. Header names are in lower case. */
 export interface WireAnswer {
@@ -15,9 +16,6 @@ export interface Exchange {
   readonly rest: string;
 }
 
-/** No answer takes this long, however slow the machine. Beyond it the service hangs. */
-const HUNG_MS = 20_000;
-
 /**
  * One connection that sends bytes unchanged, because HTTP clients refuse to send what the tests try. It opens a new one
  * when the service has closed it.
@@ -27,7 +25,7 @@ export class Wire {
 
   constructor(private readonly port: number) {}
 
-  /** Sends `bytes` and reads `expected` answers, fewer if the service closes. Throws if it does neither in 20 s. */
+  /** Sends `bytes` and reads `expected` answers, fewer if the service closes. Throws if it does neither. */
   async exchange(bytes: Buffer, expected = 1): Promise<Exchange> {
     const socket = this.socket?.writable ? this.socket : connect(this.port, '127.0.0.1');
     this.socket = socket;
@@ -46,9 +44,9 @@ export class Wire {
           resolve({ answers, closed, rest: rest.toString('latin1') });
         });
       const timer = setTimeout(() => {
-        settle(() => reject(new Error(`no answer in ${HUNG_MS} ms; so far: ${rest.toString('latin1')}`)));
+        settle(() => reject(new Error(`no answer; so far: ${rest.toString('latin1')}`)));
         this.close();
-      }, HUNG_MS);
+      }, patienceMs());
       socket.on('data', (chunk: Buffer) => {
         rest = Buffer.concat([rest, chunk]);
         for (let taken = takeAnswer(rest); taken; taken = takeAnswer(rest)) {

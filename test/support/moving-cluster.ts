@@ -41,11 +41,15 @@ export class MovingClusterHarness extends RedisServersHarness {
   }
 
   override damage(filter: Filter, segment: number, how: Damage): Promise<RedisStore> {
-    return this.mover.still(() => super.damage(filter, segment, how));
+    return this.still(() => super.damage(filter, segment, how));
   }
 
   override kept(): Promise<string[]> {
-    return this.mover.still(() => super.kept());
+    return this.still(() => super.kept());
+  }
+
+  override still<T>(act: () => Promise<T>): Promise<T> {
+    return this.mover.still(act);
   }
 
   /** How often the masters have answered with this error. */

@@ -10,6 +10,9 @@ declare global {
    * changes. In watch mode it is made for each file, because sources change between runs. Absent outside Jest.
    */
   var onceInWorker: (<T>(key: string, make: () => T) => T) | undefined;
+
+  /** When Jest ends the running test or hook, by performance.now(). Absent outside Jest. */
+  var endOfTest: number | undefined;
 }
 
 export {};

@@ -52,6 +52,12 @@ export default class NodeEnvironment extends TestEnvironment {
     this.openBefore = openHandles();
   }
 
+  /** Tells tests how long they may wait (see patience.ts). */
+  handleTestEvent({ name, hook, test }, { testTimeout }) {
+    if (name !== 'hook_start' && name !== 'test_fn_start') return;
+    this.global.endOfTest = performance.now() + ((hook ?? test).timeout ?? testTimeout);
+  }
+
   async teardown() {
     await super.teardown();
     for (const storage of storages) storage.disable();

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { patienceMs } from './patience.js';
 
 /** A real redis-server on a loopback port, stopped by its pid. It dies with the test process, however that ends. */
 export interface RedisServer {
@@ -32,7 +33,6 @@ export interface RedisOptions {
 }
 
 const START_ATTEMPTS = 5;
-const START_MS = 60_000;
 const STOP_MS = 30_000;
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
@@ -167,7 +167,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
     const fail = (why: string) => {
       reject(new Error(`redis-server on port ${port} ${why}: ${words.slice(-500)}`));
     };
-    timer = setTimeout(fail, START_MS, 'did not start');
+    timer = setTimeout(fail, patienceMs(), 'did not start');
     child.once('error', reject);
     child.once('exit', () => fail('ended'));
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Move } from './service-clock.js';
+import { patienceMs } from './patience.js';
 import { serviceProgram } from './service-program.js';
+import { until } from './until.js';
 
 /** The service as an operator runs it: its own process, with signals and exit codes. */
 export interface ServiceProcess {
@@ -13,7 +15,7 @@ export interface ServiceProcess {
   readonly dataDir: string;
   stdout(): string;
   stderr(): string;
-  /** Where it listens, once it says so. Throws if it ends before, or after START_MS. */
+  /** Where it listens, once it says so. Throws if it ends before. */
   url(): Promise<string>;
   /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
   advance(ms: number): Promise<void>;
@@ -22,9 +24,6 @@ export interface ServiceProcess {
   /** Kills it if it still runs, and removes its data. */
   clean(): Promise<void>;
 }
-
-/** A start takes a second of CPU time. On a machine that has little to give it has taken twenty. */
-const START_MS = 120_000;
 
 /** Nothing else of the environment reaches a program. */
 const { PATH, FILTER_SEED } = process.env;
@@ -67,14 +66,14 @@ export async function startProcess(
       await moved;
     },
     async url() {
-      const end = Date.now() + START_MS;
-      for (;;) {
-        const [, url] = /listens on (http:\S+?),/.exec(stdout) ?? [];
-        if (url !== undefined) return url;
-        if (child.exitCode !== null || Date.now() > end)
+      let url: string | undefined;
+      await until('the service listens', async () => {
+        [, url] = /listens on (http:\S+?),/.exec(stdout) ?? [];
+        if (url === undefined && child.exitCode !== null)
           throw new Error(`the service did not start: ${stderr}`);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+        return url !== undefined;
+      });
+      return url as unknown as string;
     },
     async clean() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
@@ -99,7 +98,7 @@ export async function runProgram(
 ): Promise<Ended> {
   const file = join(await serviceProgram(), 'src', path);
   return new Promise((resolve) => {
-    const options = { env: { ...INHERITED, ...env }, timeout: START_MS };
+    const options = { env: { ...INHERITED, ...env }, timeout: patienceMs() };
     execFile(process.execPath, [file, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
     });

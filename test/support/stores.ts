@@ -44,6 +44,8 @@ export interface StoreHarness {
   segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
   /** Names of everything that is stored for filters: keys or generations. Sorted. */
   kept(): Promise<string[]>;
+  /** Runs `act` while the data stays where it is. */
+  still<T>(act: () => Promise<T>): Promise<T>;
   /** Closes everything. */
   tearDown(): Promise<void>;
 }
@@ -126,6 +128,10 @@ class EmbeddedHarness implements StoreHarness {
     return (await this.open()).segmentBytes(filter, segment);
   }
 
+  still<T>(act: () => Promise<T>): Promise<T> {
+    return act();
+  }
+
   kept(): Promise<string[]> {
     return generationsIn(this.dataDir);
   }
@@ -186,6 +192,10 @@ export class RedisServersHarness implements RedisHarness {
       (await client.keys(pattern)).map((key) => ({ key, client })),
     );
     return (await Promise.all(found)).flat();
+  }
+
+  still<T>(act: () => Promise<T>): Promise<T> {
+    return act();
   }
 
   async kept(): Promise<string[]> {

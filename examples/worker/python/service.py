@@ -166,5 +166,5 @@ class Service:
         code, detail = str(problem.get("code", "")), str(problem.get("detail", "no Unseen service answered"))
         if (response.status in self.PASSING and code != "STORE_DATA_LOST") or code == "FILTER_BUSY":
             seconds = response.getheader("Retry-After", "")
-            raise _Passing(f"{response.status} {code}", float(seconds) if seconds.isdigit() else None)
+            raise _Passing(f"{response.status} {code}", float(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None)
         raise Refused(response.status, code, detail)

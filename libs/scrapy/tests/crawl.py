@@ -181,6 +181,33 @@ class LeasesAgain(Scheduler):
             super()._leased([{**one, "id": uuid.uuid4().hex, "attempt": 2} for one in urls])
 
 
+class ComesBackSoon(Scheduler):
+    """A page that has failed comes back after a second. The next time it takes as long as ever."""
+
+    def open(self, spider: Spider) -> Any:
+        opened = super().open(spider)
+        fail = self._visited.fail
+        self._visited.fail = lambda leases, keys, seconds, reason: fail(leases, keys, 1, reason)
+        return opened
+
+
+class AcknowledgesLate(Scheduler):
+    """Acknowledges its first pages when their leases are over."""
+
+    def open(self, spider: Spider) -> Any:
+        opened = super().open(spider)
+        ack, release = self._visited.ack, self._visited._each
+
+        def late(leases: Any) -> Any:
+            self._visited.ack = ack
+            release("release", leases)
+            self.stats.inc_value("acknowledged_late", len(leases))
+            return ack(leases)
+
+        self._visited.ack = late
+        return opened
+
+
 class FailsAt13(RequestFingerprinter):
     """As a fingerprinter of a project that fails for some requests."""
 

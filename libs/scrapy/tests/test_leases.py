@@ -65,6 +65,28 @@ class LeasesTest(unittest.TestCase):
         self.leases.detach(self.page)
         self.assertEqual(self.leases.ends(), Ends(["first"], ["second"], []))
 
+    def test_a_lease_that_has_failed_is_taken_with_its_targets_when_nothing_of_it_is_under_way(self) -> None:
+        self.leases.add_target(self.page, TARGET)
+        retry = Request("http://a.example/page")
+        self.leases.attach(retry, "first")
+        self.leases.fail("first")
+        self.assertFalse(self.leases.detach(self.page))
+        self.assertEqual(self.leases.take_failed(), ([], []))
+        # It waits for no answer about links.
+        self.leases.hold_all()
+        self.assertTrue(self.leases.detach(retry))
+        self.assertEqual(self.leases.take_failed(), (["first"], [TARGET]))
+        self.assertEqual((self.leases.take_failed(), self.leases.held()), (([], []), ["second"]))
+
+    def test_a_page_that_was_fetched_without_its_lease_is_acknowledged_when_all_is_done(self) -> None:
+        self.leases.hold_unasked("second")
+        self.assertIn("second", self.leases.held())
+        self.leases.hold_all()
+        self.assertEqual(self.leases.ends(finished=False), Ends([], ["first", "second"], []))
+        self.assertEqual(self.leases.ends(finished=True), Ends(["second"], ["first"], []))
+        self.leases.remove_lost(["second"])
+        self.assertEqual(self.leases.ends(finished=True), Ends([], ["first"], []))
+
     def test_leases_whose_acknowledgement_failed_are_acknowledged_later(self) -> None:
         self.leases.detach(self.page)
         self.leases.begin_batch()

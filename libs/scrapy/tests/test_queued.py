@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 from unittest.mock import Mock
 
 from scrapy import Request
+from twisted.internet.defer import Deferred
 from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 from scrapy_unseen.leases import Leases
@@ -254,20 +255,31 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.site.hits, {})
         self.assert_all_done(self.crawl())
 
-    def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_until_the_next_run(self) -> None:
-        stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer")
-        self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 1), stats["log"][-3000:])
+    def test_a_page_that_was_queued_without_an_answer_is_acknowledged_at_the_end_of_a_run_that_has_fetched_it(self) -> None:
+        self.assert_all_done(self.crawl(SCHEDULER="tests.crawl.MissesAnswer"))
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+
+    def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_of_a_run_that_is_stopped(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer", CLOSESPIDER_PAGECOUNT=20)
+        self.assertEqual(stats.get("finish_reason"), "closespider_pagecount", stats["log"][-3000:])
         self.assert_all_done(self.crawl())
+        # What it had led to may not have been fetched.
+        self.assertEqual(self.site.hits["/page/0"], 2)
 
     def test_a_page_whose_lease_ran_out_is_fetched_once_by_a_run(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
 
+    def test_a_page_that_is_acknowledged_too_late_is_acknowledged_again(self) -> None:
+        stats = self.crawl(SCHEDULER="tests.crawl.AcknowledgesLate")
+        self.assertGreater(stats.get("acknowledged_late", 0), 0, stats["log"][-3000:])
+        self.assert_all_done(stats)
+        self.assertEqual(set(self.site.hits.values()), {1})
+
     def test_a_lease_waits_for_an_answer_about_its_links_and_asks_for_nothing_meanwhile(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
-        scheduler._flush_later, scheduler._in_thread = Mock(), Mock()
+        scheduler._flush_later, scheduler._in_thread, scheduler._url_of = Mock(), Mock(), {}
         leases = scheduler._leases = Leases()
         page = Request(self.site.page(1))
         leases.add(["lease"])
@@ -283,6 +295,24 @@ class QueuedTest(unittest.TestCase):
         scheduler._in_thread.assert_not_called()
         scheduler._acknowledge()
         scheduler._in_thread.assert_called_once()
+
+    def test_a_lease_is_extended_by_one_call_at_a_time(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        calls: List[Any] = []
+        scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
+        scheduler._outage, scheduler._extend_later, scheduler._options, scheduler._url_of = Mock(), Mock(), Mock(), {}
+        leases = scheduler._leases = Leases()
+        scheduler._extend()
+        scheduler._extend_later.assert_called_once_with()
+        leases.add(["lost", "kept"])
+        for answer in (["expired", "extended"], RuntimeError("away")):
+            scheduler._extend_later.reset_mock()
+            scheduler._extend()
+            scheduler._extend_later.assert_not_called()
+            call_it = calls[-1].errback if isinstance(answer, Exception) else calls[-1].callback
+            call_it(answer)
+            scheduler._extend_later.assert_called_once_with()
+            self.assertEqual(leases.held(), ["kept"])
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

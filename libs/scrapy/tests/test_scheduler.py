@@ -125,7 +125,8 @@ class SchedulerTest(unittest.TestCase):
     def test_a_spider_forgets_pages_and_those_that_failed_for_good(self) -> None:
         page, broken = self.site.page(1), f"{self.site.url}/broken/1"
         pages = [page, broken, f"{self.site.url}/moved/broken/2"]
-        settings = {**self.settings, "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
+        # With a queue they go back into that.
+        settings = {**self.settings, "UNSEEN_MARK": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
         # The same run does not try again what is found again.
         crawl(pages, settings, forgets=[page], links={broken: [broken]})
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])
@@ -133,6 +134,18 @@ class SchedulerTest(unittest.TestCase):
         stats = crawl(pages, settings)
         self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=0)
         self.assert_stats(crawl(pages, settings), response_received_count=0)
+
+    def test_a_request_that_has_no_fingerprint_is_left_out_alone(self) -> None:
+        pages = [self.site.page(i) for i in (7, 13, 8)]
+        for mark in ("queued", "scheduled"):
+            with self.subTest(mark=mark):
+                settings = {"UNSEEN_SET": fresh_name(), "UNSEEN_MARK": mark, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"}
+                self.site.hits.clear()
+                stats = crawl(pages, settings)
+                self.assert_stats(stats, response_received_count=2, unseen__dropped=1)
+                self.assertIn("/page/13> is left out, for it has no fingerprint", stats["log"])
+                check = call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check", {"urls": pages})
+                self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
     def test_what_comes_after_the_end_is_not_marked(self) -> None:
         # Each is asked about at once.

@@ -66,6 +66,15 @@ class ServiceTest(unittest.TestCase):
                 self.assertEqual(service.post("/"), {})
                 self.assertEqual(server.count, 2)
 
+    def test_gives_a_reason_as_long_as_the_service_takes(self) -> None:
+        visited = Visited(options_of(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name()}), "x"), lambda _: b"")
+        self.addCleanup(visited.close)
+        visited.open()
+        visited.discover([Key(True, "http://a.example/")], ["x"])
+        (lease,) = visited.lease(1, 60)
+        visited.put_off([lease["id"]], 60, "é" * 300)
+        self.assertEqual(visited.queue()["delayed"], 1)
+
     def test_names_what_is_no_answer_of_the_service(self) -> None:
         deep = b"[" * 100_000
         for body in (b"<html>", deep, b'{"results":'):

@@ -1,7 +1,7 @@
 """The leases of a crawl: which requests came of each, and when each may be acknowledged."""
 
 from collections import Counter
-from typing import Dict, Iterable, List, NamedTuple, Optional, Set
+from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from scrapy.http import Request
 
@@ -31,6 +31,10 @@ class Leases:
         #: Leases that are done, each with the batch that must have been answered.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
+        #: Leases of pages that the crawl had let through before it got them.
+        self._unasked: Set[str] = set()
+        #: Leases of pages whose last retry has failed. They go back into the queue.
+        self._failed: Set[str] = set()
         self._batch = 0
         self._unanswered: "Counter[int]" = Counter()
 
@@ -47,7 +51,13 @@ class Leases:
         """Forgets a lease that is given back by other means, or that has run out."""
         del self._requests[lease]
         self._incomplete.discard(lease)
+        self._failed.discard(lease)
+        self._unasked.discard(lease)
         self._targets.pop(lease, None)
+
+    def hold_unasked(self, lease: str) -> None:
+        """The lease of a page that the crawl fetches without it. A crawl that ends with all done acknowledges it."""
+        self._unasked.add(lease)
 
     def remove_lost(self, leases: Iterable[str]) -> None:
         """Forgets leases that have run out, but for those whose requests are under way."""
@@ -65,17 +75,32 @@ class Leases:
         self._requests[lease] += 1
 
     def detach(self, request: Request) -> bool:
-        """Whether this was the last request of its lease, which then waits to be acknowledged."""
+        """Whether this was the last request of its lease, which then waits to be acknowledged, or released if it has failed."""
         lease = self._lease_of.pop(request, None)
         if lease is None:
             return False
         self._requests[lease] -= 1
-        if self._requests[lease] > 0 or lease in self._incomplete:
+        if self._requests[lease] > 0:
+            return False
+        if lease in self._failed:
+            return True
+        if lease in self._incomplete:
             return False
         del self._requests[lease]
         # Links that wait now are asked about with the next batch.
         self._done[lease] = self._batch + 1
         return True
+
+    def fail(self, lease: str) -> None:
+        self._failed.add(lease)
+
+    def take_failed(self) -> Tuple[List[str], List[Key]]:
+        """Takes the leases that have failed and have no request left, and the targets of their redirects."""
+        failed = [lease for lease in self._failed if self._requests[lease] == 0]
+        keys = [key for lease in failed for key in self._targets.get(lease, ())]
+        for lease in failed:
+            self.remove(lease)
+        return failed, keys
 
     def add_target(self, request: Request, key: Key) -> None:
         self._targets.setdefault(self._lease_of[request], []).append(key)
@@ -129,7 +154,8 @@ class Leases:
         """All leases that are not acknowledged."""
         return [*self._requests, *self._done]
 
-    def ends(self) -> Ends:
-        """When each batch has been answered."""
-        held = list(self._requests)
-        return Ends(list(self._done), held, [key for lease in held for key in self._targets.get(lease, ())])
+    def ends(self, finished: bool = False) -> Ends:
+        """When each batch has been answered. ``finished``: all that was let through has been fetched."""
+        unasked = self._unasked if finished else set()
+        held = [lease for lease in self._requests if lease not in unasked]
+        return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

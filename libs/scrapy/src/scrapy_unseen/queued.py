@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_redirected, keep, lease_of
+from .marks import Key, is_redirected, keep, kept_keys, lease_of
 from .passed import Passed
 from .payload import OtherSpider, payload_of, request_of
 from .scheduler import Asked, Scheduler, log_bug, told
@@ -25,8 +25,11 @@ OTHER_SPIDER = "unseen_other_spider"
 MOST_LEASED, FEW = 64, 32
 #: Between two looks at a queue whose pages others hold, or that does not answer.
 POLL_SECONDS = 1.0
-#: Delay before an entry that this spider cannot read is leased again.
-UNREADABLE_SECONDS = 300
+#: Delay before a page that has failed is leased again: by the next run, or by other crawls, each of which tries it.
+FAILED_SECONDS = 60
+#: Delay before an entry comes back that this crawl cannot read, or that it has tried. There may be thousands.
+PUT_OFF_SECONDS = 300
+FAILED = "its last retry failed"
 
 
 class QueuedScheduler(Scheduler):
@@ -41,6 +44,11 @@ class QueuedScheduler(Scheduler):
         self._leases = Leases()
         #: The URLs that this run has leased.
         self._taken = Passed()
+        #: Those of them whose last retry has failed.
+        self._failed = Passed()
+        #: Those of them that were done when their leases were over.
+        self._done_late = Passed()
+        self._url_of: Dict[str, bytes] = {}
         #: The requests of leases that the engine has.
         self._fetching: Set[Request] = set()
         #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
@@ -86,6 +94,16 @@ class QueuedScheduler(Scheduler):
             self._fill()
         return request
 
+    def forget_failed(self, request: Request) -> None:
+        """Puts a page of the queue back into it, marked, for a later run. This one has tried it. Others are forgotten."""
+        lease = self._leases.of(request)
+        if lease is None:
+            super().forget_failed(request)
+            return
+        self._leases.fail(lease)
+        self._failed.add(_digest(kept_keys(request)[0].text))
+        self.stats.inc_value("unseen/failed", spider=self.spider)
+
     # Into the queue.
 
     def _flush(self) -> None:
@@ -93,6 +111,7 @@ class QueuedScheduler(Scheduler):
         self._leases.begin_batch()
         super()._flush()
         self._acknowledge()
+        self._release_failed()
 
     def _ask(self, asked: Sequence[Asked]) -> None:
         keys = [key for _, key in asked]
@@ -186,6 +205,8 @@ class QueuedScheduler(Scheduler):
             self._leases.hold_all()
             return
         unreadable: List[str] = []
+        failed: List[str] = []
+        done: List[str] = []
         for one in urls:
             try:
                 request = request_of(one["url"], one.get("payload"), self.spider)
@@ -198,26 +219,47 @@ class QueuedScheduler(Scheduler):
                 unreadable.append(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
-            self._take(request, fingerprint, one)
-        if unreadable:
-            # Held leases would keep other crawls waiting for them, and this one for those of others.
-            for lease in unreadable:
-                self._leases.remove(lease)
-            reason = f"spider {self.spider.name!r} cannot read its payload"
-            putting = self._in_thread(lambda: self._visited.put_off(unreadable, UNREADABLE_SECONDS, reason))
+            url = _digest(one["url"])
+            # A page that was forgotten and found again is in its first attempt.
+            comes_back = one["attempt"] > 1
+            if comes_back and self._failed.has(url):
+                failed.append(one["id"])
+            elif comes_back and self._done_late.drop(url):
+                done.append(one["id"])
+            else:
+                self._take(request, fingerprint, one, url)
+        self._acknowledge_again(done)
+        self._put_off(unreadable, f"spider {self.spider.name!r} cannot read its payload")
+        self._put_off(failed, FAILED)
+
+    def _put_off(self, leases: List[str], reason: str) -> None:
+        """Held leases would keep other crawls waiting for them, and this one for those of others."""
+        for lease in leases:
+            self._leases.remove(lease)
+        if leases:
+            putting = self._in_thread(lambda: self._visited.put_off(leases, PUT_OFF_SECONDS, reason))
             putting.addErrback(self._not_given_back)
 
-    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any]) -> None:
+    def _acknowledge_again(self, leases: List[str]) -> None:
+        for lease in leases:
+            self._leases.remove(lease)
+        if leases:
+            self._in_thread(lambda: self._visited.ack(leases)).addErrback(self._not_given_back)
+
+    def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any], url: bytes) -> None:
         lease, attempt = leased["id"], leased["attempt"]
         keep(request, [Key(True, leased["url"])], self._run, (lease, attempt))
-        url = hashlib.sha1(leased["url"].encode("utf-8", "replace")).digest()
         is_again = attempt > 1 and self._taken.has(url)
         self._taken.add(url)
-        if is_again or self._known.was_unasked(fingerprint):
+        unasked = self._known.was_unasked(fingerprint)
+        if is_again or unasked:
             # Its lease ran out, or this run let it through unasked, while the service was away. This run fetches it once, and
             # holds the new lease to the end, for it may be stopped before.
+            if not is_again:
+                self._leases.hold_unasked(lease)
             return
         self._leases.attach(request, lease)
+        self._url_of[lease] = url
         self._known.let_through(fingerprint)
         self._push(request)
 
@@ -283,11 +325,27 @@ class QueuedScheduler(Scheduler):
         ready = self._leases.take_acknowledgeable()
         if ready:
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
-            acknowledging.addCallbacks(lambda _: self._leases.acknowledged(ready), self._not_acknowledged, errbackArgs=(ready,))
+            urls = [self._url_of.get(lease) for lease in ready]
+            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=(ready, urls), errbackArgs=(ready,))
+
+    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Sequence[Optional[bytes]]) -> None:
+        self._leases.acknowledged(leases)
+        for lease, url, word in zip(leases, urls, words):
+            self._url_of.pop(lease, None)
+            if url is not None and word == "expired":
+                # It comes back, to this crawl or to another.
+                self._done_late.add(url)
+                self._may_have_more = True
 
     def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
         self._leases.put_back(leases)
         self._outage.failed(len(leases), "acknowledged later", told(failure))
+
+    def _release_failed(self) -> None:
+        failed, keys = self._leases.take_failed()
+        if failed:
+            releasing = self._in_thread(lambda: self._visited.fail(failed, keys, FAILED_SECONDS, FAILED))
+            releasing.addErrback(self._not_given_back)
 
     def _flush_later(self) -> None:
         if self._timer is None and not self._over:
@@ -298,11 +356,15 @@ class QueuedScheduler(Scheduler):
 
     def _extend(self) -> None:
         held = self._leases.held()
+        self._url_of = {lease: self._url_of[lease] for lease in held if lease in self._url_of}
         if held:
             extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
             extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))
             extending.addErrback(lambda failure: self._outage.failed(len(held), "given to others when their leases end", told(failure)))
-        self._extend_later()
+            # A call may take longer than a lease.
+            extending.addBoth(lambda _: self._extend_later())
+        else:
+            self._extend_later()
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
         def due() -> None:
@@ -315,6 +377,10 @@ class QueuedScheduler(Scheduler):
 
     # The end.
 
+    def close(self, reason: str) -> "defer.Deferred[Any]":
+        self._finished = reason == "finished"
+        return super().close(reason)
+
     def _signal_dropped(self, request: Request) -> None:
         self._let_go(request)
         super()._signal_dropped(request)
@@ -326,7 +392,7 @@ class QueuedScheduler(Scheduler):
             timer.cancel()
         self._timer = None
         keys = self._take_unfetched()
-        ends = self._leases.ends()
+        ends = self._leases.ends(self._finished)
         giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
         return giving.addCallbacks(self._tell_end, self._not_given_back)
 
@@ -367,3 +433,7 @@ class QueuedScheduler(Scheduler):
                 self._options.set_name,
                 self._options.set_name,
             )
+
+
+def _digest(url: str) -> bytes:
+    return hashlib.sha1(url.encode("utf-8", "replace")).digest()

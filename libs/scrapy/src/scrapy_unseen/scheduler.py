@@ -135,6 +135,12 @@ class Scheduler(ScrapyScheduler):
             return self._leave_out(request)
         if request.dont_filter:
             return self._push_unfiltered(request)
+        try:
+            self._fingerprint(request)
+        except Exception as error:
+            # It would fail later among others, when it is marked.
+            logger.error("%s is left out, for it has no fingerprint: %r", request, error)
+            return self._leave_out(request)
         if is_discovery(request, self.spider):
             return self._push_discovery(request)
         key = self._visited.key_of(request)

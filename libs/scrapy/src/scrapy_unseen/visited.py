@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MOST_CACHED = 200_000
 #: Entries of one call.
 BATCH = 1_000
+#: What the service takes.
+MOST_REASON_BYTES = 256
 #: URLs of one call that explains them.
 MOST_EXPLAINED = 100
 
@@ -96,8 +98,9 @@ class Visited:
     def lease(self, most: int, seconds: int) -> List[Dict[str, Any]]:
         return list(self._service.post(f"{self._set}/queue/lease", {"max": most, "leaseSeconds": seconds})["urls"])
 
-    def ack(self, leases: List[str]) -> None:
-        self._each("ack", leases)
+    def ack(self, leases: List[str]) -> List[str]:
+        """Answers ``acked`` for each, or how it was lost."""
+        return self._each("ack", leases)
 
     def extend(self, leases: List[str], seconds: int) -> List[str]:
         """Answers ``extended`` for each, or how it was lost."""
@@ -110,9 +113,16 @@ class Visited:
         self._each("release", held, countAttempt=False)
         return self.queue()
 
+    def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
+        """Gives back leases of pages that have failed, and makes keys unseen. The attempts count, the pages come back after a delay."""
+        self.forget(keys)
+        self._each("release", leases, delaySeconds=seconds, reason=reason)
+
     def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
         """Gives back leases that this crawl cannot use. They come back after a delay."""
-        self._each("release", leases, delaySeconds=seconds, reason=reason, countAttempt=False)
+        # Names of spiders may have any length.
+        short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
+        self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
     def queue(self) -> Dict[str, int]:
         """How many URLs of the queue are ``waiting``, ``leased``, ``delayed`` and ``dead``."""

@@ -1,0 +1,25 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { rateLimiterOn } from './rate-limiter.js';
+
+const NOW = 1_800_000_000_000;
+
+beforeEach(() => void jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'queueMicrotask'] }));
+afterEach(() => void jest.useRealTimers());
+
+it('takes so many of a caller in a second that starts with the first, and says how long the rest has to wait', async () => {
+  const limiter = rateLimiterOn(new RateLimiterMemory({ points: 3, duration: 1 }));
+  const take = async (count: number, caller = 'one'): Promise<number[]> => {
+    const waits: number[] = [];
+    for (let n = 0; n < count; n++) waits.push(await limiter.take(caller));
+    return waits;
+  };
+  expect(await take(2)).toEqual([0, 0]);
+  jest.advanceTimersByTime(400);
+  expect(await take(3)).toEqual([0, 600, 600]);
+  expect(await take(3, 'another')).toEqual([0, 0, 0]);
+  jest.advanceTimersByTime(599);
+  expect(await take(1)).toEqual([1]);
+  jest.advanceTimersByTime(1);
+  expect(await take(4)).toEqual([0, 0, 0, 1_000]);
+});
