@@ -14,7 +14,7 @@ from service import Service
 print(Service(sys.argv[1], "crawl", None, print).ack(["a lease"]))
 `;
 
-const [python = ''] = PYTHON_PROGRAM.command(FOLDER);
+const [python] = PYTHON_PROGRAM.command(FOLDER);
 const inPython = PYTHON_PROGRAM.why === '' ? it : it.skip;
 
 inPython.each(['\u00b2', 'soon', ''])(
