@@ -15,6 +15,7 @@ import { patienceMs } from '../support/patience.js';
 import { SEED } from '../support/random.js';
 import { startProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
+import { untilIdle } from './in-flight.js';
 import { BOTH_STORES, STORES } from './stores.js';
 
 const TYPE = 'application/vnd.unseen.filter';
@@ -362,7 +363,7 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
     await call(app, 'POST', '/v1/filters', large);
     const answer = await answered(open(app, 'GET', `/v1/filters/${large.name}/export`));
     const cut = new Promise((resolve) => answer.on('error', () => resolve('cut off')));
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await untilIdle(app);
     answer.resume();
     expect(await cut).toBe('cut off');
   });

@@ -10,6 +10,7 @@ import {
   SampleTally,
 } from '../found-cells.js';
 import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
+import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { called } from '../refusals.js';
 import { msUntil } from '../clock.js';
