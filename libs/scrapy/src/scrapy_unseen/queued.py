@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_redirected, keep, kept_keys, lease_of
+from .marks import Key, is_redirected, keep, lease_of
 from .passed import Passed
 from .payload import OtherSpider, payload_of, request_of
 from .scheduler import Asked, Scheduler, log_bug, told
@@ -48,7 +48,12 @@ class QueuedScheduler(Scheduler):
         self._failed = Passed()
         #: Those of them that were done when their leases were over.
         self._done_late = Passed()
+        #: The new leases of pages whose leases ran out, by their URLs.
+        self._again: Dict[bytes, str] = {}
+        #: The URLs of leases whose pages this run fetches.
         self._url_of: Dict[str, bytes] = {}
+        #: The crawl has ended with nothing left to do.
+        self._finished = False
         #: The requests of leases that the engine has.
         self._fetching: Set[Request] = set()
         #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
@@ -101,7 +106,9 @@ class QueuedScheduler(Scheduler):
             super().forget_failed(request)
             return
         self._leases.fail(lease)
-        self._failed.add(_digest(kept_keys(request)[0].text))
+        url = self._url_of.get(lease)
+        if url is not None:
+            self._failed.add(url)
         self.stats.inc_value("unseen/failed", spider=self.spider)
 
     # Into the queue.
@@ -255,7 +262,9 @@ class QueuedScheduler(Scheduler):
         if is_again or unasked:
             # Its lease ran out, or this run let it through unasked, while the service was away. This run fetches it once, and
             # holds the new lease to the end, for it may be stopped before.
-            if not is_again:
+            if is_again:
+                self._again[url] = lease
+            else:
                 self._leases.hold_unasked(lease)
             return
         self._leases.attach(request, lease)
@@ -333,9 +342,13 @@ class QueuedScheduler(Scheduler):
         for lease, url, word in zip(leases, urls, words):
             self._url_of.pop(lease, None)
             if url is not None and word == "expired":
-                # It comes back, to this crawl or to another.
-                self._done_late.add(url)
-                self._may_have_more = True
+                # It comes back, to this crawl or to another, or is here again already.
+                again = self._again.pop(url, None)
+                if again is not None and again in self._leases:
+                    self._acknowledge_again([again])
+                else:
+                    self._done_late.add(url)
+                    self._may_have_more = True
 
     def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
         self._leases.put_back(leases)
