@@ -100,7 +100,7 @@ export class EmbeddedStore implements Store {
     private readonly engine: Engine,
     syncIdleMs: number,
   ) {
-    this.watches = new Watches(engine);
+    this.watches = new Watches(engine, engine.clock);
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
     this.syncs = new EmbeddedSyncs(engine, syncIdleMs);

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { SYSTEM_CLOCK } from '../clock.js';
+import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
@@ -90,6 +90,10 @@ export class Engine {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`the data directory ${directory} cannot be opened: ${reason}`, { cause });
     }
+  }
+
+  get clock(): Clock {
+    return this.options.clock;
   }
 
   /** Runs `change` in a transaction, and resolves when it is committed. STORE_UNAVAILABLE after the deadline. */

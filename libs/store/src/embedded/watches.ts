@@ -1,13 +1,13 @@
+import type { Clock } from '../clock.js';
 import type { Filter } from '../store.js';
+import { after } from '../timers.js';
 import type { Engine } from './engine.js';
 import { DueIndex } from './queue/due.js';
 
-/** Longest that a timer can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 interface Watch {
   readonly wakes: Set<() => void>;
-  timer: NodeJS.Timeout | undefined;
+  /** Cancels its timer. */
+  cancel: () => void;
   /** Calls were made for all that came due until then, in ms since the epoch. */
   woken: number;
 }
@@ -19,11 +19,14 @@ interface Watch {
 export class Watches {
   private readonly watches = new Map<string, Watch>();
 
-  constructor(private readonly engine: Engine) {}
+  constructor(
+    private readonly engine: Engine,
+    private readonly clock: Clock,
+  ) {}
 
   add(filter: Filter, wake: () => void): () => void {
     const { name } = filter;
-    const watch = this.watches.get(name) ?? { wakes: new Set(), timer: undefined, woken: 0 };
+    const watch = this.watches.get(name) ?? { wakes: new Set(), cancel: () => undefined, woken: 0 };
     this.watches.set(name, watch);
     // Each call is a watch of its own, even if the function is the same.
     const own = (): void => wake();
@@ -32,7 +35,7 @@ export class Watches {
     return () => {
       watch.wakes.delete(own);
       if (watch.wakes.size > 0 || this.watches.get(name) !== watch) return;
-      clearTimeout(watch.timer);
+      watch.cancel();
       this.watches.delete(name);
     };
   }
@@ -52,7 +55,7 @@ export class Watches {
   }
 
   close(): void {
-    for (const { timer } of this.watches.values()) clearTimeout(timer);
+    for (const { cancel } of this.watches.values()) cancel();
     this.watches.clear();
   }
 
@@ -69,13 +72,12 @@ export class Watches {
       })
       // Of a set that is gone or lost nothing comes due.
       .catch(() => undefined);
-    clearTimeout(watch.timer);
+    watch.cancel();
     if (due === undefined || this.watches.get(name) !== watch) return;
     const { now, at } = due;
-    const wait = Math.min(Math.max(0, at - now), MAX_TIMER_MS);
-    watch.timer = setTimeout(() => {
-      if (wait < MAX_TIMER_MS) watch.woken = Math.max(now, at);
+    watch.cancel = after(this.clock, Math.max(0, at - now), () => {
+      watch.woken = Math.max(now, at);
       this.wake(filter);
-    }, wait).unref();
+    });
   }
 }

@@ -13,7 +13,6 @@ import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspecti
 import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { called } from '../refusals.js';
-import { msUntil } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import type { Filter } from '../store.js';
 import type { Connection } from './connection.js';
