@@ -83,6 +83,8 @@ describeExample(`examples/worker${why}`, () => {
           expect(await victim.ended).toBe('SIGKILL');
           for (const one of team) await endWell(one);
           gate.release();
+          // On a slow machine the killed one has put URLs off, which the others leave to the next run.
+          await stage.run(others[0]!, args('next'));
 
           expect(await counts(set)).toEqual(EMPTY);
           let again = 0;
