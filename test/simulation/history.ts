@@ -175,7 +175,9 @@ class History {
     const { model } = this;
     for (let left = 200; model.sets.has(set) && left > 0; left--) {
       await this.once({ verb: 'lease', set, max: 3, ms: 1_000 });
-      const held = this.held.splice(0).filter((one) => one.set === set);
+      const held = this.held
+        .splice(0)
+        .filter(({ generation }) => generation === this.handles.get(set)?.generation);
       if (held.length === 0) break;
       this.tally('drained');
       await this.once({ verb: 'ack', set, held });
@@ -211,8 +213,10 @@ class History {
     )
       return;
     if (semantics === 'multiset' && verb.endsWith('sync')) return;
-    const held = this.held.filter((one) => one.set === set);
-    const letters = this.letters.filter((one) => one.set === set);
+    // A set that is dropped and made again has the same seed here: ids of its old entries may fit its new ones.
+    const generation = this.handles.get(set)?.generation;
+    const held = this.held.filter((one) => one.generation === generation);
+    const letters = this.letters.filter((one) => one.generation === generation);
     const syncs = this.syncs.filter((one) => one.set === set);
     const sync = syncs.at(number % 8 === 0 ? number % syncs.length : -1)?.id;
     if (['ack', 'release', 'extend'].includes(verb) && held.length === 0) return;
@@ -221,7 +225,11 @@ class History {
     const call = this.callOf(
       {
         ...{ verb, set, ms, sync: sync ?? '', countAttempt: flag, max: 1 + (number % 4) },
-        items: items.map(itemOf),
+        // A multiset also has counters that overflow.
+        items:
+          semantics === 'multiset' && flag
+            ? items.flatMap((n) => Array<string>(6).fill(itemOf(n)))
+            : items.map(itemOf),
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
         letters: some(letters, number),
@@ -265,7 +273,7 @@ class History {
   private send(call: Call, isRepeat: boolean): void {
     const number = this.sent++;
     // The store loads its data again with the next call, and refuses some for a while from then on.
-    if (this.isFaulty && !this.isOver) {
+    if ((this.isFaulty || this.disk.full) && !this.isOver) {
       this.lastFault = this.time.now;
       this.isFaulty = this.pending.size > 0 || this.environment.canTell;
     }
