@@ -88,6 +88,7 @@ class History {
   /** All faults are over: no call may fail for them. */
   private isOver = false;
   private isRunning = false;
+  private wasFull = false;
   private failure: string | undefined;
   private readonly handles = new Map<string, Filter>();
   private held: (Held & { set: string })[] = [];
@@ -122,6 +123,7 @@ class History {
         if (!this.environment.canRun) return;
         this.note(`run, ${step.commits ? 'committed' : step.full ? 'disk full' : 'commit failed'}`);
         this.disk.full = step.full;
+        this.wasFull ||= step.full;
         this.runAll(step.commits);
         break;
       case 'tell':
@@ -348,9 +350,16 @@ class History {
     this.tally(`refused: ${code}`);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(call.set);
     const isFault = code === 'STORE_UNAVAILABLE' || code === 'STORE_FULL';
-    // Refused before the store has loaded its data again.
-    if (code === 'STORE_FULL' && !this.isOver) this.isFaulty = true;
-    if (isFault && startedAt <= this.lastFault + FAULT_MS) return;
+    // Until one call has found room others are refused, also after the store has loaded its data again.
+    if (code === 'STORE_FULL' && this.wasFull && !this.isOver) {
+      this.isFaulty = true;
+      return;
+    }
+    if (isFault && startedAt <= this.lastFault + FAULT_MS) {
+      // What the store has found out just now it relies on for a while.
+      if (!this.isOver) this.lastFault = this.time.now;
+      return;
+    }
     if (code === 'SYNC_NOT_FOUND' && this.plan.limits.maxRecordBytes !== undefined) return;
     if (code === 'IDEMPOTENCY_KEY_EXPIRED' && isRepeat && this.mayHaveExpired(call)) return;
     if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);
