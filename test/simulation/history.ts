@@ -88,6 +88,7 @@ class History {
   /** All faults are over: no call may fail for them. */
   private isOver = false;
   private isRunning = false;
+  private wasFull = false;
   private failure: string | undefined;
   private readonly handles = new Map<string, Filter>();
   private held: (Held & { set: string })[] = [];
@@ -122,6 +123,7 @@ class History {
         if (!this.environment.canRun) return;
         this.note(`run, ${step.commits ? 'committed' : step.full ? 'disk full' : 'commit failed'}`);
         this.disk.full = step.full;
+        this.wasFull ||= step.full;
         this.runAll(step.commits);
         break;
       case 'tell':
@@ -175,7 +177,9 @@ class History {
     const { model } = this;
     for (let left = 200; model.sets.has(set) && left > 0; left--) {
       await this.once({ verb: 'lease', set, max: 3, ms: 1_000 });
-      const held = this.held.splice(0).filter((one) => one.set === set);
+      const held = this.held
+        .splice(0)
+        .filter(({ generation }) => generation === this.handles.get(set)?.generation);
       if (held.length === 0) break;
       this.tally('drained');
       await this.once({ verb: 'ack', set, held });
@@ -211,8 +215,10 @@ class History {
     )
       return;
     if (semantics === 'multiset' && verb.endsWith('sync')) return;
-    const held = this.held.filter((one) => one.set === set);
-    const letters = this.letters.filter((one) => one.set === set);
+    // A set that is dropped and made again has the same seed here: ids of its old entries may fit its new ones.
+    const generation = this.handles.get(set)?.generation;
+    const held = this.held.filter((one) => one.generation === generation);
+    const letters = this.letters.filter((one) => one.generation === generation);
     const syncs = this.syncs.filter((one) => one.set === set);
     const sync = syncs.at(number % 8 === 0 ? number % syncs.length : -1)?.id;
     if (['ack', 'release', 'extend'].includes(verb) && held.length === 0) return;
@@ -221,7 +227,11 @@ class History {
     const call = this.callOf(
       {
         ...{ verb, set, ms, sync: sync ?? '', countAttempt: flag, max: 1 + (number % 4) },
-        items: items.map(itemOf),
+        // A multiset also has counters that overflow.
+        items:
+          semantics === 'multiset' && flag
+            ? items.flatMap((n) => Array<string>(6).fill(itemOf(n)))
+            : items.map(itemOf),
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
         letters: some(letters, number),
@@ -265,7 +275,7 @@ class History {
   private send(call: Call, isRepeat: boolean): void {
     const number = this.sent++;
     // The store loads its data again with the next call, and refuses some for a while from then on.
-    if (this.isFaulty && !this.isOver) {
+    if ((this.isFaulty || this.disk.full) && !this.isOver) {
       this.lastFault = this.time.now;
       this.isFaulty = this.pending.size > 0 || this.environment.canTell;
     }
@@ -340,9 +350,16 @@ class History {
     this.tally(`refused: ${code}`);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(call.set);
     const isFault = code === 'STORE_UNAVAILABLE' || code === 'STORE_FULL';
-    // Refused before the store has loaded its data again.
-    if (code === 'STORE_FULL' && !this.isOver) this.isFaulty = true;
-    if (isFault && startedAt <= this.lastFault + FAULT_MS) return;
+    // Until one call has found room others are refused, also after the store has loaded its data again.
+    if (code === 'STORE_FULL' && this.wasFull && !this.isOver) {
+      this.isFaulty = true;
+      return;
+    }
+    if (isFault && startedAt <= this.lastFault + FAULT_MS) {
+      // What the store has found out just now it relies on for a while.
+      if (!this.isOver) this.lastFault = this.time.now;
+      return;
+    }
     if (code === 'SYNC_NOT_FOUND' && this.plan.limits.maxRecordBytes !== undefined) return;
     if (code === 'IDEMPOTENCY_KEY_EXPIRED' && isRepeat && this.mayHaveExpired(call)) return;
     if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);

@@ -229,7 +229,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     }
     case 'put-back':
     case 'purge': {
-      queue?.moveDue();
+      if (call.verb === 'put-back') queue?.moveDue();
       const taken = call.letters.map(({ id, generation }) =>
         generation === call.generation ? queue?.letter(decodeEntryId(id)?.number ?? 0) : undefined,
       );

@@ -54,6 +54,7 @@ const FEATURES = [
   'repeats',
   'names',
   'reads',
+  'dead-letters',
 ] as const;
 type Feature = (typeof FEATURES)[number];
 const SEGMENTATION = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 };
@@ -75,7 +76,7 @@ export function planOf(seed: number): Plan {
   };
   const weights = verbsOf(features);
   const items = 3 + random.below(14);
-  const length = 20 + random.below(60);
+  const length = 40 + random.below(60);
   const steps: Step[] = [];
   while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
   return { seed, limits, sets, steps };
@@ -103,7 +104,7 @@ function specOf(random: Random, features: ReadonlySet<Feature>, name: string): F
     errorRate,
     ...(layers ? { geometry: layers[0].geometry, layers } : { geometry: planGeometry(sizing, segmentation) }),
     seed: random.bytes(SEED_BYTES),
-    ...(kind === 'visited-set' && random.below(2) === 0 && { maxAttempts: 1 + random.below(3) }),
+    ...(kind === 'visited-set' && features.has('dead-letters') && { maxAttempts: 1 + random.below(2) }),
     ...(ages && { maxAgeSeconds: 130 }),
   };
 }
@@ -150,6 +151,17 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
       ] as const),
       ...(['extend', 'dead-letters', 'put-back', 'purge'] as const),
     );
+  if (features.has('dead-letters') && features.has('queue'))
+    verbs.push(
+      'discover',
+      'lease',
+      'lease',
+      'dead-letters',
+      'dead-letters',
+      'dead-letters',
+      'put-back',
+      'purge',
+    );
   if (features.has('syncs'))
     verbs.push(
       'open-sync',
@@ -175,7 +187,7 @@ function stepOf(
   items: number,
 ): Step {
   const drawn = random.below(100);
-  if (drawn < 45) {
+  if (drawn < 52) {
     return {
       do: 'call',
       verb: random.pick(verbs),
@@ -187,7 +199,7 @@ function stepOf(
       caller: random.below(2) === 0,
     };
   }
-  if (drawn < 50)
+  if (drawn < 57)
     return features.has('repeats') ? { do: 'repeat', number: random.below(2 ** 16) } : { do: 'settle' };
   if (drawn < 64) return { do: 'settle' };
   if (drawn < 74) {

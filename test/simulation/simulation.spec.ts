@@ -1,0 +1,48 @@
+import { expect, it, jest } from '@jest/globals';
+import { Session } from '../../libs/store/src/embedded/session.js';
+import { SEED } from '../support/random.js';
+import { runHistory } from './history.js';
+import { planOf } from './plan.js';
+import { shrink } from './shrink.js';
+import { seedsFrom, simulate } from './simulate.js';
+
+const HISTORIES = 700;
+/** Rules that so many histories must have decided, each of them. */
+const RULES = [
+  ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
+  ...['lease', 'ack', 'release', 'extend', 'dead-letters', 'put-back', 'purge', 'drained'],
+  ...['open-sync', 'keep', 'get-sync', 'sync committed', 'sync abandoned, since it was given up'],
+  'sync abandoned, since nobody called it for too long',
+  'sync abandoned, since more items were removed meanwhile than can be noted',
+  ...['repeated add', 'repeated remove', 'repeated discover', 'repeated lease', 'repeated release'],
+  ...['repeated create', 'repeated clear', 'repeated drop', 'repeated keep', 'repeated open-sync'],
+  ...['refused: STALE', 'refused: FILTER_NOT_FOUND', 'refused: FILTER_FULL', 'refused: SYNC_ENDED'],
+  ...['refused: STORE_UNAVAILABLE', 'refused: STORE_FULL', 'refused: IDEMPOTENCY_KEY_EXPIRED'],
+  ...['commit failed', 'changes undone', 'killed while calls were under way', 'closed and opened'],
+];
+
+it(`histories of the embedded store agree with an exact model (${HISTORIES} from seed ${SEED})`, async () => {
+  const { failed, exercised } = await simulate(seedsFrom(SEED, HISTORIES));
+  expect([...failed]).toEqual([]);
+  expect(RULES.filter((rule) => !exercised.has(rule))).toEqual([]);
+});
+
+it('a seed gives the same history each time', async () => {
+  for (const seed of seedsFrom(SEED, 20)) {
+    const { hash, trace } = await runHistory(planOf(seed));
+    expect(trace.length).toBeGreaterThan(10);
+    expect((await runHistory(planOf(seed))).hash).toBe(hash);
+  }
+});
+
+it('a store that forgets its counts fails, and the history is shrunk to a few steps', async () => {
+  const save = jest.spyOn(Session.prototype, 'save').mockImplementation(() => undefined);
+  try {
+    const [seed = 0] = (await simulate(seedsFrom(SEED, 100))).failed.keys();
+    const { plan, outcome } = await shrink(planOf(seed));
+    expect(outcome.violation).toBeDefined();
+    expect(plan.steps.length).toBeLessThan(4);
+  } finally {
+    save.mockRestore();
+  }
+});
