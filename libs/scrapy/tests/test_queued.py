@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 from scrapy_unseen.leases import Leases
+from scrapy_unseen.passed import Passed
 from scrapy_unseen.queued import QueuedScheduler
 
 PAGES = 150
@@ -295,6 +296,26 @@ class QueuedTest(unittest.TestCase):
         scheduler._in_thread.assert_not_called()
         scheduler._acknowledge()
         scheduler._in_thread.assert_called_once()
+
+    def test_an_acknowledgement_that_is_repeated_after_an_outage_may_be_too_late(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        calls: List[Any] = []
+        scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
+        scheduler._outage, scheduler._extend_later, scheduler._again, scheduler._done_late = Mock(), Mock(), {}, Passed()
+        scheduler._url_of = {"lease": b"the page"}
+        leases = scheduler._leases = Leases()
+        page = Request(self.site.page(1))
+        leases.add(["lease"])
+        leases.attach(page, "lease")
+        leases.detach(page)
+        leases.begin_batch()
+        scheduler._acknowledge()
+        # Leases are extended while the service does not answer the acknowledgement.
+        scheduler._extend()
+        calls[-1].errback(RuntimeError("away"))
+        scheduler._acknowledge()
+        calls[-1].callback(["expired"])
+        self.assertTrue(scheduler._done_late.has(b"the page"))
 
     def test_a_lease_is_extended_by_one_call_at_a_time(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)

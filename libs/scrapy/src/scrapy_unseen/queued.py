@@ -333,14 +333,16 @@ class QueuedScheduler(Scheduler):
     def _acknowledge(self) -> None:
         ready = self._leases.take_acknowledgeable()
         if ready:
+            # Taken out, for _extend drops those of leases that are not held.
+            urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
-            urls = [self._url_of.get(lease) for lease in ready]
-            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=(ready, urls), errbackArgs=(ready,))
+            args = (ready, urls)
+            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=args, errbackArgs=args)
 
-    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Sequence[Optional[bytes]]) -> None:
+    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Dict[str, bytes]) -> None:
         self._leases.acknowledged(leases)
-        for lease, url, word in zip(leases, urls, words):
-            self._url_of.pop(lease, None)
+        for lease, word in zip(leases, words):
+            url = urls.get(lease)
             if url is not None and word == "expired":
                 # It comes back, to this crawl or to another, or is here again already.
                 again = self._again.pop(url, None)
@@ -350,8 +352,9 @@ class QueuedScheduler(Scheduler):
                     self._done_late.add(url)
                     self._may_have_more = True
 
-    def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
+    def _not_acknowledged(self, failure: Failure, leases: Dict[str, int], urls: Dict[str, bytes]) -> None:
         self._leases.put_back(leases)
+        self._url_of.update(urls)
         self._outage.failed(len(leases), "acknowledged later", told(failure))
 
     def _release_failed(self) -> None:
