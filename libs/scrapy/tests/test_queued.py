@@ -317,23 +317,27 @@ class QueuedTest(unittest.TestCase):
         calls[-1].callback(["expired"])
         self.assertTrue(scheduler._done_late.has(b"the page"))
 
-    def test_a_lease_is_extended_by_one_call_at_a_time(self) -> None:
+    def test_a_lease_is_extended_by_one_call_at_a_time_and_soon_again_if_that_fails(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
         calls: List[Any] = []
         scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
-        scheduler._outage, scheduler._extend_later, scheduler._options, scheduler._url_of = Mock(), Mock(), Mock(), {}
+        scheduler._outage, scheduler._after, scheduler._url_of, scheduler._extend_failed = Mock(), Mock(), {}, False
+        scheduler._options = Mock(lease_seconds=60)
         leases = scheduler._leases = Leases()
         scheduler._extend()
-        scheduler._extend_later.assert_called_once_with()
+        scheduler._after.assert_called_once_with("extend", 20, scheduler._extend)
         leases.add(["lost", "kept"])
-        for answer in (["expired", "extended"], RuntimeError("away")):
-            scheduler._extend_later.reset_mock()
+        away = RuntimeError("away")
+        for answer, seconds in ((["expired", "extended"], 20), (away, 1), (away, 1), (["extended"], 20), (away, 1)):
+            scheduler._after.reset_mock()
             scheduler._extend()
-            scheduler._extend_later.assert_not_called()
+            scheduler._after.assert_not_called()
             call_it = calls[-1].errback if isinstance(answer, Exception) else calls[-1].callback
             call_it(answer)
-            scheduler._extend_later.assert_called_once_with()
+            scheduler._after.assert_called_once_with("extend", seconds, scheduler._extend)
             self.assertEqual(leases.held(), ["kept"])
+        # Each outage counts the leases once.
+        self.assertEqual(scheduler._outage.failed.call_count, 2)
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

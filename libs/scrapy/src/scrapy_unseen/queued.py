@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 OTHER_SPIDER = "unseen_other_spider"
 #: Pages that one crawl takes out of the queue at a time, so that others find some; and how few are left when it takes more.
 MOST_LEASED, FEW = 64, 32
-#: Between two looks at a queue whose pages others hold, or that does not answer.
+#: Between two looks at a queue whose pages others hold, and between two calls of a service that does not answer.
 POLL_SECONDS = 1.0
 #: Delay before a page that has failed is leased again: by the next run, or by other crawls, each of which tries it.
 FAILED_SECONDS = 60
@@ -62,7 +62,7 @@ class QueuedScheduler(Scheduler):
         self._seen_since = False
         #: The queue is being asked, or is to be asked in a moment.
         self._filling = False
-        self._lease_failed = False
+        self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
         self._told_unqueued = False
         opened = super().open(spider)
@@ -373,14 +373,25 @@ class QueuedScheduler(Scheduler):
     def _extend(self) -> None:
         held = self._leases.held()
         self._url_of = {lease: self._url_of[lease] for lease in held if lease in self._url_of}
-        if held:
-            extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
-            extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))
-            extending.addErrback(lambda failure: self._outage.failed(len(held), "given to others when their leases end", told(failure)))
-            # A call may take longer than a lease.
-            extending.addBoth(lambda _: self._extend_later())
-        else:
+        if not held:
+            self._extend_failed = False
             self._extend_later()
+            return
+        # The next call comes when this one has ended, which may take longer than a lease.
+        extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
+        extending.addCallbacks(self._extended, self._not_extended, callbackArgs=(held,), errbackArgs=(held,))
+
+    def _extended(self, words: Sequence[str], leases: List[str]) -> None:
+        self._extend_failed = False
+        self._leases.remove_lost(one for one, word in zip(leases, words) if word != "extended")
+        self._extend_later()
+
+    def _not_extended(self, failure: Failure, leases: List[str]) -> None:
+        if not self._extend_failed:
+            self._outage.failed(len(leases), "given to others when their leases end", told(failure))
+        self._extend_failed = True
+        # The call may have taken most of the time that the leases have.
+        self._after("extend", POLL_SECONDS, self._extend)
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
         def due() -> None:
