@@ -182,7 +182,7 @@ class LeasesAgain(Scheduler):
 
 
 class ComesBackSoon(Scheduler):
-    """A page that has failed comes back after a second. The next time it takes as long as ever."""
+    """A page that has failed comes back after a second. If this crawl puts it off then, the usual delay applies."""
 
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)

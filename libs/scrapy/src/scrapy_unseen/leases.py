@@ -56,7 +56,7 @@ class Leases:
         self._targets.pop(lease, None)
 
     def hold_unasked(self, lease: str) -> None:
-        """The lease of a page that the crawl fetches without it. A crawl that ends with all done acknowledges it."""
+        """For a page that the crawl fetches without its lease. A crawl that finishes acknowledges the lease at its end."""
         self._unasked.add(lease)
 
     def remove_lost(self, leases: Iterable[str]) -> None:
@@ -155,7 +155,7 @@ class Leases:
         return [*self._requests, *self._done]
 
     def ends(self, finished: bool = False) -> Ends:
-        """When each batch has been answered. ``finished``: all that was let through has been fetched."""
+        """Asked for once all batches are answered. ``finished``: every page that was let through has been fetched."""
         unasked = self._unasked if finished else set()
         held = [lease for lease in self._requests if lease not in unasked]
         return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

@@ -27,7 +27,7 @@ MOST_LEASED, FEW = 64, 32
 POLL_SECONDS = 1.0
 #: Delay before a page that has failed is leased again: by the next run, or by other crawls, each of which tries it.
 FAILED_SECONDS = 60
-#: Delay before an entry comes back that this crawl cannot read, or that it has tried. There may be thousands.
+#: Delay before this crawl gets an entry again that it cannot read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
 
@@ -44,11 +44,11 @@ class QueuedScheduler(Scheduler):
         self._leases = Leases()
         #: The URLs that this run has leased.
         self._taken = Passed()
-        #: Those of them whose last retry has failed.
+        #: The URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        #: Those of them that were done when their leases were over.
+        #: The URLs of pages that were done, but whose leases had ended before they were acknowledged.
         self._done_late = Passed()
-        #: The new leases of pages whose leases ran out, by their URLs.
+        #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
         #: The URLs of leases whose pages this run fetches.
         self._url_of: Dict[str, bytes] = {}
@@ -227,7 +227,7 @@ class QueuedScheduler(Scheduler):
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
             url = _digest(one["url"])
-            # A page that was forgotten and found again is in its first attempt.
+            # A page that the spider has forgotten and found again is new in the queue: attempt 1.
             comes_back = one["attempt"] > 1
             if comes_back and self._failed.has(url):
                 failed.append(one["id"])
@@ -240,7 +240,7 @@ class QueuedScheduler(Scheduler):
         self._put_off(failed, FAILED)
 
     def _put_off(self, leases: List[str], reason: str) -> None:
-        """Held leases would keep other crawls waiting for them, and this one for those of others."""
+        """Gives leases back with a delay. If crawls held them, they would wait for each other."""
         for lease in leases:
             self._leases.remove(lease)
         if leases:
