@@ -2,7 +2,7 @@
 import { dirname, join, relative } from 'node:path/posix';
 import { SOURCE_ZONES, ZONES } from './floors.mjs';
 
-/** What package.json's "imports" name, as sources. */
+/** Names that package.json's "imports" defines. */
 const PACKAGES = /^#(bloom|client|url-key|store)(?:\/(.+))?$/;
 const EXTENSION = /\.[cm]?[jt]sx?$/;
 const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
