@@ -1,8 +1,8 @@
 import { SYSTEM_CLOCK, type Clock, type ClockShift } from '#store';
 
 /**
- * Real time plus the time by which tests have moved it. So tests need not sleep, and a lease is as long on a slow machine
- * as on a fast one.
+ * Real time plus the time by which tests have moved it. So tests need not sleep, and a lease is as long on a slow
+ * machine as on a fast one.
  */
 export class MovedClock implements Clock, ClockShift {
   aheadMs = 0;
