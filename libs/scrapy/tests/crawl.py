@@ -171,6 +171,16 @@ class TellsNotAnswered(Scheduler):
         logging.info("links were not answered")
 
 
+class HoldsFirst(Scheduler):
+    """Holds its first pages to the end, as if the service had not answered for their links."""
+
+    def _leased(self, urls: Any) -> None:
+        super()._leased(urls)
+        if urls and not self.stats.get_value("held_first"):
+            self.stats.inc_value("held_first")
+            self._leases.hold_all()
+
+
 class LeasesAgain(Scheduler):
     """Is given its first pages once more, as if their leases had run out."""
 

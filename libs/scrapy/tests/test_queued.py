@@ -339,6 +339,35 @@ class QueuedTest(unittest.TestCase):
         # Each outage counts the leases once.
         self.assertEqual(scheduler._outage.failed.call_count, 2)
 
+    def test_two_crawls_that_hold_pages_to_the_end_do_not_wait_for_each_other(self) -> None:
+        self.site.links = lambda path: ["/page/2"] if path == "/page/0" else ()
+        both = threading.Event()
+        self.site.on_hit = lambda path: both.set() if path == "/page/1" else both.wait(LONGEST)
+        first = self.start(SCHEDULER="tests.crawl.HoldsFirst")
+        until("the first page is fetched", lambda: self.site.hits["/page/0"] == 1)
+        second = start_crawl([self.site.page(1)], {**self.settings, "SCHEDULER": "tests.crawl.HoldsFirst"}, follows=True)
+        for stats in (ended(first), ended(second)):
+            self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
+        # The one that ends last may have fetched a page of the other again.
+        queue = self.queue()
+        self.assertEqual((queue["leased"], queue["delayed"] > 0), (0, True))
+
+    def test_a_crawl_that_has_something_to_do_holds_its_pages_while_it_waits_for_others(self) -> None:
+        idle: Dict[str, Any] = {"_asking": 0, "_waiting": [], "mqs": [], "_ending": False, "inprogress": set()}
+        busy: List[Dict[str, Any]] = [{"_asking": 1}, {"_waiting": [1]}, {"mqs": [1]}, {"_ending": True}, {"inprogress": {1}}]
+        for state in ({}, *busy):
+            with self.subTest(**state):
+                scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+                vars(scheduler).update({**idle, **state, "dqs": None, "_fetching": set()})
+                scheduler.crawler = Mock()
+                scheduler.crawler.engine._slot.inprogress = {**idle, **state}["inprogress"]
+                scheduler._poll, scheduler._in_thread = Mock(), Mock()
+                scheduler._leases = Leases()
+                scheduler._leases.add(["held"])
+                scheduler._looked({"waiting": 0, "leased": 2})
+                scheduler._poll.assert_called_once_with()
+                self.assertEqual(scheduler._leases.held(), ["held"] if state else [])
+
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")
         self.assert_all_done(stats)

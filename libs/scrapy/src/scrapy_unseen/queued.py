@@ -25,11 +25,12 @@ OTHER_SPIDER = "unseen_other_spider"
 MOST_LEASED, FEW = 64, 32
 #: Between two looks at a queue whose pages others hold, and between two calls of a service that does not answer.
 POLL_SECONDS = 1.0
-#: Delay before a page that has failed is leased again: by the next run, or by other crawls, each of which tries it.
+#: Delay before the next run, or any other crawl, gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
 #: Delay before this crawl gets an entry again that it cannot read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
+HELD = "the service did not answer for its links, or its lease ended"
 
 
 class QueuedScheduler(Scheduler):
@@ -247,6 +248,18 @@ class QueuedScheduler(Scheduler):
             putting = self._in_thread(lambda: self._visited.put_off(leases, PUT_OFF_SECONDS, reason))
             putting.addErrback(self._not_given_back)
 
+    def _put_off_held(self) -> None:
+        """A crawl that only waits for other crawls holds no pages to its end, because these may wait for it in turn."""
+        slot = slot_of(self.crawler)
+        if slot is None or slot.inprogress or self._asking or self._waiting or len(self) or self._ending:
+            return
+        self._settle()
+        ends = self._leases.take_idle()
+        self._acknowledge_again(ends.done)
+        if ends.held:
+            putting = self._in_thread(lambda: self._visited.put_off(ends.held, FAILED_SECONDS, HELD, ends.keys))
+            putting.addErrback(self._not_given_back)
+
     def _acknowledge_again(self, leases: List[str]) -> None:
         for lease in leases:
             self._leases.remove(lease)
@@ -276,6 +289,7 @@ class QueuedScheduler(Scheduler):
         """Others' pages come back if these crawls are killed, and may lead to more."""
         others = queue["waiting"] + queue["leased"] - len(self._leases)
         if others > 0:
+            self._put_off_held()
             self._poll()
         else:
             self._filling = False

@@ -118,8 +118,9 @@ class Visited:
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
-    def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
-        """Gives back leases that this crawl cannot use. They come back after a delay."""
+    def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
+        """Gives back leases that this crawl cannot use, and makes keys unseen. The pages come back after a delay."""
+        self.forget(keys)
         # Names of spiders may have any length.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
