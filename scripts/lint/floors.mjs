@@ -2,15 +2,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A rule of direction: no file of `target` imports one of `from`, types too. Both are files, or folders with all they hold.
- * `except` names files of `from` that may be imported.
+ * A rule of direction: no file of `target` imports a file of `from`, not even its types. Both name files or
+ * folders. `except` names files of `from` that may be imported.
  *
  * @typedef {{ target: string, from: string[], except?: string[], message: string }} Zone
  */
 
 /**
- * Rooms of a folder, floor by floor. A room imports from the floors below its own only. Rooms on one floor do not know each
- * other.
+ * Rooms of a folder, floor by floor. A room imports only from the floors below its own. Rooms on one floor do not
+ * import each other.
  *
  * @param {string} folder
  * @param {string[][]} floors

@@ -13,7 +13,7 @@ import { STORES } from '../e2e/stores.js';
 const URL_OF_TEST = 'https://example.org/1';
 const INTERRUPTED = 130;
 
-/** A limit on descriptors that leaves a process one: for a connection, if it loses one, and too few for a command. */
+/** A limit that leaves a process one descriptor: enough to connect again, and too few for a command. */
 async function roomForOne(pid: string): Promise<number> {
   const taken = new Set(await readdir(`/proc/${pid}/fd`));
   let limit = 0;

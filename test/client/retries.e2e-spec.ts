@@ -12,7 +12,7 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
 
-/** The pauses of a client, and how long it has been told nothing, are moved by `untilMoved`. */
+/** From now on, `untilMoved` moves the time by which a client pauses and reports an outage. */
 function moveTime(): void {
   jest.useFakeTimers({
     doNotFake: [
@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Moves the time until it is so: slowly, so that no call to the service takes too long. */
+/** Moves the time until the condition holds: slowly, so that no call to the service times out. */
 function untilMoved(what: string, holds: () => boolean): Promise<void> {
   return until(what, async () => {
     await jest.advanceTimersByTimeAsync(50);
@@ -33,7 +33,7 @@ function untilMoved(what: string, holds: () => boolean): Promise<void> {
   });
 }
 
-/** What `work` comes to in time that is moved. */
+/** The outcome of `work`, while the time is moved. */
 async function moved<T>(what: string, work: Promise<T>): Promise<T> {
   let over = false;
   const noted = work.finally(() => (over = true));

@@ -31,7 +31,7 @@ import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
 
 const TRIES = 5;
-/** How long a store of its own waits in a test that has it wait in vain. */
+/** The time limit of a store in a test in which its call has to time out. */
 const SOON_MS = 3_000;
 
 /** What holds for Redis, single or as a cluster: its keys can be read and its connections cut. */

@@ -476,7 +476,7 @@ async function fill(store: Store, filter: Filter, wanted: number): Promise<strin
   return stored;
 }
 
-/** Has Redis take no more than so many bytes from now on. What tests before have dropped must be free by then. */
+/** Lets Redis take at most so many more bytes, counted when it has freed the data that earlier tests dropped. */
 async function leaveMemory(client: Redis, bytes: number): Promise<void> {
   let memory = '';
   await until('Redis frees nothing any more', async () => {

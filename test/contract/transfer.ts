@@ -74,7 +74,7 @@ export function transferContract(subject: Subject): void {
   const bytesOf: SegmentBytes = (filter, segment) => subject.harness.segmentBytes(filter, segment);
   const copy = async (filter: Filter, operation = made()) =>
     importFile(subject.store, await exportFile(subject.store, filter), operation, `${filter.name}.copy`);
-  /** With each entry of the queue once: while its slot is moved, the reading of a queue may begin anew. */
+  /** A copy with each entry of the queue once. If a slot moves meanwhile, reading its queue may start again. */
   const copyOnce = (filter: Filter) => subject.harness.still(() => copy(filter));
   const missing = (name: string, kind: Filter['kind'] = 'filter') =>
     expectRefusal(subject.store.open(name, kind, { fresh: true }), 'FILTER_NOT_FOUND');

@@ -13,8 +13,8 @@ const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
 /**
- * Each screen does its main work once. The other specs of the dashboard run in `npm run test:all`, on one store: the page
- * knows only the API, and test/contract proves that both stores answer alike.
+ * Each screen does its main work once. The other specs of the dashboard run in `npm run test:all`, and on one store:
+ * the page knows only the API, and test/contract proves that both stores give the same answers.
  */
 describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`, ({ start }) => {
   let app: TestApp;

@@ -83,7 +83,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
       }
       client.socket.end();
       await until('the connection to be closed', async () => client.closed);
-      // The service may give up a client that takes longer, but no other: then the next try has to be faster.
+      // The service may cut off a client only after LINGER_MS. If this one took longer, the next try has to be faster.
       const late = performance.now() - began > LINGER_MS;
       if (!late) expect(client.errors).toEqual([]);
       return client.errors.length === 0;

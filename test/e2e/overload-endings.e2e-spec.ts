@@ -14,7 +14,7 @@ describe.each(STORES)('on the $name store', ({ start }) => {
 
   it(`nothing is left in flight after thousands of requests that ended in every way (SEED=${SEED})`, async () => {
     const app = await start({
-      // No ending waits for it: clients that do not send all of a body leave.
+      // So long that no request ends by it: a client that sends part of a body leaves by itself.
       REQUEST_TIMEOUT_MS: '600000',
       STREAM_IDLE_MS: '300',
       MAX_REQUESTS_IN_FLIGHT: '12',

@@ -34,7 +34,7 @@ async function inTurn(calls: readonly Ask[]): Promise<Answer[]> {
   return answers;
 }
 
-/** Sends bursts until more came within a second than is taken. Answers the first that was refused; others are served. */
+/** Sends bursts until one goes over the limit. Answers the first refusal. All other calls must be served. */
 async function untilRefused(ask: Ask): Promise<Answer> {
   let refused: Answer | undefined;
   await until('one is refused', async () => {
@@ -46,7 +46,7 @@ async function untilRefused(ask: Ask): Promise<Answer> {
   return refused as Answer;
 }
 
-/** Has the counting second of a key go on, so that it is exact however slow the machine is. */
+/** Keeps the counting second of a key from ending, so that the count is exact on a slow machine, too. */
 const hold = (client: Redis | Cluster, { id }: TestKey) =>
   client.set(`${RATE_PREFIX}:key:${id}`, 0, 'PX', HELD_MS);
 
@@ -124,7 +124,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const text = { ...key.headers, 'content-type': 'text/plain' };
     const body = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n');
     const stream = () => call(app, 'POST', `${items}/add?results=none`, body, text);
-    // If its blocks counted, too, it would be refused on its way.
+    // If blocks counted as requests, a stream would be refused in the middle.
     expect(statuses(await atOnce(LIMIT, stream))).toEqual(times(LIMIT, 200));
     await untilRefused(stream);
   });
@@ -197,9 +197,9 @@ describe('the rate limit of several instances on one Redis', () => {
     const names = await client.keys('*');
     expect(names.filter((name) => !name.startsWith('unseen:'))).toEqual([]);
     const counted = `${RATE_PREFIX}:key:${key.id}`;
-    // Otherwise the test has held it.
+    // Keys of other tests are held for longer.
     for (const name of names.filter((one) => one === counted)) {
-      // -1 would be one that stays for ever.
+      // -1: a key that never expires.
       const left = await client.pttl(name);
       expect([left === -1, left <= 1_000]).toEqual([false, true]);
     }
@@ -228,7 +228,7 @@ describe('the rate limit of several instances on one Redis', () => {
 describe('a request that is being counted when its client leaves', () => {
   it('keeps its place, so that retries do not pile up behind a slow Redis', async () => {
     const redis = await startRedis();
-    // Redis is waited for until it goes on.
+    // The service waits for Redis until it goes on.
     const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '600000' };
     const app = await startApp({ AUTH: 'none', RATE_LIMIT: '1000', ...env });
     try {

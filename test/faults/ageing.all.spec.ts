@@ -48,7 +48,7 @@ const onRedis: Victim = {
   name: 'redis',
   async start() {
     redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-    // Only a strike fails a call, and nothing that is slow.
+    // So long that only a strike makes a call fail.
     return started({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '120000' });
   },
   async strike(service) {

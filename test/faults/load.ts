@@ -107,7 +107,7 @@ export class Load {
     return this.batches.filter(({ first }) => first !== undefined).length;
   }
 
-  /** Resolves when at least ten more batches have been acknowledged, and so `many` beside. */
+  /** Resolves when 10 + `many` more batches have been acknowledged. */
   async underWay(many = 0): Promise<void> {
     const enough = this.acknowledged + 10 + many;
     await until('batches are acknowledged', () => Promise.resolve(this.acknowledged >= enough));

@@ -1,8 +1,8 @@
 import { SYSTEM_CLOCK, type Clock, type ClockShift } from '#store';
 
 /**
- * Real time, and how far tests have moved it. So nothing is slept through, and a lease is as long on a slow machine as on a
- * fast one.
+ * Real time plus the time by which tests have moved it. So tests need not sleep, and a lease is as long on a slow
+ * machine as on a fast one.
  */
 export class MovedClock implements Clock, ClockShift {
   aheadMs = 0;
@@ -13,11 +13,11 @@ export class MovedClock implements Clock, ClockShift {
     return this;
   }
 
-  // Both are taken out of the object by name.
+  // Properties, because callers take them out of the object.
   readonly now = (): number => SYSTEM_CLOCK.now() + this.aheadMs;
   readonly monotonic = (): number => SYSTEM_CLOCK.monotonic() + this.passedMs;
 
-  /** Moves the time by so many ms. Backwards it is as if the machine's time were set back: nothing comes to its end later. */
+  /** Moves the time by so many ms. A negative number sets the machine's clock back, which moves no monotonic time. */
   advance(ms: number): void {
     this.aheadMs += ms;
     this.passedMs += Math.max(0, ms);

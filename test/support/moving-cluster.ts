@@ -8,8 +8,8 @@ import { SlotMover } from './slot-mover.js';
 import { RedisServersHarness, TIMEOUT_MS, type Damage, type StoreFixture } from './stores.js';
 
 /**
- * Three masters between which slots are moved all the time. The stores have only the permissions that docs/operations.md
- * gives them.
+ * Three masters between which slots are moved all the time. The stores have only the permissions that are in
+ * docs/operations.md.
  */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',

@@ -1,11 +1,11 @@
 /** Outside Jest, as in `npm run history`. */
 const WITHOUT_A_TEST_MS = 90_000;
-/** What is left to a test whose waiting has failed, so that Jest reports what it waited for and not its own limit. */
+/** Left to a test after a wait has failed, so that Jest reports what the test waited for, not its own time limit. */
 const TO_REPORT_MS = 5_000;
 
 /**
- * For how many whole ms the running test or hook may wait: until shortly before Jest ends it. Waiting for an event has no limit of
- * its own, because none is right for every machine.
+ * How many whole ms the running test or hook may still wait: until shortly before Jest ends it. A wait for an event
+ * has no limit of its own, because no limit is right for every machine.
  */
 export function patienceMs(): number {
   const { endOfTest } = globalThis;

@@ -2,10 +2,10 @@ import { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-/** A server as it is reached. */
+/** How to reach a server. */
 export interface Reached {
   readonly port: number;
-  /** A client that stays connected, for whoever asks again and again: to connect takes longer than to ask. */
+  /** A client that stays connected, for many calls: connecting takes longer than a call. */
   readonly client?: Redis;
 }
 

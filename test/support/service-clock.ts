@@ -1,7 +1,7 @@
 import type { Clock } from '#store';
 import { MovedClock } from './moved-clock.js';
 
-/** Moves the time of a service that a test has spawned, which answers the same when its time is moved. */
+/** A message that moves the time of a spawned service. The service sends it back when its time is moved. */
 export interface Move {
   readonly advanceMs: number;
 }
@@ -10,8 +10,8 @@ export interface Move {
 const { CLOCK_CHANNEL } = process.env;
 
 /**
- * In place of src/store/service-clock.ts in every service that a test starts, each of which has a clock of its own. A spawned
- * service is told to move it on the channel to the process that has spawned it.
+ * Replaces src/store/service-clock.ts in every service that a test starts. Each service has a clock of its own. The
+ * test moves the clock of a spawned service by a message on the channel between them.
  */
 export function serviceClock(): Clock {
   const clock = new MovedClock();

@@ -3,10 +3,10 @@ import { patienceMs } from './patience.js';
 
 const FIRST_MS = 10;
 const MOST_MS = 50;
-/** Asking takes time from the processes that are waited for, so a long wait asks less often. */
+/** Each question takes CPU time from the process that it waits for, so a long wait asks less often. */
 const PART = 0.05;
 
-/** Asks every few milliseconds until the answer is true. Throws before the test is over, and names what it waited for. */
+/** Asks every few milliseconds until the answer is true. Throws before Jest ends the test, and names the event. */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   const begin = performance.now();
   const end = begin + patienceMs();

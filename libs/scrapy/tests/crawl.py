@@ -171,6 +171,16 @@ class TellsNotAnswered(Scheduler):
         logging.info("links were not answered")
 
 
+class HoldsFirst(Scheduler):
+    """Holds its first pages to the end, as if the service had not answered for their links."""
+
+    def _leased(self, urls: Any) -> None:
+        super()._leased(urls)
+        if urls and not self.stats.get_value("held_first"):
+            self.stats.inc_value("held_first")
+            self._leases.hold_all()
+
+
 class LeasesAgain(Scheduler):
     """Is given its first pages once more, as if their leases had run out."""
 
@@ -182,7 +192,7 @@ class LeasesAgain(Scheduler):
 
 
 class ComesBackSoon(Scheduler):
-    """A page that has failed comes back after a second. The next time it takes as long as ever."""
+    """A page that has failed comes back after a second. If this crawl puts it off then, the usual delay applies."""
 
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)

@@ -1,6 +1,6 @@
 """
-The modules that Scrapy loads for a crawl by default. The process that crawls are forked from imports them once: to load them
-takes a small crawl five times as long as all else that it does.
+Loads the modules that a crawl uses by default, in the process that crawls are forked from. Loading them takes five times
+as long as everything else that a small crawl does.
 """
 
 import sys
@@ -25,7 +25,8 @@ def _paths(settings: Dict[str, Any]) -> Iterator[str]:
 
 
 for path in _paths(vars(default_settings)):
-    if path not in WITHOUT:
+    # Later versions of Scrapy have a mere word where nothing is set.
+    if path not in WITHOUT and "." in path:
         load_object(path)
 
 if "twisted.internet.reactor" in sys.modules:

@@ -87,6 +87,19 @@ class LeasesTest(unittest.TestCase):
         self.leases.remove_lost(["second"])
         self.assertEqual(self.leases.ends(finished=True), Ends([], ["first"], []))
 
+    def test_an_idle_crawl_gives_up_what_it_would_hold_to_the_end(self) -> None:
+        self.leases.add(["unasked", "failed", "again"])
+        self.leases.hold_unasked("unasked")
+        self.leases.fail("failed")
+        # The first has a request, and the second none. One was redirected.
+        self.leases.add_target(self.page, TARGET)
+        self.assertEqual(self.leases.take_idle(), Ends(["unasked"], ["second", "again"], []))
+        self.assertEqual(self.leases.held(), ["first", "unasked", "failed"])
+        self.leases.hold_all()
+        self.leases.detach(self.page)
+        self.assertEqual(self.leases.take_idle(), Ends(["unasked"], ["first"], [TARGET]))
+        self.assertEqual(self.leases.take_failed(), (["failed"], []))
+
     def test_leases_whose_acknowledgement_failed_are_acknowledged_later(self) -> None:
         self.leases.detach(self.page)
         self.leases.begin_batch()

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from tests.support import LONGEST, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 from scrapy_unseen.leases import Leases
+from scrapy_unseen.passed import Passed
 from scrapy_unseen.queued import QueuedScheduler
 
 PAGES = 150
@@ -296,23 +297,76 @@ class QueuedTest(unittest.TestCase):
         scheduler._acknowledge()
         scheduler._in_thread.assert_called_once()
 
-    def test_a_lease_is_extended_by_one_call_at_a_time(self) -> None:
+    def test_an_acknowledgement_that_is_repeated_after_an_outage_may_be_too_late(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
         calls: List[Any] = []
         scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
-        scheduler._outage, scheduler._extend_later, scheduler._options, scheduler._url_of = Mock(), Mock(), Mock(), {}
+        scheduler._outage, scheduler._extend_later, scheduler._again, scheduler._done_late = Mock(), Mock(), {}, Passed()
+        scheduler._url_of = {"lease": b"the page"}
+        leases = scheduler._leases = Leases()
+        page = Request(self.site.page(1))
+        leases.add(["lease"])
+        leases.attach(page, "lease")
+        leases.detach(page)
+        leases.begin_batch()
+        scheduler._acknowledge()
+        # Leases are extended while the service does not answer the acknowledgement.
+        scheduler._extend()
+        calls[-1].errback(RuntimeError("away"))
+        scheduler._acknowledge()
+        calls[-1].callback(["expired"])
+        self.assertTrue(scheduler._done_late.has(b"the page"))
+
+    def test_a_lease_is_extended_by_one_call_at_a_time_and_soon_again_if_that_fails(self) -> None:
+        scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+        calls: List[Any] = []
+        scheduler._in_thread = lambda act: calls.append(Deferred()) or calls[-1]
+        scheduler._outage, scheduler._after, scheduler._url_of, scheduler._extend_failed = Mock(), Mock(), {}, False
+        scheduler._options = Mock(lease_seconds=60)
         leases = scheduler._leases = Leases()
         scheduler._extend()
-        scheduler._extend_later.assert_called_once_with()
+        scheduler._after.assert_called_once_with("extend", 20, scheduler._extend)
         leases.add(["lost", "kept"])
-        for answer in (["expired", "extended"], RuntimeError("away")):
-            scheduler._extend_later.reset_mock()
+        away = RuntimeError("away")
+        for answer, seconds in ((["expired", "extended"], 20), (away, 1), (away, 1), (["extended"], 20), (away, 1)):
+            scheduler._after.reset_mock()
             scheduler._extend()
-            scheduler._extend_later.assert_not_called()
+            scheduler._after.assert_not_called()
             call_it = calls[-1].errback if isinstance(answer, Exception) else calls[-1].callback
             call_it(answer)
-            scheduler._extend_later.assert_called_once_with()
+            scheduler._after.assert_called_once_with("extend", seconds, scheduler._extend)
             self.assertEqual(leases.held(), ["kept"])
+        # Each outage counts the leases once.
+        self.assertEqual(scheduler._outage.failed.call_count, 2)
+
+    def test_two_crawls_that_hold_pages_to_the_end_do_not_wait_for_each_other(self) -> None:
+        self.site.links = lambda path: ["/page/2"] if path == "/page/0" else ()
+        both = threading.Event()
+        self.site.on_hit = lambda path: both.set() if path == "/page/1" else both.wait(LONGEST)
+        first = self.start(SCHEDULER="tests.crawl.HoldsFirst")
+        until("the first page is fetched", lambda: self.site.hits["/page/0"] == 1)
+        second = start_crawl([self.site.page(1)], {**self.settings, "SCHEDULER": "tests.crawl.HoldsFirst"}, follows=True)
+        for stats in (ended(first), ended(second)):
+            self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
+        # The one that ends last may have fetched a page of the other again.
+        queue = self.queue()
+        self.assertEqual((queue["leased"], queue["delayed"] > 0), (0, True))
+
+    def test_a_crawl_that_has_something_to_do_holds_its_pages_while_it_waits_for_others(self) -> None:
+        idle: Dict[str, Any] = {"_asking": 0, "_waiting": [], "mqs": [], "_ending": False, "inprogress": set()}
+        busy: List[Dict[str, Any]] = [{"_asking": 1}, {"_waiting": [1]}, {"mqs": [1]}, {"_ending": True}, {"inprogress": {1}}]
+        for state in ({}, *busy):
+            with self.subTest(**state):
+                scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
+                vars(scheduler).update({**idle, **state, "dqs": None, "_fetching": set()})
+                scheduler.crawler = Mock()
+                scheduler.crawler.engine._slot.inprogress = {**idle, **state}["inprogress"]
+                scheduler._poll, scheduler._in_thread = Mock(), Mock()
+                scheduler._leases = Leases()
+                scheduler._leases.add(["held"])
+                scheduler._looked({"waiting": 0, "leased": 2})
+                scheduler._poll.assert_called_once_with()
+                self.assertEqual(scheduler._leases.held(), ["held"] if state else [])
 
     def test_a_scheduler_derived_from_this_one_has_a_queue_too(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.Derived")

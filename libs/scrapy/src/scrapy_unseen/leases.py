@@ -20,7 +20,8 @@ class Leases:
     """
     A lease is done when all requests that came of it are. It may be acknowledged when the service has answered the batch in
     which the last of its links were asked about. If a batch fails, any page that was open then may have links that are not
-    in the queue: its lease is held to the end of the crawl, and the next crawl fetches the page again.
+    in the queue. Its lease is held to the end of the crawl, or until the crawl only waits for others, and the next crawl
+    fetches the page again.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class Leases:
         self._targets.pop(lease, None)
 
     def hold_unasked(self, lease: str) -> None:
-        """The lease of a page that the crawl fetches without it. A crawl that ends with all done acknowledges it."""
+        """For a page that the crawl fetches without its lease. A crawl that finishes acknowledges the lease at its end."""
         self._unasked.add(lease)
 
     def remove_lost(self, leases: Iterable[str]) -> None:
@@ -101,6 +102,15 @@ class Leases:
         for lease in failed:
             self.remove(lease)
         return failed, keys
+
+    def take_idle(self) -> Ends:
+        """Takes leases that would be held to the end, when all pages are fetched. Those of ``done`` are still held."""
+        others = self._failed | self._unasked
+        held = [lease for lease, count in self._requests.items() if not count and lease not in others]
+        keys = [key for lease in held for key in self._targets.get(lease, ())]
+        for lease in held:
+            self.remove(lease)
+        return Ends(sorted(self._unasked), held, keys)
 
     def add_target(self, request: Request, key: Key) -> None:
         self._targets.setdefault(self._lease_of[request], []).append(key)
@@ -155,7 +165,7 @@ class Leases:
         return [*self._requests, *self._done]
 
     def ends(self, finished: bool = False) -> Ends:
-        """When each batch has been answered. ``finished``: all that was let through has been fetched."""
+        """Asked for once all batches are answered. ``finished``: every page that was let through has been fetched."""
         unasked = self._unasked if finished else set()
         held = [lease for lease in self._requests if lease not in unasked]
         return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

@@ -54,7 +54,7 @@ class MarkCrawled:
 class ForgetFailed:
     """
     A downloader middleware: a page whose last attempt has failed is forgotten, so that a run that finds it again tries it again.
-    A page of the queue goes back into it, so that the next run tries it again.
+    A page that came from the queue goes back into the queue, so that the next run tries it again.
     It has to come before Scrapy's own RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES = {"scrapy_unseen.ForgetFailed": 540}``.
     """
 

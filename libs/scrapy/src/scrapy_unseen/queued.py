@@ -23,13 +23,14 @@ logger = logging.getLogger(__name__)
 OTHER_SPIDER = "unseen_other_spider"
 #: Pages that one crawl takes out of the queue at a time, so that others find some; and how few are left when it takes more.
 MOST_LEASED, FEW = 64, 32
-#: Between two looks at a queue whose pages others hold, or that does not answer.
+#: Between two looks at a queue whose pages others hold, and between two calls of a service that does not answer.
 POLL_SECONDS = 1.0
-#: Delay before a page that has failed is leased again: by the next run, or by other crawls, each of which tries it.
+#: Delay before the next run, or any other crawl, gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
-#: Delay before an entry comes back that this crawl cannot read, or that it has tried. There may be thousands.
+#: Delay before this crawl gets an entry again that it cannot read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
+HELD = "the service did not answer for its links, or its lease ended"
 
 
 class QueuedScheduler(Scheduler):
@@ -44,11 +45,11 @@ class QueuedScheduler(Scheduler):
         self._leases = Leases()
         #: The URLs that this run has leased.
         self._taken = Passed()
-        #: Those of them whose last retry has failed.
+        #: The URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        #: Those of them that were done when their leases were over.
+        #: The URLs of pages that were done, but whose leases had ended before they were acknowledged.
         self._done_late = Passed()
-        #: The new leases of pages whose leases ran out, by their URLs.
+        #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
         #: The URLs of leases whose pages this run fetches.
         self._url_of: Dict[str, bytes] = {}
@@ -62,7 +63,7 @@ class QueuedScheduler(Scheduler):
         self._seen_since = False
         #: The queue is being asked, or is to be asked in a moment.
         self._filling = False
-        self._lease_failed = False
+        self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
         self._told_unqueued = False
         opened = super().open(spider)
@@ -227,7 +228,7 @@ class QueuedScheduler(Scheduler):
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
             url = _digest(one["url"])
-            # A page that was forgotten and found again is in its first attempt.
+            # A page that the spider has forgotten and found again is new in the queue: attempt 1.
             comes_back = one["attempt"] > 1
             if comes_back and self._failed.has(url):
                 failed.append(one["id"])
@@ -240,11 +241,23 @@ class QueuedScheduler(Scheduler):
         self._put_off(failed, FAILED)
 
     def _put_off(self, leases: List[str], reason: str) -> None:
-        """Held leases would keep other crawls waiting for them, and this one for those of others."""
+        """Gives leases back with a delay. If crawls held them, they would wait for each other."""
         for lease in leases:
             self._leases.remove(lease)
         if leases:
             putting = self._in_thread(lambda: self._visited.put_off(leases, PUT_OFF_SECONDS, reason))
+            putting.addErrback(self._not_given_back)
+
+    def _put_off_held(self) -> None:
+        """A crawl that only waits for other crawls holds no pages to its end, because these may wait for it in turn."""
+        slot = slot_of(self.crawler)
+        if slot is None or slot.inprogress or self._asking or self._waiting or len(self) or self._ending:
+            return
+        self._settle()
+        ends = self._leases.take_idle()
+        self._acknowledge_again(ends.done)
+        if ends.held:
+            putting = self._in_thread(lambda: self._visited.put_off(ends.held, FAILED_SECONDS, HELD, ends.keys))
             putting.addErrback(self._not_given_back)
 
     def _acknowledge_again(self, leases: List[str]) -> None:
@@ -276,6 +289,7 @@ class QueuedScheduler(Scheduler):
         """Others' pages come back if these crawls are killed, and may lead to more."""
         others = queue["waiting"] + queue["leased"] - len(self._leases)
         if others > 0:
+            self._put_off_held()
             self._poll()
         else:
             self._filling = False
@@ -333,14 +347,16 @@ class QueuedScheduler(Scheduler):
     def _acknowledge(self) -> None:
         ready = self._leases.take_acknowledgeable()
         if ready:
+            # Taken out, for _extend drops those of leases that are not held.
+            urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
-            urls = [self._url_of.get(lease) for lease in ready]
-            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=(ready, urls), errbackArgs=(ready,))
+            args = (ready, urls)
+            acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=args, errbackArgs=args)
 
-    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Sequence[Optional[bytes]]) -> None:
+    def _acknowledged(self, words: Sequence[str], leases: Dict[str, int], urls: Dict[str, bytes]) -> None:
         self._leases.acknowledged(leases)
-        for lease, url, word in zip(leases, urls, words):
-            self._url_of.pop(lease, None)
+        for lease, word in zip(leases, words):
+            url = urls.get(lease)
             if url is not None and word == "expired":
                 # It comes back, to this crawl or to another, or is here again already.
                 again = self._again.pop(url, None)
@@ -350,8 +366,9 @@ class QueuedScheduler(Scheduler):
                     self._done_late.add(url)
                     self._may_have_more = True
 
-    def _not_acknowledged(self, failure: Failure, leases: Dict[str, int]) -> None:
+    def _not_acknowledged(self, failure: Failure, leases: Dict[str, int], urls: Dict[str, bytes]) -> None:
         self._leases.put_back(leases)
+        self._url_of.update(urls)
         self._outage.failed(len(leases), "acknowledged later", told(failure))
 
     def _release_failed(self) -> None:
@@ -370,14 +387,25 @@ class QueuedScheduler(Scheduler):
     def _extend(self) -> None:
         held = self._leases.held()
         self._url_of = {lease: self._url_of[lease] for lease in held if lease in self._url_of}
-        if held:
-            extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
-            extending.addCallback(lambda words: self._leases.remove_lost(one for one, word in zip(held, words) if word != "extended"))
-            extending.addErrback(lambda failure: self._outage.failed(len(held), "given to others when their leases end", told(failure)))
-            # A call may take longer than a lease.
-            extending.addBoth(lambda _: self._extend_later())
-        else:
+        if not held:
+            self._extend_failed = False
             self._extend_later()
+            return
+        # The next call comes when this one has ended, which may take longer than a lease.
+        extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
+        extending.addCallbacks(self._extended, self._not_extended, callbackArgs=(held,), errbackArgs=(held,))
+
+    def _extended(self, words: Sequence[str], leases: List[str]) -> None:
+        self._extend_failed = False
+        self._leases.remove_lost(one for one, word in zip(leases, words) if word != "extended")
+        self._extend_later()
+
+    def _not_extended(self, failure: Failure, leases: List[str]) -> None:
+        if not self._extend_failed:
+            self._outage.failed(len(leases), "given to others when their leases end", told(failure))
+        self._extend_failed = True
+        # The call may have taken most of the time that the leases have.
+        self._after("extend", POLL_SECONDS, self._extend)
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
         def due() -> None:

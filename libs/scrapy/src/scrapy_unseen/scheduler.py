@@ -138,7 +138,7 @@ class Scheduler(ScrapyScheduler):
         try:
             self._fingerprint(request)
         except Exception as error:
-            # It would fail later among others, when it is marked.
+            # Otherwise it would fail later, and take the other requests of its batch with it.
             logger.error("%s is left out, for it has no fingerprint: %r", request, error)
             return self._leave_out(request)
         if is_discovery(request, self.spider):

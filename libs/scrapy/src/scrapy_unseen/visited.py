@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 MOST_CACHED = 200_000
 #: Entries of one call.
 BATCH = 1_000
-#: What the service takes.
+#: The service refuses longer reasons.
 MOST_REASON_BYTES = 256
 #: URLs of one call that explains them.
 MOST_EXPLAINED = 100
@@ -114,12 +114,13 @@ class Visited:
         return self.queue()
 
     def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
-        """Gives back leases of pages that have failed, and makes keys unseen. The attempts count, the pages come back after a delay."""
+        """Gives back leases of pages that have failed, as attempts, and makes keys unseen. The pages come back later."""
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
-    def put_off(self, leases: List[str], seconds: int, reason: str) -> None:
-        """Gives back leases that this crawl cannot use. They come back after a delay."""
+    def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
+        """Gives back leases that this crawl cannot use, and makes keys unseen. The pages come back after a delay."""
+        self.forget(keys)
         # Names of spiders may have any length.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
