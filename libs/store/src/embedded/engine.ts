@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, SYSTEM_CLOCK } from '../clock.js';
+import { type Clock, deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
@@ -118,7 +118,7 @@ export class Engine {
   /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
   async read<T>(
     look: (memory: Memory, now: number, database: Database) => T,
-    deadline = SYSTEM_CLOCK.now() + READ_MS,
+    deadline = deadlineIn(READ_MS),
   ): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
