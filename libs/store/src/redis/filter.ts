@@ -67,8 +67,8 @@ export class RedisList {
 
   /**
    * How many more items there may be. A list that grows takes what its open layers and those after them can hold; the
-   * last one's capacity is that of all segments together. It may hold more items than that, because several instances add
-   * at once, or because items of a filter that ages are estimated.
+   * last one's capacity is that of all segments together. It may hold more items than that, because several instances
+   * add at once, or because items of a filter that ages are estimated.
    */
   get room(): number {
     if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
