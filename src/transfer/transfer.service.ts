@@ -70,7 +70,8 @@ export class TransferService {
     if (!(body instanceof StreamedBody)) {
       throw new ProblemError('UNSUPPORTED_MEDIA_TYPE', `send an export as ${EXPORT_TYPES.join(' or ')}`);
     }
-    const file = new ExportFileReader(body.chunks(streamLimits(this.config)));
+    const chunks = body.chunks(streamLimits(this.config));
+    const file = new ExportFileReader(chunks, () => request.server.clock.now());
     try {
       const header = await file.header();
       context.auditTarget = name ?? header.name;

@@ -71,6 +71,32 @@ export function ageingContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0, removed: 450, refused: 450 });
     });
 
+    it('add present items again, even if the estimate of their items exceeds what they may hold', async () => {
+      const { store } = subject;
+      const random = new Random(SEED);
+      let overfull = false;
+      // Not every seed overshoots.
+      for (let round = 0; !overfull && round < 50; round++) {
+        const filter = await makeFilter(store, {
+          ...{ ...AGEING, capacity: 50, errorRate: 0.1, seed: seedOf(random) },
+        });
+        const present: string[] = [];
+        for (let n = 0; ; n++) {
+          const { items: before } = await stats(filter);
+          overfull = before > 100;
+          if (before >= 100) break;
+          const batch = items(100 - before, `batch ${n}`);
+          await add(store, filter, batch);
+          present.push(...batch);
+        }
+        // In a new epoch the Redis store estimates its items again.
+        clock.advance(epochMs(AGEING.maxAgeSeconds));
+        expect(await add(store, filter, present)).toEqual(present.map(() => 0));
+        await expectRefusal(add(store, filter, items(50, 'other')), 'FILTER_FULL');
+      }
+      expect(overfull).toBe(true);
+    });
+
     it('a random walk agrees with a set: adds, removals, checks, and restarts', async () => {
       const random = new Random(SEED);
       const filter = await makeFilter(subject.store, {

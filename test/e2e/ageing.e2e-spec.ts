@@ -26,7 +26,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
   afterAll(() => app.close());
 
   it('say their age, the epoch, and how many URLs are seen until when', async () => {
-    const before = Date.now();
+    const before = app.now();
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     expect(await set.batch('visit', urls(200))).toEqual(urls(200).map(() => 'new'));
     const hour = await set.send('POST', '/urls/discover', { urls: [url('hour')], ttlSeconds: 3_600 });
@@ -64,6 +64,19 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     expect(await set.batch('check', all)).toEqual(['unseen', 'seen', 'unseen']);
   });
 
+  it('are imported by the time of the service', async () => {
+    const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
+    app.advance(3 * DAY * 1_000);
+    await set.batch('visit', urls(5));
+    const file = await fetch(`${app.url}${set.path}/export`);
+    const answer = await fetch(`${app.url}/v1/visited-sets/import?name=${freshName()}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.unseen.filter' },
+      body: await file.arrayBuffer(),
+    });
+    expect([answer.status, await answer.json()]).toEqual([201, expect.anything()]);
+  });
+
   it('a stream says in its query how long its URLs live', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     const answer = await fetch(`${app.url}${set.path}/urls/visit?ttlSeconds=60&results=none`, {
@@ -73,8 +86,8 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"new":50')]);
     const { expiring } = (await set.describe())['age'] as AgeBody;
-    const now = Date.now();
-    for (const { at } of expiring) expect(Date.parse(at)).toBeLessThan(now + 2 * DAY * 1_000);
+    const end = app.now() + 2 * DAY * 1_000;
+    for (const { at } of expiring) expect(Date.parse(at)).toBeLessThan(end);
   });
 
   it('another time to live under the same key is another request', async () => {

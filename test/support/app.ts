@@ -17,6 +17,8 @@ export interface TestApp {
   readonly port: number;
   /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
   advance(ms: number): void;
+  /** The time of the service, in ms since the epoch. */
+  now(): number;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export async function startApp(env: Readonly<Record<string, string>> = {}): Prom
     port,
     url: `http://127.0.0.1:${port}`,
     advance: (ms) => clock.advance(ms),
+    now: clock.now,
     async close() {
       await shutDown(app, config.shutdownGraceMs);
       await rm(dataDir, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 import type { Clock } from './clock.js';
 
-/** Longest that a timer of Node's can wait. */
+/** Longest wait of one of Node's timers. */
 const MOST_MS = 2 ** 31 - 1;
 
 /**
- * Calls `then` once `ms` of a clock's time are over, also if that time is moved. It keeps no process alive. Answers what
- * cancels it.
+ * Calls `then` after `ms` of a clock's time, also if that time is moved. It keeps no process alive. Returns a function
+ * that cancels it.
  */
 export function after(clock: Clock, ms: number, then: () => void): () => void {
   const end = clock.monotonic() + ms;
@@ -28,7 +28,7 @@ export function after(clock: Clock, ms: number, then: () => void): () => void {
   return cancel;
 }
 
-/** As `after`, again and again: once after a move over several ends. */
+/** As `after`, again and again. A move over several ends calls `then` once. */
 export function every(clock: Clock, ms: number, then: () => void): () => void {
   let cancel = after(clock, ms, again);
   function again(): void {

@@ -53,7 +53,7 @@ export function countBatch({ list, sync }: FilterState, positions: Positions): U
  */
 export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
   const { open } = list;
-  const room = filter.layers ? open.room : 2 * filter.capacity - open.tally.items;
+  const room = filter.layers ? open.room : Math.max(0, 2 * filter.capacity - open.tally.items);
   if (positions.count <= room) return 0;
   const fresh = freshIn(list, positions);
   const needed = layersToHold(list, fresh, room);
@@ -65,7 +65,7 @@ export function layersNeeded({ filter, list }: FilterState, positions: Positions
 export function layersNeededBy(sync: SyncState, own: LayerList, positions: Positions): number | undefined {
   const { list, opened } = sync;
   const { plan } = opened;
-  const room = plan.layers ? list.open.room : 2 * plan.capacity - list.open.tally.items;
+  const room = plan.layers ? list.open.room : Math.max(0, 2 * plan.capacity - list.open.tally.items);
   if (positions.count <= room) return 0;
   return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), room);
 }

@@ -72,7 +72,7 @@ export class Commits {
       return outcome.value as T;
     } catch (error) {
       if (isRefusal(error)) {
-        // It, too, tells what is committed.
+        // The refusal may depend on a change that is not committed yet.
         await committed(outcome.observed);
         throw error;
       }

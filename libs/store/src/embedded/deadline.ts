@@ -1,14 +1,10 @@
-import { SYSTEM_CLOCK } from '../clock.js';
+import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { within } from '../within.js';
 
-/*
- * A deadline bounds a real wait, so it goes by real time, whatever clock the store decides by.
- */
-
 /** Throws STORE_UNAVAILABLE after a deadline (ms since the epoch): the caller no longer waits for the answer. */
 export function assertInTime(deadline: number): void {
-  if (SYSTEM_CLOCK.now() > deadline) throw late();
+  if (msUntil(deadline) < 0) throw late();
 }
 
 /**
@@ -16,7 +12,7 @@ export function assertInTime(deadline: number): void {
  * change is recorded under its operation, so a repeat gets the same answer.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
-  return within(deadline - SYSTEM_CLOCK.now(), work, late);
+  return within(msUntil(deadline), work, late);
 }
 
 function late(): StoreError {

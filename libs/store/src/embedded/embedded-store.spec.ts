@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { filterBytes } from '#bloom';
+import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import { Added, Settled } from '../store.js';
 import { Database } from './database.js';
@@ -218,6 +219,28 @@ it('who waits is called for a lease that has ended before its end could be waite
   const before = calls;
   await setTimeout(200);
   expect(calls - before).toBeLessThan(3);
+});
+
+it('a waiting caller is called for a lease that ends while its timer is being set', async () => {
+  const HOUR_MS = 3_600_000;
+  const moved = new MovedClock();
+  let isArmed = false;
+  const now = (): number => {
+    const before = moved.now();
+    if (isArmed) queueMicrotask(() => moved.advance(HOUR_MS));
+    isArmed = false;
+    return before;
+  };
+  const store = await bench.open({ clock: { now, monotonic: moved.monotonic, shift: moved } });
+  const filter = await createFilter(store, { kind: 'visited-set' });
+  await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
+  let calls = 0;
+  store.queue.watch(filter, () => calls++);
+  await store.queue.lease(filter, 1, HOUR_MS, operation());
+  const before = calls;
+  isArmed = true;
+  await until('it is called', async () => calls > before);
+  expect(isArmed).toBe(false);
 });
 
 it('the room of what has left a queue is used again', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, SYSTEM_CLOCK } from '../clock.js';
+import { type Clock, deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
 import { CommitError } from './commits.js';
@@ -34,7 +34,7 @@ export interface MutationOptions {
 /** What an engine owns. */
 export interface Place {
   readonly database: Database;
-  /** That the database is on. */
+  /** The database is on it. */
   readonly disk: Disk;
   readonly lock: Pick<DirectoryLock, 'release'>;
 }
@@ -67,7 +67,7 @@ export class Engine {
     this.space = new Space(place.disk, options.clock);
   }
 
-  /** The owner of a place that has been looked at. */
+  /** Owns a place whose data file has been inspected. */
   static async on(place: Place, options: SessionOptions): Promise<Engine> {
     await place.database.checkFormat();
     const engine = new Engine(place, options);
@@ -118,14 +118,14 @@ export class Engine {
   /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
   async read<T>(
     look: (memory: Memory, now: number, database: Database) => T,
-    deadline = SYSTEM_CLOCK.now() + READ_MS,
+    deadline = deadlineIn(READ_MS),
   ): Promise<T> {
     const work = this.call(async () => {
       const session = await this.current();
       try {
         return look(session.memory, session.now, this.database);
       } finally {
-        // A refusal, too, tells what is committed.
+        // A refusal, too, may depend on a change that is not committed yet.
         await session.commits.committed();
       }
     });
@@ -160,7 +160,8 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // A refusal waits for no commit. Without this pause a caller that retries at once would block the event loop.
+      // If all is committed, a refusal waits for nothing. Without this pause a caller that retries at once would block
+      // the event loop.
       await setImmediate();
       if (error instanceof DamagedRow) {
         this.session?.commits.spoil(error);

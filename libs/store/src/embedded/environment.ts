@@ -1,11 +1,11 @@
-/** What a read outside of transactions sees: all that was committed when it was begun. */
+/** A read outside of write transactions. It sees what was committed when it began. */
 export interface ReadTransaction {
   /** Ends it. */
   done(): void;
 }
 
 export interface ReadOptions {
-  /** Outside of transactions: what is read then. */
+  /** For a read outside of write transactions. */
   readonly transaction?: ReadTransaction;
 }
 
@@ -26,7 +26,7 @@ export interface Rows {
   getKeys(options: RangeOptions): Iterable<Buffer>;
 }
 
-/** Where tables of rows are kept. LMDB (lmdb-environment.ts), or what a simulation has in its place. */
+/** Keeps tables of rows: LMDB (lmdb-environment.ts), or memory in a simulation. */
 export interface Environment {
   /** The table of this name. It is made if absent. */
   rows(name: string): Rows;
@@ -38,7 +38,7 @@ export interface Environment {
    */
   transaction(change: () => void, flush: boolean): Promise<void>;
 
-  /** What is committed now, until it is done. */
+  /** Begins a read of what is committed now. */
   read(): ReadTransaction;
 
   close(): Promise<void>;

@@ -75,7 +75,8 @@ export class Watches {
     watch.cancel();
     if (due === undefined || this.watches.get(name) !== watch) return;
     const { now, at } = due;
-    watch.cancel = after(this.clock, Math.max(0, at - now), () => {
+    // The clock has gone on since the change read it.
+    watch.cancel = after(this.clock, at - this.clock.now(), () => {
       watch.woken = Math.max(now, at);
       this.wake(filter);
     });

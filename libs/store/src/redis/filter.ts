@@ -67,10 +67,11 @@ export class RedisList {
 
   /**
    * How many more items there may be. A list that grows takes what its open layers and those after them can hold; the
-   * last one's capacity is that of all segments together.
+   * last one's capacity is that of all segments together. It may hold more items than that, because several instances
+   * add at once, or because items of a filter that ages are estimated.
    */
   get room(): number {
-    if (!this.grows) return 2 * this.plan[0].capacity - this.items;
+    if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
     const last = this.plan.length - 1;
     let room = this.plan[last]?.capacity ?? 0;
     for (let segment = 0; segment < this.segments; segment++) {
@@ -79,7 +80,7 @@ export class RedisList {
       }
       room -= this.itemsIn(segment, last);
     }
-    return room;
+    return Math.max(0, room);
   }
 
   /** Cells of a layer in each segment of the filter. */

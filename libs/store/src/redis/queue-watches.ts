@@ -17,7 +17,7 @@ interface Watch {
   /** The set as the last look found it: a commit, a clear or a new set of the same name makes it stale. */
   filter: RedisFilter;
   readonly wakes: Set<() => void>;
-  /** Ends the wait for the next look. */
+  /** Cancels the next look. */
   rest: () => void;
 }
 

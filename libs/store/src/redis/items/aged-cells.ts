@@ -4,26 +4,30 @@ import { type Frame, type LayerShape, NAMES, type Place } from './frame.js';
 import { each, readItem } from './packed-cells.js';
 
 /*
- * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one GETRANGE from its
- * page's stamp to its last cell. For cell j, o<j> is its offset in what was read, and v<j> its byte. `epoch` is the present.
+ * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one
+ * GETRANGE from its page's stamp to its last cell. For cell j, o<j> is its offset in that answer, and v<j> its byte.
+ * `epoch` is the present.
  *
- * meta has the last epoch in which something was changed, as `epoch`, and of each layer its cells by their last epoch, as `ring`:
- * CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from it, and is kept as of
- * the last change.
+ * meta has the epoch of the last change, as `epoch`, and of each layer the number of its cells by their last epoch, as
+ * `ring`: CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring.
+ * meta keeps it as of the last change.
  */
 
-/** The counter of a cell is so many of these. */
+/** One count in the byte of a cell. */
 const UNIT = CYCLE;
 const FULL = 15 * UNIT;
 
 const RING_FORMAT = `'>${'I4'.repeat(CYCLE)}'`;
 
-/** Hidden items that have expired and are deleted by one script. */
+/** Expired hidden items that one script deletes at most. */
 const MOST_EXPIRED = 200;
 
 const values = (k: number): string => each(k, (j) => `v${j}`, ', ');
 
-/** Behind readItem: the page's `stamp`, and how many epochs it is behind. Most pages are not: their stamp is not even read. */
+/**
+ * Behind readItem: the page's `stamp`, and its `lag`, the epochs that it is behind. Most pages are up to date: then the
+ * stamp is only compared.
+ */
 const STAMP = `
       local stamp, lag = epoch, 0
       if sub(page, 1, 4) ~= present then
@@ -32,17 +36,17 @@ const STAMP = `
         lag = epoch - stamp
       end`;
 
-/** Behind claim, of an item that is live: for how many more epochs. */
+/** Behind claim, of an item that is live: the number of epochs that it has left. */
 export const restOf = ({ hashes: k }: LayerShape): string =>
   `min(${each(k, (j) => `(v${j} - stamp) % 16`, ', ')}) - lag`;
 
-/** Whether each cell is live for so many more epochs, as Lua. */
+/** Whether each cell is live for that many more epochs, as Lua. */
 const liveFor = (k: number, epochs: string): string =>
   each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
 
 /**
- * `lastingUntil(last)`: whether a cell of a page that is up to date is live for so many more epochs, by its byte. Looking that up
- * takes a third of computing it for each cell. What it answers is made once.
+ * `lastingUntil(last)`: a table by the byte of a cell, true if the cell is live for `last` more epochs in a page that
+ * is up to date. A look-up takes a third of the time of computing it for each cell. Each table is made once.
  */
 const LASTING = `
 local lastings = {}
@@ -61,8 +65,8 @@ end
 `;
 
 /**
- * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page of so many bytes, and stamps it. Answers the page as it
- * is then, and how many of the cells it emptied were at 15.
+ * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page of that many bytes, and stamps it. Returns
+ * the new page, and how many of the emptied cells were at 15.
  */
 const CLEAN = `
 local maps, find, gsub = {}, string.find, string.gsub
@@ -103,8 +107,8 @@ const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
         end`;
 
 /**
- * Each cell is live for `last` more epochs at least, and counts one more if the item is new; then empty or expired cells may
- * be among them. `ring` counts cells by their last epoch.
+ * Makes each cell live for at least `last` more epochs, and counts one more if the item is new; then some cells may be
+ * empty or expired. `ring` counts cells by their last epoch.
  */
 const raiseAged = (k: number, isNew: string): string => `
         local expiry, up = (epoch + last) % 16, ${isNew} and ${UNIT} or 0
@@ -128,7 +132,7 @@ const raiseAged = (k: number, isNew: string): string => `
           '\n        ',
         )}`;
 
-/** One less in each cell that is below 15, all of them being live; says whether that `emptied` one. */
+/** One less in each cell below 15. All of them are live. Sets `emptied` if a cell is empty then. */
 const lowerAged = (k: number): string =>
   each(
     k,
@@ -260,7 +264,10 @@ const showAgain = (frame: Frame, list: Place['list']): string => {
   return `if #${shown} > 0 then call('ZREM', ${hiddenKeyOf(frame, list)}, unpack(${shown})) end`;
 };
 
-/** Writes what has changed in the counts by epoch, all of them if another epoch has begun, and deletes hidden items that have expired. */
+/**
+ * Writes the counts by epoch of the layers that have changed, or of all layers if another epoch has begun. Deletes
+ * hidden items that have expired.
+ */
 function saveAge(frame: Frame): string {
   const fields = frame.places.map(
     (place) => `{'${frame.metaName(place, 'ring')}', '${frame.metaName(place, 'items')}'}`,

@@ -3,10 +3,10 @@ import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.
 
 type Value = string | number | Buffer;
 
-/** What a script does with the items of a batch. Those that change are `add`, `remove` and `keep`. */
+/** What a script does with the items of a batch. `add`, `remove` and `keep` change them. */
 export type Verb = 'add' | 'remove' | 'keep' | 'check' | 'count' | 'listed';
 
-/** The shape of a layer, as far as its script depends on it. */
+/** The properties of a layer that its script depends on. */
 export interface LayerShape {
   readonly hashes: number;
   /** Byte offsets inside a page need two bytes: pages of more than 256 bytes. */
@@ -23,7 +23,7 @@ export interface Lists {
   readonly sync?: readonly LayerShape[] | undefined;
 }
 
-/** All that the text of an item script depends on. */
+/** Everything that the text of an item script depends on. */
 export interface ItemTask {
   readonly verb: Verb;
   readonly lists: Lists;
@@ -42,16 +42,19 @@ export interface Place {
   readonly list: ListName;
   /** Number of the layer in its list. */
   readonly layer: number;
-  /** No layer of the list follows that the caller knows. */
+  /** It is the newest layer of its list that the caller knows. */
   readonly isLast: boolean;
 }
 
 export type ListName = 'own' | 'sync';
 
-/** Beyond so many hashes the unrolled loop needs a function of its own: a Lua function has 250 registers. */
+/** With more hashes the unrolled loop needs a function of its own, because a Lua function has 250 registers. */
 const MOST_STRAIGHT = 16;
 
-/** KEYS and ARGV in front of those that are named here: see checkSegment and FIND_RECORD in scripts/script.ts. */
+/**
+ * Numbers of KEYS and ARGV in front of those that are named here: see checkSegment and FIND_RECORD in
+ * scripts/script.ts.
+ */
 const READS_HAVE = { keys: 2, args: 2 };
 const CHANGES_HAVE = { keys: 4, args: 8 };
 const QUEUE_KEYS = 8;
@@ -98,9 +101,10 @@ export type ArgName =
   | 'again';
 
 /**
- * ARGV of each layer, behind those: `bytes` of a piece, how many `keys` it has, its `share` of items in the segment, the
- * `packed` items, the number of each item's key if the layer is split (`places`, 2 bytes an item), and its `cells` in the
- * segment if the filter ages. The first layer's key is KEYS[1], so it has neither `bytes` nor `keys` unless it is split.
+ * ARGV of each layer, behind those: the `bytes` of a piece, the number of the layer's `keys`, its `share` of items in
+ * the segment, and the `packed` items. If the layer is split, `places` has the number of each item's key (2 bytes an
+ * item). If the filter ages, `cells` is how many cells the layer has in the segment. The first layer's key is KEYS[1],
+ * so it has neither `bytes` nor `keys` unless it is split.
  */
 export type LayerArg = 'bytes' | 'keys' | 'share' | 'packed' | 'places' | 'cells';
 
@@ -108,17 +112,17 @@ export type ArgValues = { readonly [name in ArgName]?: Value };
 export type LayerValues = { readonly [name in LayerArg]: Value };
 
 /**
- * Where an item script has its KEYS, ARGV and fields of meta. TypeScript packs by the same names by which Lua reads, so
- * the two cannot disagree.
+ * The places of an item script's KEYS, ARGV and fields of meta. TypeScript packs arguments by the names by which Lua
+ * reads them, so the two cannot disagree.
  */
 export class Frame {
   readonly changes: boolean;
   /** One layer in one piece, and no sync: the loop over the items is part of the script's main function. */
   readonly isStraight: boolean;
   readonly places: readonly Place[];
-  /** Numbers of KEYS: what is hidden in each list, the noted removals, and the first piece. */
+  /** Places in KEYS: the hidden items of each list, the noted removals, and the first piece. */
   readonly keys: { readonly hidden: number; readonly removed: number; readonly pieces: number };
-  /** What the script reads of meta, as Lua. */
+  /** The names that the script reads in meta, as Lua. */
   readonly fields: readonly string[];
   private readonly args: readonly ArgName[];
   private readonly layerArgs: readonly (readonly LayerArg[])[];
@@ -191,7 +195,7 @@ export class Frame {
     return place > 0 || shape.split;
   }
 
-  /** What meta has under a name, as Lua. */
+  /** The value in meta under a name, as Lua. */
   field(name: string): string {
     const at = this.fields.indexOf(`'${name}'`);
     if (at < 0) throw new RangeError(`${this.task.verb} reads no field ${name}`);

@@ -105,8 +105,8 @@ export class ItemCalls {
   }
 
   /**
-   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items are
-   * listed, and not from the queue.
+   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items
+   * count as listed; otherwise they come from the queue.
    */
   async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
     const { filter, chunk, operation } = call;
@@ -209,8 +209,8 @@ export class ItemCalls {
   }
 
   /**
-   * Runs a script until its segment is as it takes it to be, and has the layers that it needs. It may also be that others have
-   * made them. What is run again has the same operation and field, so it is done once.
+   * Runs a script until its view of the segment is right and the segment has the layers that it needs. This call makes
+   * the layers, or learns that another has. Each run has the same operation and field, so the change is made once.
    */
   private async grown(
     filter: RedisFilter,

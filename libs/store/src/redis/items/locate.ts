@@ -54,7 +54,7 @@ export function locate(
   };
 }
 
-/** @param itemsIn the items in a layer; `inPlace`: it is the first of its list and has one piece */
+/** @param itemsIn locates the items in a layer; `inPlace`: the layer is the first of its list and has one piece */
 function layersOf(
   list: RedisList,
   segmentKeys: SegmentKeys,
@@ -96,7 +96,10 @@ function inSync(
   return same ? relocate(positions, geometry, indexes) : positionsOfHashes(positions.hash, geometry, indexes);
 }
 
-/** Pieces of a layer that have items, and of each item which of these it is in (2 bytes). `first` is the segment's first. */
+/**
+ * The pieces of a layer that have items, and the place of each item's piece among these (2 bytes). `first` is the
+ * number of the segment's first piece.
+ */
 function touchedPieces(
   { count, segment }: Positions,
   first: number,

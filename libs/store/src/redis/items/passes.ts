@@ -5,15 +5,15 @@ import { headBytes, PACKED } from './packed-cells.js';
 
 export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED);
 
-/** What is done with the items of a batch in the layers of a list. */
+/** The work on the items of a batch in the layers of a list. */
 interface Visit {
   /** Name of the Lua table whose items are skipped: each item is given to one layer. */
   readonly skip: string;
-  /** Name of the number of items that are to come. */
+  /** Name of the number of items that are left. */
   readonly left: string;
   /** Lua before all passes. */
   readonly init?: string;
-  /** Of a list that has grown, most items are in its newest layer; but the oldest that claims an item has its count. */
+  /** Most items of a grown list are in its newest layer, but an item's count is in the oldest layer that claims it. */
   readonly order?: 'oldest first' | 'newest first';
   /** Up to the open layer, or to the last that the caller knows. */
   readonly upTo?: 'open' | 'last';
@@ -28,12 +28,12 @@ export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'lef
   frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
 
 /**
- * Takes the items of the batch that are not in `skip` through the layers of a list, one after the other. What a layer answers for
- * an item does not depend on other items' layers, so the answers are those of item by item.
+ * Takes the items of the batch that are not in `skip` through the layers of a list, layer by layer. A layer's answer
+ * for an item does not depend on other layers, so the answers are the same as item by item.
  */
 export function visit(frame: Frame, list: ListName, what: Visit): string {
   const places = frame.listed(list);
-  // Unrolled, one layer may need nearly as many local variables as Lua has: each is a function.
+  // Each layer is a function, because its unrolled loop may need nearly as many local variables as Lua has.
   const { init = '' } = what;
   if (frame.isStraight) return `do${init}${places.map((place) => pass(frame, place, what)).join('')}\nend`;
   const { left, order = 'oldest first', upTo = 'open' } = what;
@@ -73,7 +73,7 @@ function pass(frame: Frame, place: Place, { skip, before, item, after }: Visit):
   end${after?.(place) ?? ''}`;
 }
 
-/** Notes in `found` which items a list claims that are not hidden in it, and for how many more epochs these live. */
+/** Notes in `found` the items that a list claims and does not hide, with the epochs that they have left if it ages. */
 export function claims(
   frame: Frame,
   list: ListName,
@@ -93,21 +93,21 @@ export function claims(
   });
 }
 
-/** Where an item of an add goes, and what is said of it. */
+/** How items are added to a list. */
 interface Adding {
   readonly skip: string;
   readonly left: string;
-  /** For how many epochs item n is to live, as Lua. */
+  /** The number of epochs that item n will live, as Lua. */
   readonly lasts: string;
   /** Name of the table of items that are added only where a layer claims them. */
   readonly only?: string;
-  /** What is done with an item that the list has now. `isNew`: whether it was new there, as Lua. */
+  /** Lua for an item that the list has now. `isNew`: whether it was new there, as Lua. */
   readonly then: (isNew: string) => string;
 }
 
 /**
- * Adds items to a list. A layer that has its share is closed when an item comes that would be new in it; the last layer takes
- * all that come.
+ * Adds items to a list. A layer that has its share is closed when an item comes that would be new in it. The last layer
+ * takes all items that are left.
  */
 export function addTo(frame: Frame, list: ListName, { skip, left, lasts, only, then }: Adding): string {
   const kind = kindOf(frame);

@@ -1,6 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import type { ItemTask, LayerShape } from './frame.js';
 import { itemProgram } from './programs.js';
+
+const BOTH = [false, true];
+
+/** Tasks of every kind: of one layer and of two, each in one piece or in several, with few hashes or with many. */
+function* tasks(): Generator<ItemTask> {
+  for (const ages of BOTH) {
+    const layers: LayerShape[] = [2, 20].flatMap((hashes) =>
+      BOTH.flatMap((wide) =>
+        BOTH.map((split) => ({ hashes, wide, split, ...(ages && { pageBytes: wide ? 512 : 256 }) })),
+      ),
+    );
+    const lists = layers.flatMap((layer) => [[layer], [layer, layer]]);
+    for (const own of lists) {
+      for (const sync of [undefined, ...lists.slice(0, 4)]) {
+        const rest = { lists: { own, sync }, ages };
+        for (const queued of BOTH) {
+          yield { ...rest, verb: 'add', queued, multiset: false };
+          yield { ...rest, verb: 'remove', queued, multiset: false };
+        }
+        const reads = sync ? (['check', 'count', 'listed', 'keep'] as const) : (['check', 'count'] as const);
+        for (const verb of reads) yield { ...rest, verb, queued: false, multiset: false };
+        if (!ages && !sync) yield { ...rest, verb: 'add', queued: false, multiset: true };
+      }
+    }
+  }
+}
 
 describe('the scripts on items', () => {
   it('are as the README of this room shows', () => {
@@ -11,5 +38,14 @@ describe('the scripts on items', () => {
       ...{ verb: 'check', lists: { own }, ages: false, queued: false, multiset: false },
     });
     expect(shown).toBe(script.lua.trim());
+  });
+
+  it('have a name each: the client knows a script by it', () => {
+    const texts = new Map<string, string>();
+    for (const task of tasks()) {
+      const { name, lua } = itemProgram(task).script;
+      expect([name, texts.get(name) ?? lua]).toEqual([name, lua]);
+      texts.set(name, lua);
+    }
   });
 });

@@ -24,18 +24,19 @@ export interface ItemProgram {
 }
 
 /**
- * The scripts on the items of a batch in one segment: four programs over lists x layers x kind of cells. A script gets the items once
- * for each layer that the caller knows. meta says which layer of a list is `open` in the segment, by number from 0; older ones are
- * closed, and newer ones have nothing of the segment yet. During a sync the segment has a second list, which the sync fills.
+ * The scripts on the items of a batch in one segment: four programs over lists x layers x kind of cells. A script gets
+ * the items once for each layer that the caller knows. meta says which layer of a list is `open` in the segment, by
+ * number from 0; older ones are closed, and newer ones have nothing of the segment yet. During a sync the segment has a
+ * second list, which the sync fills.
  *
- * Answers are {one character an item, items of the first layer, 1 if it is time for a step of a sweep, the open layer, items of the
- * other layers}, and during a sync END_OF_LIST, the open layer and the items of the second list. Or one of these words is the status
- * reply, and nothing was changed:
+ * A reply is {one character an item, items of the first layer, 1 if it is time for a step of a sweep, the open layer,
+ * items of the other layers}. During a sync END_OF_LIST, the open layer and the items of the second list follow. Or the
+ * reply is one of these words as a status, and nothing was changed:
  *
  *   LOST, REUSED, EXPIRED   see scripts/script.ts
- *   GROW, GROWSYNC          a layer is needed that the caller does not know, of the filter's own list or of the sync
- *   UNMADE n                keys of layer n are missing, which has nothing of the segment: a failover may have lost them
- *   ENDED                   more removals were made than the sync can note, so it keeps no more items
+ *   GROW, GROWSYNC          the filter's own list, or that of the sync, needs a layer that the caller does not know
+ *   UNMADE n                keys of layer n, which has no items of the segment, are missing after a failover
+ *   ENDED                   there were more removals than the sync can note, so it keeps no more items
  *   FULL n                  n items are hidden, and the removal might have to hide more than allowed
  */
 export function itemProgram(task: ItemTask): ItemProgram {
@@ -98,7 +99,7 @@ if fault then return redis.status_reply(fault) end`
 ${frame.lists.map((list) => `if ${NAMES[list].open} >= ${frame.listed(list).length} then return redis.status_reply('${NAMES[list].grow}') end`).join('\n')}`;
 }
 
-/** Behind the head, and behind RECALL in a change: the batch, and what the kind of cells needs. */
+/** Behind the head, and behind RECALL in a change: the variables of the batch, and of the kind of cells. */
 const open = (frame: Frame): string => `
 local count = tonumber(${frame.arg('count')})
 ${
@@ -113,7 +114,9 @@ end`
     : ''
 }${kindOf(frame).open(frame)}`;
 
-/** The share of each layer of items in this segment, by its place, and how many more a range of layers has room for. */
+/**
+ * Each layer's share of items in this segment, by its place, and `room`: how many more items a range of layers takes.
+ */
 const shares = (frame: Frame): string => `
 local shares = {${frame.places
   .map((place) => `${place.place === 0 ? '[0] = ' : ''}tonumber(${frame.layerArg(place, 'share')})`)
@@ -163,8 +166,8 @@ end`
     : '';
 
 /**
- * `queue.mark`: marks items as forgotten, given as hashes with the clock behind each, if the queue has any entry. Answers 1 if it is
- * time for a step of a sweep, else 0.
+ * `queue.mark`: marks items as forgotten if the queue has any entry. It takes the hash of each item with the clock
+ * behind it, and returns 1 if it is time for a step of a sweep, else 0.
  */
 const mark = (maxMarks: string): string => `
 function queue.mark(marks)
@@ -202,7 +205,7 @@ const addSyncCounts = (counts: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `if ${value} ~= 0 then call('HINCRBY', meta, '${SYNC}${name}', ${value}) end`)
     .join('\n');
 
-/** Last lines of a change: what is counted, and the record of its answers. */
+/** Last lines of a change: they write the counts and the record of the answers. */
 const end = (frame: Frame, ...counts: readonly string[]): string => `
 local answers = concat(out, '', 1, count)
 ${frame.task.verb === 'remove' ? '' : saveOpen(frame)}
@@ -219,8 +222,8 @@ function reply(frame: Frame, answers: string, sweep = '0'): string {
 }
 
 /**
- * See Counters.add. An item that the list of the sync claims is not new; cells that do not age stay as they are then, others live
- * longer in both lists.
+ * See Counters.add. An item that the list of the sync claims is not new: without ages nothing of it changes, and if the
+ * filter ages it lives longer in each list that claims it.
  */
 function add(frame: Frame): string {
   const { ages } = frame.task;
@@ -230,7 +233,7 @@ ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch
 ${sync ? `local listed, unlisted = {}, count` : 'local unlisted = count'}
 ${
   sync && ages
-    ? `-- In the list of the sync an item lives for no shorter than it has left in the own one.
+    ? `-- In the list of the sync an item lives at least as long as it has left in the own one.
 local owned = {}
 if lifetime < ${EPOCHS_OF_AGE} then
 ${claims(frame, 'own', 'owned', 'oldest first')}
@@ -289,8 +292,8 @@ ${end(frame, 'added', 'duplicate')}`;
 }
 
 /**
- * If the own list may grow, and not all that come fit in the layers that the caller knows: counts the items that are new, each
- * once, by the text of their cells in the first layer.
+ * If the own list may grow, and its known layers may be too small for the batch: counts the new items. Copies count
+ * once: they have the same text in the first layer's packed items. A hidden item counts as new.
  */
 const roomForNew = (frame: Frame): string => `
 if ${frame.arg('grows')} == '1' then
@@ -310,7 +313,7 @@ if ${frame.arg('grows')} == '1' then
   end
 end`;
 
-/** See Counters.remove: from both lists. Beyond the bound on noted removals the sync ends, as \`full\` in meta says. */
+/** See Counters.remove: from both lists. If it notes more removals than allowed, `full` in meta ends the sync. */
 function remove(frame: Frame): string {
   const sync = frame.has('sync');
   const kind = kindOf(frame);
@@ -376,9 +379,10 @@ end`,
     .join('');
 
 /**
- * Keeps listed items, or entries of the queue, in the list of the sync. An item in the own list keeps the time that it has left. An
- * item that only the sync's list claims lives for a whole age since the opening at least: it was listed before, and has at least that
- * time; or it is a false positive. Of the queue only items that are live are kept if the filter ages.
+ * Keeps listed items, or entries of the queue, in the list of the sync. An item in the own list keeps the time that it
+ * has left. An item that only the sync's list claims lives for at least a whole age from the opening of the sync: it
+ * was listed before, and has that time already, or it is a false positive. If the filter ages, expired entries of the
+ * queue are not kept.
  */
 function keep(frame: Frame): string {
   const { ages } = frame.task;
@@ -440,7 +444,7 @@ ${addSyncCounts({ kept: 'known', listed: 'listed', new: 'new' })}
 ${end(frame)}`;
 }
 
-/** Which lists a verb reads, in which order. */
+/** The lists that a verb reads, and the order of their layers. */
 const READS: Readonly<
   Record<
     Exclude<Verb, 'add' | 'remove' | 'keep'>,
@@ -448,12 +452,12 @@ const READS: Readonly<
   >
 > = {
   check: { lists: ['own', 'sync'], order: 'newest first' },
-  // The oldest layer that claims an item has its count: it cannot be in a newer one but as a false positive.
+  // The oldest layer that claims an item has its count. Newer ones claim it only as a false positive.
   count: { lists: ['own', 'sync'], order: 'oldest first' },
   listed: { lists: ['sync'], order: 'newest first' },
 };
 
-/** See Counters.check and count; \`listed\` asks the list of the sync only. */
+/** See Counters.check and count. `listed` reads only the list of the sync. */
 function read(frame: Frame): string {
   const { verb, ages } = frame.task;
   const kind = kindOf(frame);

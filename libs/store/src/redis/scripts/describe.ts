@@ -2,28 +2,33 @@ import { CYCLE } from '../../age.js';
 import { CHECK_QUEUE, LEASED, LEASES } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
-/** What a description of a segment counts beside its layers. */
+/** The counts of a description beside those of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
   readonly ages: boolean;
 }
 
-/** What the script answers first. Since when there are records of each kind: 0 if none has been forgotten. */
+/**
+ * The first numbers of a reply. The last two say since when there are records of a kind: 0 if none has been forgotten.
+ */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
   ...(['callerSince', 'madeSince'] as const),
 ];
 
-/** Then, of a queue: see QueueStats. What is due counts as waiting. `oldestSeconds`: -1 if nothing waits. */
+/** Then, of a queue: see QueueStats. Entries that are due count as waiting. `oldestSeconds`: -1 if nothing waits. */
 export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
 
-/** Then, of a filter that ages: the present epoch, and how many items are hidden. */
+/** Then, of a filter that ages: the present epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
-/** Then the open layer; and of each layer that there may be these, and in a filter that ages its live cells by their last epoch. */
+/**
+ * Then the number of the open layer. Then these of each layer of the plan, and if the filter ages the layer's live
+ * cells by their last epoch.
+ */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/** Leases that are counted as ended at most, while nobody has come to move their entries: that takes time. */
+/** Ended leases that are counted at most before a lease moves their entries, because counting takes time. */
 const DUE_LEASES_COUNTED = 50;
 
 const COUNTS = `${NOW}
@@ -82,9 +87,9 @@ const ringCounts = `
   end`;
 
 /**
- * The counts of a segment, as a flat list of numbers. KEYS: 3 and on the queue's, if there is one; what is hidden, if the filter ages;
- * and pieces of layers. ARGV: 3 how many layers there may be; 4 ms of an epoch; 5 and on, of each known layer whose pieces are among
- * KEYS: its number, the bytes of a piece, and how many pieces it has.
+ * The counts of a segment, as a flat list of numbers. KEYS: 3 and on the keys of the queue, if it is described; the
+ * hidden items, if the filter ages; and pieces of layers. ARGV: 3 the number of layers in the plan; 4 ms of an epoch; 5
+ * and on, of each known layer with pieces among KEYS: its number, the bytes of a piece, and the number of its pieces.
  */
 export function describeScript({ queued, ages }: DescribeTask): Script {
   const hiddenAt = queued ? 11 : 3;
