@@ -35,6 +35,8 @@ export interface Outcome {
 const START = 1_800_000_000_000;
 /** After a failed commit calls are refused for so long at most. */
 const FAULT_MS = 15_000;
+/** That the disk is full is relied on for so long. */
+const RECHECK_MS = 500;
 /** Turns in which nothing happens, after which what is under way hangs. */
 const PATIENCE = 500;
 const QUIET_TURNS = 4;
@@ -70,8 +72,8 @@ export async function runHistory(plan: Plan): Promise<Outcome> {
 class History {
   readonly trace: string[] = [];
   readonly exercised = new Map<string, number>();
-  private readonly disk = new SimulatedDisk();
   private readonly time = { now: START };
+  private readonly disk = new SimulatedDisk(this.time);
   private readonly random: Random;
   private model = new Model();
   /** What ran; of that the first `committed` are on disk. */
@@ -88,7 +90,6 @@ class History {
   /** All faults are over: no call may fail for them. */
   private isOver = false;
   private isRunning = false;
-  private wasFull = false;
   private failure: string | undefined;
   private readonly handles = new Map<string, Filter>();
   private held: (Held & { set: string })[] = [];
@@ -123,7 +124,6 @@ class History {
         if (!this.environment.canRun) return;
         this.note(`run, ${step.commits ? 'committed' : step.full ? 'disk full' : 'commit failed'}`);
         this.disk.full = step.full;
-        this.wasFull ||= step.full;
         this.runAll(step.commits);
         break;
       case 'tell':
@@ -349,13 +349,12 @@ class History {
       );
     this.tally(`refused: ${code}`);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(call.set);
-    const isFault = code === 'STORE_UNAVAILABLE' || code === 'STORE_FULL';
-    // Until one call has found room others are refused, also after the store has loaded its data again.
-    if (code === 'STORE_FULL' && this.wasFull && !this.isOver) {
-      this.isFaulty = true;
+    if (code === 'STORE_FULL' && startedAt < this.disk.toldFullAt + RECHECK_MS) {
+      // The store has not loaded its data again.
+      if (!this.isOver) this.isFaulty = true;
       return;
     }
-    if (isFault && startedAt <= this.lastFault + FAULT_MS) {
+    if (code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS) {
       // What the store has found out just now it relies on for a while.
       if (!this.isOver) this.lastFault = this.time.now;
       return;
