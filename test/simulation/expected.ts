@@ -21,8 +21,15 @@ function equal(value: unknown): Expected {
   };
 }
 
-/** What a call would answer now. Undefined if it would have to be executed first. */
-export function expectedNow(model: Model, call: Call, { isRecorded = true } = {}): Expected | undefined {
+/**
+ * What a call would answer now. Undefined if it would have to be executed first. `isRepeat`: only a repeat can be refused once the
+ * call has been executed.
+ */
+export function expectedNow(
+  model: Model,
+  call: Call,
+  { isRecorded = true, isRepeat = false } = {},
+): Expected | undefined {
   const { verb, operation, spec } = call;
   const named = model.sets.get(call.set);
   const known = isRecorded ? model.answers.get(operation.id) : undefined;
@@ -31,10 +38,12 @@ export function expectedNow(model: Model, call: Call, { isRecorded = true } = {}
   if (verb === 'create') return known && asAnswered(call, known.value);
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
-  if (!named) return refused('FILTER_NOT_FOUND');
+  // A sync is read after it has been opened. It may be gone by then.
+  const isSure = known && !isRepeat && (verb !== 'open-sync' || named?.filter.generation === call.generation);
+  if (!named) return isSure ? asAnswered(call, known.value) : refused('FILTER_NOT_FOUND');
   if (verb === 'open') return equal({ generation: named.filter.generation, base: named.base });
   const set = model.current(call);
-  if (!set) return refused('STALE');
+  if (!set) return isSure ? asAnswered(call, known.value) : refused('STALE');
   if (verb === 'lease' && known) {
     const { lease } = known.value as { lease: number };
     return leased(set.queue?.heldBy(lease).map(({ item, attempt }) => ({ item, attempt })) ?? []);

@@ -381,8 +381,8 @@ class History {
 
   /** Adds what a call would answer now. */
   private expectOf(attempt: Attempt): void {
-    const { call } = attempt;
-    this.expect(attempt, expectedNow(this.model, call));
+    const { call, isRepeat } = attempt;
+    this.expect(attempt, expectedNow(this.model, call, { isRepeat }));
     if (this.isForgetful(call)) this.expect(attempt, expectedNow(this.model, call, { isRecorded: false }));
   }
 
