@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Removed, type FilterStats, type LeasedEntry } from '#store';
 import type { Call } from './calls.js';
 import { FORGOTTEN, type Model, type SetModel } from './model.js';
-import { CellList } from './lists.js';
+import { AgedList, CellList } from './lists.js';
 
 /** What a call may answer: as text, to be told apart and read, and how an answer is compared with it. */
 export interface Expected {
@@ -145,9 +145,10 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
   const counts = { ...tally, sync: sync && { listed: sync.listed, new: sync.fresh } };
   const cells =
     exact && list instanceof CellList ? { items: list.items, layers: list.layerStats } : undefined;
+  const hidden = list instanceof AgedList ? list.hiddenItems : undefined;
   const entries = queue?.entries.length;
   return {
-    text: JSON.stringify({ ...counts, ...cells, entries }),
+    text: JSON.stringify({ ...counts, ...cells, hidden, entries }),
     matches: (answer) => {
       const {
         added,
@@ -158,6 +159,7 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
         layers,
         sync: view,
         queue: held,
+        age,
       } = answer as FilterStats;
       const seen = {
         added,
@@ -167,6 +169,7 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
         sync: view && { listed: view.listed, new: view.new },
       };
       if (!isDeepStrictEqual(seen, counts)) return false;
+      if (age?.hidden !== hidden) return false;
       if (cells && !isDeepStrictEqual({ items, layers }, cells)) return false;
       if (entries === undefined || !held) return held === undefined;
       const all = held.waiting + held.leased + held.delayed + held.dead;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { StaleFilterError, StoreError, type Filter, type Sync } from '#store';
+import { Removed, StaleFilterError, StoreError, type Filter, type Sync } from '#store';
 import { Database } from '../../libs/store/src/embedded/database.js';
 import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
 import { Engine } from '../../libs/store/src/embedded/engine.js';
@@ -8,6 +8,8 @@ import * as verbs from '../../libs/store/src/embedded/verbs.js';
 import { Random } from '../support/random.js';
 import { MUTATIONS, type Call, type Held, type SyncEnd, type Verb } from './calls.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
+import { itemOf, MOST_ITEMS } from './items.js';
+import { AgedList } from './lists.js';
 import { MemoryEnvironment, SimulatedDisk, type Put } from './memory-environment.js';
 import { Model, type Event } from './model.js';
 import { syncSpecOf, type Plan, type Step } from './plan.js';
@@ -50,6 +52,16 @@ const VERBS = new Map(
   Object.values(verbs).flatMap((verb) => (typeof verb === 'object' ? [[verb.number, verb] as const] : [])),
 );
 
+/** The call that answers with the ids that another one needs. */
+const NEEDED: Partial<Record<Verb, Verb>> = {
+  ack: 'lease',
+  release: 'lease',
+  extend: 'lease',
+  'put-back': 'dead-letters',
+  purge: 'dead-letters',
+  keep: 'open-sync',
+};
+
 class Violation extends Error {}
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -72,7 +84,7 @@ export async function runHistory(plan: Plan): Promise<Outcome> {
 class History {
   readonly trace: string[] = [];
   readonly exercised = new Map<string, number>();
-  private readonly time = { now: START };
+  private readonly time = { now: START, latest: START, passed: 0 };
   private readonly disk = new SimulatedDisk(this.time);
   private readonly random: Random;
   private model = new Model();
@@ -163,7 +175,7 @@ class History {
   }
 
   private async lookAtAll(): Promise<void> {
-    const items = Array.from({ length: 20 }, (_, n) => itemOf(n));
+    const items = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
     for (const { name, kind } of this.plan.sets) {
       await this.once({ verb: 'open', set: name });
       if (!this.model.sets.has(name)) continue;
@@ -214,23 +226,33 @@ class History {
       (type === 'standard' && (verb === 'remove' || verb === 'count'))
     )
       return;
-    if (semantics === 'multiset' && verb.endsWith('sync')) return;
+    if (semantics === 'multiset' && (verb.endsWith('sync') || verb === 'keep')) return;
     // A set that is dropped and made again has the same seed here: ids of its old entries may fit its new ones.
     const generation = this.handles.get(set)?.generation;
     const held = this.held.filter((one) => one.generation === generation);
     const letters = this.letters.filter((one) => one.generation === generation);
     const syncs = this.syncs.filter((one) => one.set === set);
     const sync = syncs.at(number % 8 === 0 ? number % syncs.length : -1)?.id;
-    if (['ack', 'release', 'extend'].includes(verb) && held.length === 0) return;
-    if (['put-back', 'purge'].includes(verb) && letters.length === 0) return;
-    if (['keep', 'get-sync', 'commit-sync', 'abandon-sync'].includes(verb) && sync === undefined) return;
+    if (['get-sync', 'commit-sync', 'abandon-sync'].includes(verb) && sync === undefined) return;
+    // What a call needs is fetched first.
+    const isLacking =
+      (['ack', 'release', 'extend'].includes(verb) && held.length === 0) ||
+      (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
+      (verb === 'keep' && sync === undefined);
     const call = this.callOf(
       {
-        ...{ verb, set, ms, sync: sync ?? '', countAttempt: flag, max: 1 + (number % 4) },
+        ...{
+          verb: isLacking ? (NEEDED[verb] ?? verb) : verb,
+          set,
+          ms,
+          sync: sync ?? '',
+          countAttempt: flag,
+          max: 1 + (number % 4),
+        },
         // A multiset also has counters that overflow.
         items:
           semantics === 'multiset' && flag
-            ? items.flatMap((n) => Array<string>(6).fill(itemOf(n)))
+            ? items.flatMap((n) => Array<string>(number % 3 === 0 ? 17 : 6).fill(itemOf(n)))
             : items.map(itemOf),
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
@@ -268,7 +290,8 @@ class History {
 
   private repeat(number: number): void {
     const recorded = this.calls.filter(({ verb }) => RECORDED.has(verb));
-    const call = recorded[number % recorded.length];
+    // Mostly one of the last: the records of others may be gone.
+    const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
     if (call) this.send({ ...call, operation: { ...call.operation, repeat: true } }, true);
   }
 
@@ -276,7 +299,7 @@ class History {
     const number = this.sent++;
     // The store loads its data again with the next call, and refuses some for a while from then on.
     if ((this.isFaulty || this.disk.full) && !this.isOver) {
-      this.lastFault = this.time.now;
+      this.lastFault = this.time.passed;
       this.isFaulty = this.pending.size > 0 || this.environment.canTell;
     }
     const { verb, set } = call;
@@ -284,7 +307,7 @@ class History {
       number,
       call,
       isRepeat,
-      startedAt: this.time.now,
+      startedAt: this.time.passed,
       candidates: new Map(),
       tentative: new Map(),
     };
@@ -321,6 +344,9 @@ class History {
     if (RECORDED.has(verb) && !isCommitted && !(verb === 'lease' && (value as unknown[]).length === 0))
       throw new Violation(`${verb} ${number} was answered before it was committed`);
     this.tally(isRepeat ? `repeated ${verb}` : verb);
+    if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.tally('saturated');
+    const list = this.model.sets.get(call.set)?.list;
+    if (verb === 'check' && list instanceof AgedList && list.hiddenItems > 0) this.tally('hidden');
     this.learn(call, answer);
   }
 
@@ -349,14 +375,13 @@ class History {
       );
     this.tally(`refused: ${code}`);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(call.set);
-    if (code === 'STORE_FULL' && startedAt < this.disk.toldFullAt + RECHECK_MS) {
-      // The store has not loaded its data again.
+    const isExpected =
+      code === 'STORE_FULL'
+        ? startedAt < this.disk.toldFullAt + RECHECK_MS
+        : code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS;
+    if (isExpected) {
+      // It may have been refused before the store has loaded its data again.
       if (!this.isOver) this.isFaulty = true;
-      return;
-    }
-    if (code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS) {
-      // What the store has found out just now it relies on for a while.
-      if (!this.isOver) this.lastFault = this.time.now;
       return;
     }
     if (code === 'SYNC_NOT_FOUND' && this.plan.limits.maxRecordBytes !== undefined) return;
@@ -367,7 +392,7 @@ class History {
   /** Whether the record of an operation that the service made may be gone. */
   private mayHaveExpired({ operation, set }: Call): boolean {
     const { origin, madeAt = Infinity } = operation;
-    const isOld = this.time.now - madeAt >= RECORDS_MS[origin];
+    const isOld = this.time.latest - madeAt >= RECORDS_MS[origin];
     const createdAt = this.model.sets.get(set)?.filter.createdAt ?? Infinity;
     return isOld || madeAt < createdAt || this.plan.limits.maxRecordBytes !== undefined;
   }
@@ -390,7 +415,7 @@ class History {
   private isForgetful({ operation: { id, origin } }: Call): boolean {
     const known = this.model.answers.get(id);
     if (!known) return false;
-    return this.plan.limits.maxRecordBytes !== undefined || this.time.now - known.at >= RECORDS_MS[origin];
+    return this.plan.limits.maxRecordBytes !== undefined || this.time.latest - known.at >= RECORDS_MS[origin];
   }
 
   private expect({ candidates, tentative }: Attempt, expected: Expected | undefined): void {
@@ -404,14 +429,18 @@ class History {
 
   private advance(ms: number): void {
     this.time.now += ms;
+    this.time.latest = Math.max(this.time.latest, this.time.now);
+    // A clock that is set back is not monotonic.
+    this.time.passed += Math.max(0, ms);
     this.model.clock.now = this.time.now;
+    if (ms < 0) this.tally('clock set back');
     this.note(`time ${ms}`);
     this.expectAnew();
   }
 
   private runAll(commits: boolean): void {
     if (!commits) {
-      this.lastFault = this.time.now;
+      this.lastFault = this.time.passed;
       this.isFaulty = true;
       this.tally('commit failed');
     }
@@ -466,7 +495,7 @@ class History {
     const options = {
       ...limits,
       ...(maxRecordBytes !== undefined && { maxRecordBytes }),
-      clock: { now: () => this.time.now, monotonic: () => this.time.now - START + 1 },
+      clock: { now: () => this.time.now, monotonic: () => this.time.passed },
       random: {
         id: (bytes: number) => Buffer.from(this.random.bytes(bytes)).toString('hex'),
         seed: () => this.random.bytes(16),
@@ -577,8 +606,6 @@ class History {
     this.exercised.set(rule, (this.exercised.get(rule) ?? 0) + 1);
   }
 }
-
-const itemOf = (n: number): string => `item ${n}`;
 
 function described({ items, held, letters, sync, max, ms, verb, ttlMs }: Call): string {
   const parts = [

@@ -60,10 +60,10 @@ export class SimulatedDisk implements Disk {
   /** When a store was last told that it is full. */
   toldFullAt = -Infinity;
 
-  constructor(private readonly time: { readonly now: number }) {}
+  constructor(private readonly time: { readonly passed: number }) {}
 
   freeBytes(): Promise<number> {
-    if (this.full) this.toldFullAt = this.time.now;
+    if (this.full) this.toldFullAt = this.time.passed;
     return Promise.resolve(this.full ? 0 : Number.MAX_SAFE_INTEGER);
   }
 
