@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Removed, type FilterStats, type LeasedEntry } from '#store';
-import type { Call } from './calls.js';
+import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { FORGOTTEN, type Model, type SetModel } from './model.js';
 import { AgedList, CellList } from './lists.js';
 
@@ -34,6 +34,7 @@ export function expectedNow(
   const named = model.sets.get(call.set);
   const known = isRecorded ? model.answers.get(operation.id) : undefined;
   if (verb === 'tend') return equal(undefined);
+  if (operation.fingerprint === OTHER_FINGERPRINT) return refused('IDEMPOTENCY_KEY_REUSED');
   if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
   if (verb === 'create') return known && asAnswered(call, known.value);
   if (verb === 'drop' || verb === 'clear')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Callers } from './callers.js';
-import type { Call } from './calls.js';
+import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { itemOf, MOST_ITEMS } from './items.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
@@ -63,7 +63,7 @@ class History {
         this.send(this.callers.next(step), false);
         break;
       case 'repeat':
-        this.send(this.callers.earlier(step.number), true);
+        await this.repeat(step.number, step.alters);
         break;
       case 'run':
         this.scheduler.run(step.commits, step.full);
@@ -135,6 +135,16 @@ class History {
     this.send(this.callers.callOf(call), false);
     await this.scheduler.settle();
     this.judge.assertSound();
+  }
+
+  private async repeat(number: number, alters: boolean): Promise<void> {
+    const call = this.callers.earlier(number);
+    if (!call || !alters) return this.send(call, true);
+    await this.scheduler.settle();
+    // Otherwise it would be executed as another call.
+    if (!this.judge.truth.isRecorded(call)) return;
+    this.send({ ...call, operation: { ...call.operation, fingerprint: OTHER_FINGERPRINT } }, true);
+    await this.scheduler.settle();
   }
 
   private send(call: Call | undefined, isRepeat: boolean): void {

@@ -5,7 +5,7 @@ export const CROWDED = { capacity: 40, errorRate: 0.25, cellBits: 8 } as const;
 export const CROWDED_SEED = Buffer.alloc(SEED_BYTES, 'crowded');
 export const ONE_SEGMENT = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 } as const;
 export const MOST_ITEMS = 20;
-const SHARED_CELLS = 12;
+const SHARED_CELLS = 6;
 
 const ITEMS = crowdedItems();
 

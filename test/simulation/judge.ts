@@ -109,7 +109,7 @@ export class Judge implements Observer, Listener {
   }
 
   failed(attempt: Attempt, error: unknown): void {
-    const { call, number, startedAt, isRepeat } = attempt;
+    const { call, number, startedAt } = attempt;
     const code = refusalOf(error);
     this.notes.note(`${number} fails: ${code ?? String(error)}`);
     if (code === undefined)
@@ -127,7 +127,6 @@ export class Judge implements Observer, Listener {
       return;
     }
     if (code === 'SYNC_NOT_FOUND' && this.limits.maxRecordBytes !== undefined) return;
-    if (code === 'IDEMPOTENCY_KEY_EXPIRED' && isRepeat && this.truth.mayHaveExpired(call)) return;
     if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);
   }
 
@@ -195,6 +194,7 @@ export class Judge implements Observer, Listener {
   private expectOf(attempt: Attempt): void {
     const { call, isRepeat } = attempt;
     this.expect(attempt, expectedNow(this.truth.model, call, { isRepeat }));
+    if (isRepeat && this.truth.mayHaveExpired(call)) this.expect(attempt, refused('IDEMPOTENCY_KEY_EXPIRED'));
     if (this.truth.isForgetful(call))
       this.expect(attempt, expectedNow(this.truth.model, call, { isRecorded: false }));
   }

@@ -16,8 +16,8 @@ export type Step =
       readonly flag: boolean;
       readonly caller: boolean;
     }
-  /** Sends an earlier call again. */
-  | { readonly do: 'repeat'; readonly number: number }
+  /** Sends an earlier call again, or its operation with another call once nothing is under way. */
+  | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
   /** Runs what waits, and commits it or not; the callers are told with `tell`. */
   | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
   | { readonly do: 'tell' }
@@ -62,6 +62,7 @@ type Feature = (typeof FEATURES)[number];
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
 /** At so low a rate no two items collide; at the other one they do. */
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
+const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
 const TIMES_BACK = [-1, -5_000, -140_000];
 
@@ -144,7 +145,7 @@ export function syncSpecOf(spec: FilterSpec): FilterSpec {
 function verbsOf(features: ReadonlySet<Feature>): Verb[] {
   const verbs: Verb[] = ['create', 'create', 'add', 'add', 'add', 'check'];
   if (features.has('remove')) verbs.push('remove', 'remove', 'remove');
-  if (features.has('age')) verbs.push('add', 'add', 'remove', 'remove', 'check');
+  if (features.has('age')) verbs.push('add', 'add', 'add', 'remove', 'remove', 'remove', 'check', 'check');
   if (features.has('queue'))
     verbs.push(
       ...([
@@ -206,7 +207,9 @@ function stepOf(
     };
   }
   if (drawn < 57)
-    return features.has('repeats') ? { do: 'repeat', number: random.below(2 ** 16) } : { do: 'settle' };
+    return features.has('repeats')
+      ? { do: 'repeat', number: random.below(2 ** 16), alters: random.below(5) === 0 }
+      : { do: 'settle' };
   if (drawn < 64) return { do: 'settle' };
   if (drawn < 74) {
     const fails = features.has('faults') && random.below(6) === 0;
@@ -216,7 +219,9 @@ function stepOf(
   if (drawn < 87) return { do: 'turns', number: 1 + random.below(6) };
   if (drawn < 96) {
     const isBack = features.has('clock set back') && random.below(4) === 0;
-    return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : TIMES) };
+    // What a set has is not to expire with each step.
+    const ahead = features.has('age') && random.below(8) > 0 ? SHORT_TIMES : TIMES;
+    return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : ahead) };
   }
   return features.has('kills') ? { do: 'restart', kill: random.below(4) > 0 } : { do: 'settle' };
 }

@@ -42,13 +42,18 @@ export class Truth {
 
   /** A call is being sent. */
   add(call: Call): void {
-    this.calls.set(call.operation.id, call);
+    if (!this.calls.has(call.operation.id)) this.calls.set(call.operation.id, call);
   }
 
   isCommitted({ operation }: Call): boolean {
     return this.events
       .slice(0, this.committed)
       .some((event) => 'call' in event && event.call.operation.id === operation.id);
+  }
+
+  /** Whether the record of a call is surely there. */
+  isRecorded(call: Call): boolean {
+    return this.model.answers.has(call.operation.id) && !this.isForgetful(call) && this.isCurrent(call);
   }
 
   /** Whether the record of a call may be gone, so that it is executed anew. */
@@ -107,15 +112,15 @@ export class Truth {
   private executed(id: string, answer: unknown): void {
     const call = this.calls.get(id);
     if (!call) throw new Violation(`an operation is recorded that nobody sent: ${id}`);
-    if (this.model.answers.has(id) && !this.isForgetful(call) && !this.isOutdated(call))
+    if (this.model.answers.has(id) && !this.isForgetful(call) && this.isCurrent(call))
       throw new Violation(`${call.verb} was executed again: ${id}`);
     this.happened({ at: this.time.now, call, answer });
     const known = this.model.answers.get(id);
     if (known) this.listener.executed(call, known.value);
   }
 
-  private isOutdated(call: Call): boolean {
-    return !KEYLESS.has(call.verb) && !this.model.current(call);
+  private isCurrent(call: Call): boolean {
+    return KEYLESS.has(call.verb) || this.model.current(call) !== undefined;
   }
 
   private happened(event: Event): void {
