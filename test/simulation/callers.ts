@@ -4,7 +4,7 @@ import { KEYLESS, MUTATIONS, type Call, type Held, type Verb } from './calls.js'
 import { itemOf } from './items.js';
 import { syncSpecOf, type Plan, type Step } from './plan.js';
 import type { Answer } from './store-calls.js';
-import type { Time } from './scheduler.js';
+import type { Time } from './open-store.js';
 
 /** The call that answers with the ids that another one needs. */
 const NEEDED: Partial<Record<Verb, Verb>> = {

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Callers } from './callers.js';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
+import { assertImported, exported } from './copy.js';
 import { itemOf, MOST_ITEMS } from './items.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
 import { Notes, Violation } from './notes.js';
 import type { Plan, Step } from './plan.js';
-import { Scheduler, turn } from './scheduler.js';
+import { turn } from './open-store.js';
+import { Scheduler } from './scheduler.js';
 import { send } from './store-calls.js';
 
 export interface Outcome {
@@ -96,6 +98,7 @@ class History {
     await this.lookAtAll();
     await this.scheduler.restart(true);
     await this.lookAtAll();
+    await this.copy();
     this.scheduler.advance(200_000);
     for (const { name, kind } of this.plan.sets) {
       if (kind === 'visited-set') await this.drain(name);
@@ -112,6 +115,20 @@ class History {
       await this.once({ verb: 'check', set: name, items });
       await this.once({ verb: 'describe', set: name });
       if (kind === 'visited-set') await this.once({ verb: 'dead-letters', set: name });
+    }
+  }
+
+  /** Every set can be exported, and imported elsewhere. */
+  private async copy(): Promise<void> {
+    const { plan, time, scheduler } = this;
+    const { random } = scheduler;
+    for (const { name } of plan.sets) {
+      const filter = this.callers.handle(name);
+      const set = this.judge.truth.model.sets.get(name);
+      if (!filter || !set) continue;
+      const parts = await scheduler.pump(exported(scheduler.store, filter));
+      await assertImported(filter, parts, set, { limits: plan.limits, time, random });
+      this.notes.tally('copied');
     }
   }
 
@@ -139,7 +156,8 @@ class History {
 
   private async repeat(number: number, alters: boolean): Promise<void> {
     const call = this.callers.earlier(number);
-    if (!call || !alters) return this.send(call, true);
+    if (!alters) this.send(call, true);
+    if (!call || !alters) return;
     await this.scheduler.settle();
     // Otherwise it would be executed as another call.
     if (!this.judge.truth.isRecorded(call)) return;

@@ -5,7 +5,7 @@ import { AgedList } from './lists.js';
 import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Limits } from './plan.js';
-import type { Time } from './scheduler.js';
+import type { Time } from './open-store.js';
 import { described } from './described.js';
 import { Truth, type Listener } from './truth.js';
 

@@ -1,31 +1,18 @@
-import { Database } from '../../libs/store/src/embedded/database.js';
-import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
-import { Engine } from '../../libs/store/src/embedded/engine.js';
+import type { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
 import { Random } from '../support/random.js';
 import type { Judge } from './judge.js';
 import { MemoryEnvironment, type SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
+import { openStore, PATIENCE, pump, turn, type Time } from './open-store.js';
 import type { Plan } from './plan.js';
 
-export interface Time {
-  /** Of the clock, which may be set back. */
-  now: number;
-  latest: number;
-  /** Of the monotonic clock. */
-  passed: number;
-}
-
-/** Turns in which nothing happens, after which what is under way hangs. */
-const PATIENCE = 500;
 const QUIET_TURNS = 4;
-
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Decides when changes run, and whether they are committed, in stores that follow each other on one disk. */
 export class Scheduler {
   store!: EmbeddedStore;
   private environment!: MemoryEnvironment;
-  private readonly random: Random;
+  readonly random: Random;
 
   constructor(
     private readonly plan: Plan,
@@ -92,38 +79,15 @@ export class Scheduler {
   }
 
   async open(): Promise<void> {
-    this.environment = new MemoryEnvironment(this.disk, this.judge);
-    const { environment: current, disk } = this;
-    const { maxRecordBytes, ...limits } = this.plan.limits;
-    const options = {
-      ...limits,
-      ...(maxRecordBytes !== undefined && { maxRecordBytes }),
-      clock: { now: () => this.time.now, monotonic: () => this.time.passed },
-      random: {
-        id: (bytes: number) => Buffer.from(this.random.bytes(bytes)).toString('hex'),
-        seed: () => this.random.bytes(16),
-      },
-    };
-    const lock = { release: () => undefined };
-    this.store = await this.pump(
-      EmbeddedStore.on(options, (session) =>
-        Engine.on({ database: new Database(current), disk, lock }, session),
-      ),
-    );
+    const { disk, plan, time, random } = this;
+    const environment = new MemoryEnvironment(disk, this.judge);
+    this.environment = environment;
+    this.store = await this.pump(openStore({ environment, disk }, plan.limits, time, random));
   }
 
   /** Runs what waits until the work is done. */
-  private async pump<T>(work: Promise<T>): Promise<T> {
-    const state = { done: false };
-    const mark = () => void (state.done = true);
-    work.then(mark, mark);
-    for (let turns = 0; !state.done; turns++) {
-      if (turns > PATIENCE) throw new Violation('opening or closing the store hangs');
-      if (this.environment.canRun) this.runAll(true);
-      this.environment.tell();
-      await turn();
-    }
-    return work;
+  pump<T>(work: Promise<T>): Promise<T> {
+    return pump(work, this.environment, () => this.runAll(true));
   }
 
   private runAll(commits: boolean): void {

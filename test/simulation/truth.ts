@@ -6,7 +6,7 @@ import type { Put } from './memory-environment.js';
 import { Model, type Event } from './model.js';
 import { Violation, type Notes } from './notes.js';
 import type { Limits } from './plan.js';
-import type { Time } from './scheduler.js';
+import type { Time } from './open-store.js';
 
 const RECORDS_MS = { caller: 86_400_000, made: 60_000 } as const;
 const SCOPE_BYTES = 8;
