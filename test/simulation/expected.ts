@@ -22,8 +22,8 @@ function equal(value: unknown): Expected {
 }
 
 /**
- * What a call would answer now. Undefined if it would have to be executed first. `isRepeat`: only a repeat can be refused once the
- * call has been executed.
+ * What a call would answer now. Undefined if it would have to be executed first. Once it has been executed, only a
+ * repeat of it can be refused.
  */
 export function expectedNow(
   model: Model,

@@ -6,8 +6,8 @@ import { itemOf, MOST_ITEMS } from './items.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
 import { Notes, Violation } from './notes.js';
-import type { Plan, Step } from './plan.js';
 import { turn } from './open-store.js';
+import type { Plan, Step } from './plan.js';
 import { Scheduler } from './scheduler.js';
 import { send } from './store-calls.js';
 
@@ -19,6 +19,7 @@ export interface Outcome {
 }
 
 const START = 1_800_000_000_000;
+
 /** Runs a plan on a store with a simulated disk, clock and scheduler, and compares each answer with the model. */
 export async function runHistory(plan: Plan): Promise<Outcome> {
   const history = new History(plan);

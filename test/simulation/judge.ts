@@ -1,12 +1,12 @@
 import { Removed, StaleFilterError, StoreError } from '#store';
 import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
+import { described } from './described.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
 import { AgedList } from './lists.js';
 import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
-import type { Limits } from './plan.js';
 import type { Time } from './open-store.js';
-import { described } from './described.js';
+import type { Limits } from './plan.js';
 import { Truth, type Listener } from './truth.js';
 
 /** A call under way. */

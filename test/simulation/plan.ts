@@ -90,7 +90,7 @@ export function planOf(seed: number): Plan {
 
 function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
   const kind = features.has('queue') && random.below(4) > 0 ? 'visited-set' : 'filter';
-  // The time of a set that ages goes by the calls that have seen it, if the clock goes back.
+  // If the clock goes back, the time of a set that ages is that of the last call before. The model does not know it.
   const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
   const syncs = features.has('syncs');
   const standard = kind === 'filter' && !ages && random.below(6) === 0;
@@ -159,7 +159,7 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
         'release',
         'release',
       ] as const),
-      ...(['extend', 'dead-letters', 'put-back', 'purge'] as const),
+      ...(['extend', 'extend', 'extend', 'dead-letters', 'put-back', 'purge'] as const),
     );
   if (features.has('dead-letters') && features.has('queue'))
     verbs.push(
