@@ -68,7 +68,12 @@ async function contentsOf(store: Store, filter: Filter): Promise<unknown> {
   if (filter.kind !== 'visited-set') return { ...contents, queued: [] };
   const dead = await store.queue.deadLetters(filter, EVERYTHING);
   const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION);
-  return { ...contents, queued: [...dead.entries, ...leased].map(({ payload }) => payload).sort() };
+  const attempts = [
+    ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),
+    // The lease that has found it counts, too.
+    ...leased.map(({ payload, attempt }) => `${payload} waits after ${attempt - 1}`),
+  ];
+  return { ...contents, queued: attempts.sort() };
 }
 
 /** An export has the items of the set itself, without those that an open sync has taken. */
@@ -78,7 +83,11 @@ function expectedOf({ list, tally, queue }: SetModel): unknown {
     added: tally.added,
     removed: tally.removed,
     hidden: list instanceof AgedList ? list.hiddenItems : undefined,
-    queued: (queue?.entries ?? []).map(({ item }) => item).sort(),
+    queued: (queue?.entries ?? [])
+      .map(
+        ({ item, attempt, place }) => `${item} ${place.in === 'dead' ? 'is dead' : 'waits'} after ${attempt}`,
+      )
+      .sort(),
   };
 }
 
