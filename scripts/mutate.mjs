@@ -13,6 +13,7 @@ Applies the mutations of test/mutations/*.diff one at a time to a copy of the so
 then. Ends with 1 if one survives. Without a list: all of them, which takes an hour or two.
 
   --only TEXT    those whose name or path has the text in it
+  --by COMMAND   the tests to run, as words of npm test, in place of those that the lists name
   --limit S      seconds that the tests of a mutation may take (default 240): what takes longer counts as killed
   --check        only that the text of each is once in the sources
   --lists DIR    a folder with other lists
@@ -23,6 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: 'string', default: '' },
+    by: { type: 'string' },
     limit: { type: 'string', default: '240' },
     check: { type: 'boolean', default: false },
     lists: { type: 'string', default: 'test/mutations' },
@@ -71,7 +73,7 @@ async function tryAll(mutations, root) {
 
 async function tryOne(mutation, copy) {
   const limitMs = Number(values.limit) * 1000;
-  for (const command of mutation.killedBy) {
+  for (const command of values.by === undefined ? mutation.killedBy : [values.by]) {
     const words = wordsOf(command);
     if (!sound.has(command)) {
       const outcome = await copy.test(words, limitMs);

@@ -31,6 +31,11 @@ export const OTHERS = [
 ] as const;
 export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
 
+/** Of a call that reuses the operation of another one. */
+export const OTHER_FINGERPRINT = 'other';
+/** Verbs that need no handle of a set. */
+export const KEYLESS: ReadonlySet<Verb> = new Set(['create', 'drop', 'clear', 'open', 'tend']);
+
 /** A lease and the place in it that an id names. */
 export interface Held {
   readonly id: string;

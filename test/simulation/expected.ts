@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Removed, type FilterStats, type LeasedEntry } from '#store';
-import type { Call } from './calls.js';
+import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { FORGOTTEN, type Model, type SetModel } from './model.js';
-import { CellList } from './lists.js';
+import { AgedList, CellList } from './lists.js';
 
 /** What a call may answer: as text, to be told apart and read, and how an answer is compared with it. */
 export interface Expected {
@@ -21,20 +21,30 @@ function equal(value: unknown): Expected {
   };
 }
 
-/** What a call would answer now. Undefined if it would have to be executed first. */
-export function expectedNow(model: Model, call: Call, { isRecorded = true } = {}): Expected | undefined {
+/**
+ * What a call would answer now. Undefined if it would have to be executed first. Once it has been executed, only a
+ * repeat of it can be refused.
+ */
+export function expectedNow(
+  model: Model,
+  call: Call,
+  { isRecorded = true, isRepeat = false } = {},
+): Expected | undefined {
   const { verb, operation, spec } = call;
   const named = model.sets.get(call.set);
   const known = isRecorded ? model.answers.get(operation.id) : undefined;
   if (verb === 'tend') return equal(undefined);
+  if (operation.fingerprint === OTHER_FINGERPRINT) return refused('IDEMPOTENCY_KEY_REUSED');
   if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
   if (verb === 'create') return known && asAnswered(call, known.value);
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
-  if (!named) return refused('FILTER_NOT_FOUND');
+  // A sync is read after it has been opened. It may be gone by then.
+  const isSure = known && !isRepeat && (verb !== 'open-sync' || named?.filter.generation === call.generation);
+  if (!named) return isSure ? asAnswered(call, known.value) : refused('FILTER_NOT_FOUND');
   if (verb === 'open') return equal({ generation: named.filter.generation, base: named.base });
   const set = model.current(call);
-  if (!set) return refused('STALE');
+  if (!set) return isSure ? asAnswered(call, known.value) : refused('STALE');
   if (verb === 'lease' && known) {
     const { lease } = known.value as { lease: number };
     return leased(set.queue?.heldBy(lease).map(({ item, attempt }) => ({ item, attempt })) ?? []);
@@ -136,9 +146,10 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
   const counts = { ...tally, sync: sync && { listed: sync.listed, new: sync.fresh } };
   const cells =
     exact && list instanceof CellList ? { items: list.items, layers: list.layerStats } : undefined;
+  const hidden = list instanceof AgedList ? list.hiddenItems : undefined;
   const entries = queue?.entries.length;
   return {
-    text: JSON.stringify({ ...counts, ...cells, entries }),
+    text: JSON.stringify({ ...counts, ...cells, hidden, entries }),
     matches: (answer) => {
       const {
         added,
@@ -149,6 +160,7 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
         layers,
         sync: view,
         queue: held,
+        age,
       } = answer as FilterStats;
       const seen = {
         added,
@@ -158,6 +170,7 @@ function described({ list, tally, exact, sync, queue }: SetModel): Expected {
         sync: view && { listed: view.listed, new: view.new },
       };
       if (!isDeepStrictEqual(seen, counts)) return false;
+      if (age?.hidden !== hidden) return false;
       if (cells && !isDeepStrictEqual({ items, layers }, cells)) return false;
       if (entries === undefined || !held) return held === undefined;
       const all = held.waiting + held.leased + held.delayed + held.dead;

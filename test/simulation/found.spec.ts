@@ -15,10 +15,15 @@ function call(verb: Verb, items: readonly number[] = [], ms = 1_000): Step {
   return { do: 'call', verb, set: 0, items, number: 3, ms, flag: true, caller: true };
 }
 
-/** A history of one visited set, whose entries are leased once. */
+/** A history of one visited set, whose entries are leased once. Its queue is swept as soon as one item is forgotten. */
 function plan(...steps: Step[]): Plan {
   const { limits } = planOf(1);
-  return { seed: 1, limits, sets: [specFor('set-0', 'visited-set', { maxAttempts: 1 })], steps };
+  return {
+    seed: 1,
+    limits: { ...limits, maxMarks: 0 },
+    sets: [specFor('set-0', 'visited-set', { maxAttempts: 1 })],
+    steps,
+  };
 }
 
 it('a read is not refused for a change that is not committed', async () => {
@@ -42,6 +47,26 @@ it('dead letters that a lease makes which finds nothing outlast a kill', async (
       call('discover', [2]),
       ...dying,
       call('dead-letters'),
+      SETTLE,
+    ),
+  );
+  expect(violation).toBeUndefined();
+});
+
+it('a set outlasts a kill after a lease that finds nothing, once a sweep has emptied its queue', async () => {
+  const { violation } = await runHistory(
+    plan(
+      call('add', [2]),
+      call('discover', [1]),
+      call('lease'),
+      call('remove', [2]),
+      run(true),
+      call('remove', [1]),
+      SETTLE,
+      call('lease'),
+      SETTLE,
+      { do: 'restart', kill: true },
+      call('check', [1, 2]),
       SETTLE,
     ),
   );

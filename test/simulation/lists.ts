@@ -1,6 +1,6 @@
 import { EPOCHS_OF_AGE, epochMs, lastsFor } from '../../libs/store/src/age.js';
-import type { Layer } from '#bloom';
-import type { Filter, FilterSpec } from '#store';
+import { positionsOf, type Layer } from '#bloom';
+import { Removed, type Filter, type FilterSpec } from '#store';
 import { CounterModel } from '../support/counter-model.js';
 
 /** What a list of layers does with items, one after the other. */
@@ -91,17 +91,28 @@ export class CellList implements ListModel {
   }
 }
 
-/** Items and the last epoch in which each is live, of a list that ages. Exact if no two items share all their cells. */
+interface AgedCell {
+  counter: number;
+  /** The last epoch in which it is live. */
+  last: number;
+}
+
+/** The first layer of a list that ages, exact to the cell: what its cells claim, and what is hidden though they do. */
 export class AgedList implements ListModel {
   readonly items = undefined;
-  private readonly last = new Map<string, number>();
   readonly epochMs: number;
+  private readonly cells = new Map<number, AgedCell>();
+  /** Per item, until which epoch. */
+  private readonly hidden = new Map<string, number>();
+  private readonly maxAgeMs: number;
 
   constructor(
-    private readonly maxAgeSeconds: number,
+    private readonly spec: FilterSpec,
     private readonly clock: { now: number },
   ) {
+    const { maxAgeSeconds = 0 } = spec;
     this.epochMs = epochMs(maxAgeSeconds);
+    this.maxAgeMs = maxAgeSeconds * 1_000;
   }
 
   get epoch(): number {
@@ -109,31 +120,41 @@ export class AgedList implements ListModel {
   }
 
   /** Epochs that what is added now lasts. */
-  lasts(ttlMs = this.maxAgeSeconds * 1_000): number {
+  lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.epoch, this.clock.now, ttlMs, this.epochMs);
   }
 
   lastsSince(at: number): number {
-    const epochs = Math.floor((at + this.maxAgeSeconds * 1_000) / this.epochMs) - this.epoch;
+    const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.epoch;
     return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));
   }
 
   /** Epochs that are left of an item; undefined if it is gone. */
   left(item: string): number | undefined {
-    const last = this.last.get(item);
-    return last === undefined || last < this.epoch ? undefined : last - this.epoch;
+    return this.isHidden(item) ? undefined : this.claimedFor(item);
   }
 
   add(item: string, lasts = this.lasts()): boolean {
-    const left = this.left(item);
-    this.last.set(item, this.epoch + Math.max(left ?? 0, lasts));
-    return left === undefined;
+    const isNew = this.left(item) === undefined;
+    this.hidden.delete(item);
+    for (const place of this.placesOf(item)) {
+      const cell = this.live(place);
+      const last = Math.max(cell?.last ?? 0, this.epoch + lasts);
+      this.cells.set(place, { counter: Math.min(15, (cell?.counter ?? 0) + (isNew ? 1 : 0)), last });
+    }
+    return isNew;
   }
 
   remove(item: string): number {
-    const present = this.has(item);
-    this.last.delete(item);
-    return present ? 1 : 0;
+    const left = this.left(item);
+    if (left === undefined) return Removed.Absent;
+    for (const place of this.placesOf(item)) {
+      const { counter, last } = this.cells.get(place) as AgedCell;
+      if (counter === 1) this.cells.delete(place);
+      else if (counter < 15) this.cells.set(place, { counter: counter - 1, last });
+    }
+    if (this.claimedFor(item) !== undefined) this.hidden.set(item, this.epoch + left);
+    return Removed.Removed;
   }
 
   has(item: string): boolean {
@@ -141,10 +162,39 @@ export class AgedList implements ListModel {
   }
 
   count(item: string): number {
-    return this.has(item) ? 1 : 0;
+    if (!this.has(item)) return 0;
+    return Math.min(...this.placesOf(item).map((place) => this.live(place)?.counter ?? 0));
   }
 
   fits(): boolean {
     return true;
+  }
+
+  /** Items that are hidden now. */
+  get hiddenItems(): number {
+    return [...this.hidden.keys()].filter((item) => this.isHidden(item)).length;
+  }
+
+  private isHidden(item: string): boolean {
+    return (this.hidden.get(item) ?? -1) >= this.epoch;
+  }
+
+  /** Epochs for which its cells claim an item; undefined if they do not. */
+  private claimedFor(item: string): number | undefined {
+    const left = this.placesOf(item).map((place) => (this.live(place)?.last ?? -Infinity) - this.epoch);
+    return Math.min(...left) < 0 ? undefined : Math.min(...left);
+  }
+
+  private live(place: number): AgedCell | undefined {
+    const cell = this.cells.get(place);
+    return cell && cell.last >= this.epoch ? cell : undefined;
+  }
+
+  private placesOf(item: string): number[] {
+    const { seed, geometry } = this.spec;
+    const { pagesPerSegment, pageCells } = geometry;
+    const { segment, page, cell } = positionsOf([item], seed, geometry);
+    const start = ((segment[0] as number) * pagesPerSegment + (page[0] as number)) * pageCells;
+    return Array.from(cell, (c) => start + c);
   }
 }

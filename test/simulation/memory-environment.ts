@@ -57,8 +57,13 @@ class SortedRows {
 export class SimulatedDisk implements Disk {
   readonly tables = new Map<string, SortedRows>();
   full = false;
+  /** When a store was last told that it is full. */
+  toldFullAt = -Infinity;
+
+  constructor(private readonly time: { readonly passed: number }) {}
 
   freeBytes(): Promise<number> {
+    if (this.full) this.toldFullAt = this.time.passed;
     return Promise.resolve(this.full ? 0 : Number.MAX_SAFE_INTEGER);
   }
 

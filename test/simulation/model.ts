@@ -142,7 +142,7 @@ export class SetModel {
 }
 
 function listOf(spec: FilterSpec, clock: { now: number }): ListModel {
-  if (spec.maxAgeSeconds !== undefined) return new AgedList(spec.maxAgeSeconds, clock);
+  if (spec.maxAgeSeconds !== undefined) return new AgedList(spec, clock);
   return new CellList(spec, plannedLayers(spec), spec.layers !== undefined);
 }
 

@@ -1,5 +1,6 @@
 import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
 import type { FilterSpec } from '#store';
+import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
 
@@ -15,8 +16,8 @@ export type Step =
       readonly flag: boolean;
       readonly caller: boolean;
     }
-  /** Sends an earlier call again. */
-  | { readonly do: 'repeat'; readonly number: number }
+  /** Sends an earlier call again, or its operation with another call once nothing is under way. */
+  | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
   /** Runs what waits, and commits it or not; the callers are told with `tell`. */
   | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
   | { readonly do: 'tell' }
@@ -55,16 +56,21 @@ const FEATURES = [
   'names',
   'reads',
   'dead-letters',
+  'clock set back',
 ] as const;
 type Feature = (typeof FEATURES)[number];
-const SEGMENTATION = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 };
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
 /** At so low a rate no two items collide; at the other one they do. */
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
+const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
+const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
+const TIMES_BACK = [-1, -5_000, -140_000];
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed);
-  const features = new Set(FEATURES.filter(() => random.below(100) < 55));
+  const features = new Set(
+    FEATURES.filter((feature) => random.below(100) < (feature === 'clock set back' ? 20 : 55)),
+  );
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
   const limits = {
@@ -75,7 +81,7 @@ export function planOf(seed: number): Plan {
     maxRecordBytes: random.below(8) === 0 ? 300 : undefined,
   };
   const weights = verbsOf(features);
-  const items = 3 + random.below(14);
+  const items = 3 + random.below(MOST_ITEMS - 3);
   const length = 40 + random.below(60);
   const steps: Step[] = [];
   while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
@@ -84,26 +90,29 @@ export function planOf(seed: number): Plan {
 
 function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
   const kind = features.has('queue') && random.below(4) > 0 ? 'visited-set' : 'filter';
-  const ages = features.has('age') && random.below(3) > 0;
+  // If the clock goes back, the time of a set that ages is that of the last call before. The model does not know it.
+  const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
   const syncs = features.has('syncs');
   const standard = kind === 'filter' && !ages && random.below(6) === 0;
   const multiset = kind === 'filter' && !ages && !standard && random.below(3) === 0;
-  const errorRate = ages || syncs || random.below(2) === 0 ? RATES.exact : RATES.colliding;
+  const collides = !syncs && random.below(2) === 0;
+  const crowded = ages && !syncs;
+  const errorRate = crowded ? CROWDED.errorRate : collides ? RATES.colliding : RATES.exact;
   // Of a set that ages the items are estimated: it never comes near its capacity.
   const capacity = (ages ? 40 : 2) + random.below(12);
   const cellBits = ages ? 8 : standard ? 1 : 4;
-  const segmentation = random.below(3) === 0 ? MANY_SEGMENTS : SEGMENTATION;
-  const sizing = { capacity, errorRate, cellBits } as const;
+  const segmentation = random.below(3) === 0 && !crowded ? MANY_SEGMENTS : ONE_SEGMENT;
+  const sizing = crowded ? CROWDED : ({ capacity, errorRate, cellBits } as const);
   const layers = features.has('growth') && random.below(3) > 0 && planLayers(sizing, segmentation, Infinity);
   return {
     name,
     kind,
     type: standard ? 'standard' : 'counting',
     semantics: multiset ? 'multiset' : 'set',
-    capacity,
+    capacity: sizing.capacity,
     errorRate,
     ...(layers ? { geometry: layers[0].geometry, layers } : { geometry: planGeometry(sizing, segmentation) }),
-    seed: random.bytes(SEED_BYTES),
+    seed: crowded ? CROWDED_SEED : random.bytes(SEED_BYTES),
     ...(kind === 'visited-set' && features.has('dead-letters') && { maxAttempts: 1 + random.below(2) }),
     ...(ages && { maxAgeSeconds: 130 }),
   };
@@ -112,7 +121,7 @@ function specOf(random: Random, features: ReadonlySet<Feature>, name: string): F
 /** A set for tens of items, no two of which collide. */
 export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
   const sizing = { capacity: 40, errorRate: RATES.exact };
-  const geometry = planGeometry({ ...sizing, cellBits: 4 }, SEGMENTATION);
+  const geometry = planGeometry({ ...sizing, cellBits: 4 }, ONE_SEGMENT);
   const seed = Buffer.alloc(SEED_BYTES, 'unseen');
   return { name, kind, type: 'counting', semantics: 'set', ...sizing, geometry, seed, ...more };
 }
@@ -121,7 +130,7 @@ export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<Fi
 export function syncSpecOf(spec: FilterSpec): FilterSpec {
   const { errorRate, layers, geometry } = spec;
   const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };
-  const segmentation = { ...SEGMENTATION, minSegments: geometry.segments };
+  const segmentation = { ...ONE_SEGMENT, minSegments: geometry.segments };
   const planned = layers && planLayers(sizing, segmentation, Infinity);
   const { layers: _layers, ...rest } = spec;
   return {
@@ -136,6 +145,7 @@ export function syncSpecOf(spec: FilterSpec): FilterSpec {
 function verbsOf(features: ReadonlySet<Feature>): Verb[] {
   const verbs: Verb[] = ['create', 'create', 'add', 'add', 'add', 'check'];
   if (features.has('remove')) verbs.push('remove', 'remove', 'remove');
+  if (features.has('age')) verbs.push('add', 'add', 'add', 'remove', 'remove', 'remove', 'check', 'check');
   if (features.has('queue'))
     verbs.push(
       ...([
@@ -149,7 +159,7 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
         'release',
         'release',
       ] as const),
-      ...(['extend', 'dead-letters', 'put-back', 'purge'] as const),
+      ...(['extend', 'extend', 'extend', 'dead-letters', 'put-back', 'purge'] as const),
     );
   if (features.has('dead-letters') && features.has('queue'))
     verbs.push(
@@ -157,10 +167,7 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
       'lease',
       'lease',
       'dead-letters',
-      'dead-letters',
-      'dead-letters',
-      'put-back',
-      'purge',
+      ...(['release', 'release', 'put-back', 'put-back', 'put-back', 'purge', 'purge', 'purge'] as const),
     );
   if (features.has('syncs'))
     verbs.push(
@@ -200,7 +207,9 @@ function stepOf(
     };
   }
   if (drawn < 57)
-    return features.has('repeats') ? { do: 'repeat', number: random.below(2 ** 16) } : { do: 'settle' };
+    return features.has('repeats')
+      ? { do: 'repeat', number: random.below(2 ** 16), alters: random.below(5) === 0 }
+      : { do: 'settle' };
   if (drawn < 64) return { do: 'settle' };
   if (drawn < 74) {
     const fails = features.has('faults') && random.below(6) === 0;
@@ -208,10 +217,11 @@ function stepOf(
   }
   if (drawn < 82) return { do: 'tell' };
   if (drawn < 87) return { do: 'turns', number: 1 + random.below(6) };
-  if (drawn < 96)
-    return {
-      do: 'time',
-      ms: random.pick([1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000]),
-    };
+  if (drawn < 96) {
+    const isBack = features.has('clock set back') && random.below(4) === 0;
+    // What a set has is not to expire with each step.
+    const ahead = features.has('age') && random.below(8) > 0 ? SHORT_TIMES : TIMES;
+    return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : ahead) };
+  }
   return features.has('kills') ? { do: 'restart', kill: random.below(4) > 0 } : { do: 'settle' };
 }

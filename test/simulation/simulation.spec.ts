@@ -18,6 +18,8 @@ const RULES = [
   ...['repeated create', 'repeated clear', 'repeated drop', 'repeated keep', 'repeated open-sync'],
   ...['refused: STALE', 'refused: FILTER_NOT_FOUND', 'refused: FILTER_FULL', 'refused: SYNC_ENDED'],
   ...['refused: STORE_UNAVAILABLE', 'refused: STORE_FULL', 'refused: IDEMPOTENCY_KEY_EXPIRED'],
+  'refused: IDEMPOTENCY_KEY_REUSED',
+  ...['repeated ack', 'repeated extend', 'saturated', 'hidden', 'clock set back', 'copied'],
   ...['commit failed', 'changes undone', 'killed while calls were under way', 'closed and opened'],
 ];
 

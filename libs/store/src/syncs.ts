@@ -91,7 +91,10 @@ export interface Syncs {
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
-  /** The sync of this id. */
+  /**
+   * The sync of this id. It counts as a call of the sync, but a store need not write that: after a crash `tend` may go by
+   * an earlier call.
+   */
   get(filter: Filter, id: string): Promise<Sync>;
 
   /**

@@ -110,13 +110,14 @@ function leaseIn(
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held, dead } = scope.queue;
+    const { held, dead, firstMark } = scope.queue;
     const lease = queue.lease(max, session.now, leaseMs);
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Forgotten entries may have gone, and dead letters come.
-    if (scope.queue.held !== held || scope.queue.dead !== dead) session.keep(scope);
+    // Forgotten entries may have gone, dead letters come, and marks been dropped.
+    const after = scope.queue;
+    if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };

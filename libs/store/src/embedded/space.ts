@@ -26,6 +26,8 @@ export class Space {
   private lacking = false;
   /** By the monotonic clock. */
   private checkedAt = 0;
+  /** A look for room that calls wait for. */
+  private recheck: Promise<boolean> | undefined;
 
   constructor(
     private readonly disk: Disk,
@@ -34,8 +36,8 @@ export class Space {
 
   /** Whether there is no room for the data to grow. To be called when a commit has failed. */
   async isLacking(): Promise<boolean> {
-    this.checkedAt = this.clock.monotonic();
     this.lacking = (await this.isLow()) || (await this.disk.refuses());
+    this.checkedAt = this.clock.monotonic();
     return this.lacking;
   }
 
@@ -43,7 +45,8 @@ export class Space {
   async assert(): Promise<void> {
     if (!this.lacking) return;
     const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;
-    if (recent || (await this.isLacking()))
+    if (!recent) this.recheck ??= this.isLacking().finally(() => (this.recheck = undefined));
+    if (recent || (await this.recheck))
       throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
   }
 

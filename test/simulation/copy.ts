@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import { positionsOf } from '#bloom';
+import type { Filter, FilterSpec, Part, Store } from '#store';
+import type { Random } from '../support/random.js';
+import { itemOf, MOST_ITEMS } from './items.js';
+import { AgedList } from './lists.js';
+import { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
+import type { SetModel } from './model.js';
+import { Violation } from './notes.js';
+import { openStore, pump, type Time } from './open-store.js';
+import type { Limits } from './plan.js';
+
+const EVERYTHING = 1_000;
+const OPERATION = {
+  id: 'copy',
+  origin: 'caller',
+  fingerprint: '',
+  deadline: Infinity,
+  repeat: false,
+} as const;
+const ITEMS = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
+
+/** Imports the parts of an exported set into an empty store, which is killed then, and looks whether all is there. */
+export async function assertImported(
+  filter: Filter,
+  parts: readonly Part[],
+  set: SetModel,
+  { limits, time, random }: { limits: Limits; time: Time; random: Random },
+): Promise<void> {
+  const disk = new SimulatedDisk(time);
+  const open = async () => {
+    const environment = new MemoryEnvironment(disk, { ran: () => undefined, ended: () => undefined });
+    return {
+      environment,
+      store: await pump(openStore({ environment, disk }, limits, time, random), environment),
+    };
+  };
+  const first = await open();
+  const made = await pump(
+    first.store.transfer.import(specOf(filter), each(parts), OPERATION),
+    first.environment,
+  );
+  first.environment.crash();
+  const { store, environment } = await open();
+  const found = await pump(contentsOf(store, made), environment);
+  const expected = expectedOf(set);
+  if (!isDeepStrictEqual(found, expected))
+    throw new Violation(
+      `the copy of ${filter.name} has ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`,
+    );
+}
+
+/** All parts of the export of a set. */
+export async function exported(store: Store, filter: Filter): Promise<Part[]> {
+  const parts: Part[] = [];
+  for await (const part of store.transfer.export(filter)) parts.push(part);
+  return parts;
+}
+
+async function contentsOf(store: Store, filter: Filter): Promise<unknown> {
+  const counts = await store.counters.check(
+    filter,
+    positionsOf(ITEMS, filter.seed, filter.geometry),
+    Infinity,
+  );
+  const { added, removed, age } = await store.describe(filter);
+  const contents = { found: ITEMS.filter((_, i) => counts[i] === 1), added, removed, hidden: age?.hidden };
+  if (filter.kind !== 'visited-set') return { ...contents, queued: [] };
+  const dead = await store.queue.deadLetters(filter, EVERYTHING);
+  const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION);
+  const attempts = [
+    ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),
+    // The lease that has found it counts, too.
+    ...leased.map(({ payload, attempt }) => `${payload} waits after ${attempt - 1}`),
+  ];
+  return { ...contents, queued: attempts.sort() };
+}
+
+/** An export has the items of the set itself, without those that an open sync has taken. */
+function expectedOf({ list, tally, queue }: SetModel): unknown {
+  return {
+    found: ITEMS.filter((item) => list.has(item)),
+    added: tally.added,
+    removed: tally.removed,
+    hidden: list instanceof AgedList ? list.hiddenItems : undefined,
+    queued: (queue?.entries ?? [])
+      .map(
+        ({ item, attempt, place }) => `${item} ${place.in === 'dead' ? 'is dead' : 'waits'} after ${attempt}`,
+      )
+      .sort(),
+  };
+}
+
+function specOf(filter: Filter): FilterSpec {
+  const { generation: _generation, base: _base, createdAt: _createdAt, spread: _spread, ...rest } = filter;
+  const { original: _original, ...spec } = rest;
+  return spec;
+}
+
+async function* each<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values;
+}

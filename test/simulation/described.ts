@@ -1,0 +1,15 @@
+import type { Call } from './calls.js';
+
+/** What a call is about, for people. */
+export function described({ items, held, letters, sync, max, ms, verb, ttlMs }: Call): string {
+  const parts = [
+    ...items,
+    ...held.map(({ lease, index, item }) => `${lease}.${index}=${item}`),
+    ...letters.map(({ item }) => item),
+    sync,
+    ...(verb === 'lease' ? [`at most ${max}`] : []),
+    ...(['lease', 'extend', 'release'].includes(verb) ? [`${ms} ms`] : []),
+    ...(ttlMs === undefined ? [] : [`for ${ttlMs} ms`]),
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}

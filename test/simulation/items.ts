@@ -1,0 +1,26 @@
+import { planGeometry, positionsOf, SEED_BYTES } from '#bloom';
+
+/** Of a filter whose few cells all items share, so that others keep the cells of an item that is removed. */
+export const CROWDED = { capacity: 40, errorRate: 0.25, cellBits: 8 } as const;
+export const CROWDED_SEED = Buffer.alloc(SEED_BYTES, 'crowded');
+export const ONE_SEGMENT = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 } as const;
+export const MOST_ITEMS = 20;
+const SHARED_CELLS = 6;
+
+const ITEMS = crowdedItems();
+
+export function itemOf(n: number): string {
+  const item = ITEMS[n];
+  if (item === undefined) throw new RangeError(`there is no item ${n}`);
+  return item;
+}
+
+function crowdedItems(): string[] {
+  const geometry = planGeometry(CROWDED, ONE_SEGMENT);
+  const found: string[] = [];
+  for (let n = 0; found.length < MOST_ITEMS; n++) {
+    const { cell } = positionsOf([`item ${n}`], CROWDED_SEED, geometry);
+    if (cell.every((c) => c < SHARED_CELLS)) found.push(`item ${n}`);
+  }
+  return found;
+}

@@ -1,0 +1,211 @@
+import { Removed, StaleFilterError, StoreError } from '#store';
+import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
+import { described } from './described.js';
+import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
+import { AgedList } from './lists.js';
+import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
+import { Violation, type Notes } from './notes.js';
+import type { Time } from './open-store.js';
+import type { Limits } from './plan.js';
+import { Truth, type Listener } from './truth.js';
+
+/** A call under way. */
+export interface Attempt {
+  readonly number: number;
+  readonly call: Call;
+  readonly isRepeat: boolean;
+  readonly startedAt: number;
+  /** What it may answer, by what was true at some time since it was sent. */
+  readonly candidates: Map<string, Expected>;
+  /** The same, by what changes that ran have made true: they may not be committed. */
+  readonly tentative: Map<string, Expected>;
+}
+
+/** After a failed commit calls are refused for so long at most. */
+export const FAULT_MS = 15_000;
+/** That the disk is full is relied on for so long. */
+const RECHECK_MS = 500;
+const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
+
+/** Compares each answer with what was true while its call was under way. */
+export class Judge implements Observer, Listener {
+  /** All faults are over: no call may fail for them. */
+  isOver = false;
+  readonly truth: Truth;
+  private readonly pending = new Map<number, Attempt>();
+  private sent = 0;
+  private lastFault = -Infinity;
+  /** A commit has failed, and the store may not know yet. */
+  private isFaulty = false;
+  private isRunning = false;
+  private failure: string | undefined;
+
+  constructor(
+    private readonly limits: Limits,
+    private readonly time: Time,
+    private readonly disk: SimulatedDisk,
+    private readonly notes: Notes,
+  ) {
+    this.truth = new Truth(limits, time, notes, this);
+  }
+
+  /** The calls under way. */
+  get underWay(): string[] {
+    return Array.from(this.pending.values(), ({ number, call }) => `${call.verb} ${number}`);
+  }
+
+  /** A call is being sent. `isTelling`: callers are still to be told of commits. */
+  begin(call: Call, isRepeat: boolean, isTelling: boolean): Attempt {
+    // The store loads its data again with the next call, and refuses some for a while from then on.
+    if ((this.isFaulty || this.disk.full) && !this.isOver) {
+      this.lastFault = this.time.passed;
+      this.isFaulty = this.pending.size > 0 || isTelling;
+    }
+    const attempt: Attempt = {
+      ...{ number: this.sent++, call, isRepeat },
+      startedAt: this.time.passed,
+      candidates: new Map(),
+      tentative: new Map(),
+    };
+    this.truth.add(call);
+    this.pending.set(attempt.number, attempt);
+    this.expectOf(attempt);
+    const { verb, set } = call;
+    this.notes.note(`${attempt.number} ${isRepeat ? 'again ' : ''}${verb} ${set} ${described(call)}`);
+    return attempt;
+  }
+
+  /** Judges how a call has ended. An answer of a process that has died reaches nobody. */
+  end(attempt: Attempt, judge: () => void): void {
+    if (this.pending.delete(attempt.number)) this.attend(judge);
+  }
+
+  /** The process has died. */
+  died(): void {
+    this.notes.tally(this.pending.size > 0 ? 'killed while calls were under way' : 'killed');
+    this.pending.clear();
+  }
+
+  assertSound(): void {
+    if (this.failure !== undefined) throw new Violation(this.failure);
+  }
+
+  answered(attempt: Attempt, value: unknown): void {
+    const { call, number, isRepeat } = attempt;
+    const { verb } = call;
+    this.notes.note(`${number} answers ${JSON.stringify(value)}`);
+    if (![...attempt.candidates.values()].some((expected) => expected.matches(value)))
+      this.wrong(attempt, JSON.stringify(value));
+    if (
+      RECORDED.has(verb) &&
+      !this.truth.isCommitted(call) &&
+      !(verb === 'lease' && (value as unknown[]).length === 0)
+    )
+      throw new Violation(`${verb} ${number} was answered before it was committed`);
+    this.notes.tally(isRepeat ? `repeated ${verb}` : verb);
+    if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
+    const list = this.truth.model.sets.get(call.set)?.list;
+    if (verb === 'check' && list instanceof AgedList && list.hiddenItems > 0) this.notes.tally('hidden');
+  }
+
+  failed(attempt: Attempt, error: unknown): void {
+    const { call, number, startedAt } = attempt;
+    const code = refusalOf(error);
+    this.notes.note(`${number} fails: ${code ?? String(error)}`);
+    if (code === undefined)
+      throw new Violation(
+        `${call.verb} ${number} failed: ${String(error instanceof Error ? error.stack : error)}`,
+      );
+    this.notes.tally(`refused: ${code}`);
+    const isExpected =
+      code === 'STORE_FULL'
+        ? startedAt < this.disk.toldFullAt + RECHECK_MS
+        : code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS;
+    if (isExpected) {
+      // It may have been refused before the store has loaded its data again.
+      if (!this.isOver) this.isFaulty = true;
+      return;
+    }
+    if (code === 'SYNC_NOT_FOUND' && this.limits.maxRecordBytes !== undefined) return;
+    if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);
+  }
+
+  /** To be called when something has changed that calls under way may see. */
+  changed(): void {
+    for (const attempt of this.pending.values()) this.expectOf(attempt);
+  }
+
+  executed(call: Call, value: unknown): void {
+    for (const attempt of this.pending.values())
+      if (attempt.call.operation.id === call.operation.id) this.expect(attempt, asAnswered(call, value));
+  }
+
+  syncEnded({ id, state }: SyncEnd): void {
+    for (const attempt of this.pending.values()) {
+      const { verb, sync } = attempt.call;
+      const wanted = verb === 'commit-sync' ? 'committed' : verb === 'abandon-sync' ? 'abandoned' : undefined;
+      if (sync === id && wanted === state)
+        this.expect(attempt, { text: state, matches: (value) => value === state });
+    }
+  }
+
+  /** Runs changes, and commits them or not. */
+  running(run: () => void, commits: boolean): void {
+    if (!commits) {
+      this.lastFault = this.time.passed;
+      this.isFaulty = true;
+      this.notes.tally('commit failed');
+    }
+    this.isRunning = true;
+    run();
+    this.isRunning = false;
+    for (const { candidates, tentative } of this.pending.values()) {
+      if (commits) for (const [text, expected] of tentative) candidates.set(text, expected);
+      tentative.clear();
+    }
+    this.changed();
+  }
+
+  ran(puts: readonly Put[]): void {
+    this.attend(() => this.truth.ran(puts));
+  }
+
+  ended(committed: boolean): void {
+    this.truth.ended(committed);
+  }
+
+  /** Notes a violation, which must not reach the store. */
+  private attend(judge: () => void): void {
+    try {
+      judge();
+    } catch (error) {
+      this.failure ??= error instanceof Violation ? error.message : String((error as Error).stack);
+    }
+  }
+
+  private wrong({ call, number, candidates }: Attempt, answer: string): never {
+    const allowed = [...candidates.keys()].join(' or ') || 'nothing that was known';
+    throw new Violation(
+      `${call.verb} ${number} on ${call.set} ${described(call)}: ${answer}, not ${allowed}`,
+    );
+  }
+
+  /** Adds what a call would answer now. */
+  private expectOf(attempt: Attempt): void {
+    const { call, isRepeat } = attempt;
+    this.expect(attempt, expectedNow(this.truth.model, call, { isRepeat }));
+    if (isRepeat && this.truth.mayHaveExpired(call)) this.expect(attempt, refused('IDEMPOTENCY_KEY_EXPIRED'));
+    if (this.truth.isForgetful(call))
+      this.expect(attempt, expectedNow(this.truth.model, call, { isRecorded: false }));
+  }
+
+  private expect({ candidates, tentative }: Attempt, expected: Expected | undefined): void {
+    if (expected) (this.isRunning ? tentative : candidates).set(expected.text, expected);
+  }
+}
+
+/** The code of a refusal; undefined if it is another error. */
+export function refusalOf(error: unknown): StoreError['code'] | 'STALE' | undefined {
+  if (error instanceof StaleFilterError) return 'STALE';
+  return error instanceof StoreError ? error.code : undefined;
+}

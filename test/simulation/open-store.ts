@@ -1,0 +1,62 @@
+import { Database } from '../../libs/store/src/embedded/database.js';
+import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
+import { Engine } from '../../libs/store/src/embedded/engine.js';
+import type { Random } from '../support/random.js';
+import type { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
+import { Violation } from './notes.js';
+import type { Limits } from './plan.js';
+
+export interface Time {
+  /** Of the clock, which may be set back. */
+  now: number;
+  latest: number;
+  /** Of the monotonic clock. */
+  passed: number;
+}
+
+export interface Place {
+  readonly environment: MemoryEnvironment;
+  readonly disk: SimulatedDisk;
+}
+
+/** Turns in which nothing happens, after which what is under way hangs. */
+export const PATIENCE = 500;
+
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export function openStore(
+  { environment, disk }: Place,
+  { maxRecordBytes, ...limits }: Limits,
+  time: Time,
+  random: Random,
+): Promise<EmbeddedStore> {
+  const options = {
+    ...limits,
+    ...(maxRecordBytes !== undefined && { maxRecordBytes }),
+    clock: { now: () => time.now, monotonic: () => time.passed },
+    random: {
+      id: (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex'),
+      seed: () => random.bytes(16),
+    },
+  };
+  const place = { database: new Database(environment), disk, lock: { release: () => undefined } };
+  return EmbeddedStore.on(options, (session) => Engine.on(place, session));
+}
+
+/** Runs what waits in an environment, with `run`, until the work is done. */
+export async function pump<T>(
+  work: Promise<T>,
+  environment: MemoryEnvironment,
+  run = () => environment.run(true),
+): Promise<T> {
+  const state = { done: false };
+  const mark = () => void (state.done = true);
+  work.then(mark, mark);
+  for (let turns = 0; !state.done; turns++) {
+    if (turns > PATIENCE) throw new Violation('opening, closing or copying hangs');
+    if (environment.canRun) run();
+    environment.tell();
+    await turn();
+  }
+  return work;
+}

@@ -1,0 +1,31 @@
+import { expect, it } from '@jest/globals';
+import { readOptions } from './options.js';
+
+it('takes a seed, and bounds of its own', () => {
+  expect(readOptions(['--seed', '7001'])).toEqual({ seed: 7001, count: 1_000, seconds: 60 });
+  expect(readOptions(['--seed', '0', '--count', '1', '--seconds', '2'])).toEqual({
+    seed: 0,
+    count: 1,
+    seconds: 2,
+  });
+});
+
+it('draws a seed if it is given none', () => {
+  expect(readOptions([])).toMatchObject({ seed: expect.any(Number) });
+});
+
+it('knows that help is wanted, whatever else is given', () => {
+  expect(readOptions(['--seed', 'x', '--help'])).toBe('help');
+});
+
+it.each([
+  [['--seed', '-1'], /--seed/],
+  [['--seed', '2147483648'], /--seed/],
+  [['--seed', '7.5'], /--seed/],
+  [['--count', '0'], /--count/],
+  [['--seconds', 'x'], /--seconds/],
+  [['--clients', '3'], /--clients/],
+  [['7001'], /7001/],
+])('refuses %j', (args, why) => {
+  expect(() => readOptions(args)).toThrow(why);
+});

@@ -1,0 +1,137 @@
+import type { Sync } from '#store';
+import * as verbs from '../../libs/store/src/embedded/verbs.js';
+import type { Call, SyncEnd } from './calls.js';
+import { KEYLESS } from './calls.js';
+import type { Put } from './memory-environment.js';
+import { Model, type Event } from './model.js';
+import { Violation, type Notes } from './notes.js';
+import type { Limits } from './plan.js';
+import type { Time } from './open-store.js';
+
+const RECORDS_MS = { caller: 86_400_000, made: 60_000 } as const;
+const SCOPE_BYTES = 8;
+const VERB_AT = SCOPE_BYTES + 5;
+const SEAL_BYTES = 8;
+const VERBS = new Map(
+  Object.values(verbs).flatMap((verb) => (typeof verb === 'object' ? [[verb.number, verb] as const] : [])),
+);
+
+/** Is told what transactions did, right after each. */
+export interface Listener {
+  /** A call has been executed. `value`: what it answers. */
+  executed(call: Call, value: unknown): void;
+  syncEnded(end: SyncEnd): void;
+  /** Calls may answer something else from now on. */
+  changed(): void;
+}
+
+/** What is true: a model that is changed as the rows say that transactions did. */
+export class Truth {
+  model = new Model();
+  /** What ran; of that the first `committed` are on disk. */
+  private events: Event[] = [];
+  private committed = 0;
+  private readonly calls = new Map<string, Call>();
+
+  constructor(
+    private readonly limits: Limits,
+    private readonly time: Time,
+    private readonly notes: Notes,
+    private readonly listener: Listener,
+  ) {}
+
+  /** A call is being sent. */
+  add(call: Call): void {
+    if (!this.calls.has(call.operation.id)) this.calls.set(call.operation.id, call);
+  }
+
+  isCommitted({ operation }: Call): boolean {
+    return this.events
+      .slice(0, this.committed)
+      .some((event) => 'call' in event && event.call.operation.id === operation.id);
+  }
+
+  /** Whether the record of a call is surely there. */
+  isRecorded(call: Call): boolean {
+    return this.model.answers.has(call.operation.id) && !this.isForgetful(call) && this.isCurrent(call);
+  }
+
+  /** Whether the record of a call may be gone, so that it is executed anew. */
+  isForgetful({ operation: { id, origin } }: Call): boolean {
+    const known = this.model.answers.get(id);
+    if (!known) return false;
+    return this.limits.maxRecordBytes !== undefined || this.time.latest - known.at >= RECORDS_MS[origin];
+  }
+
+  /** Whether the record of an operation that the service made may be gone. */
+  mayHaveExpired({ operation, set }: Call): boolean {
+    const { origin, madeAt = Infinity } = operation;
+    const isOld = this.time.latest - madeAt >= RECORDS_MS[origin];
+    const createdAt = this.model.sets.get(set)?.filter.createdAt ?? Infinity;
+    return isOld || madeAt < createdAt || this.limits.maxRecordBytes !== undefined;
+  }
+
+  /** A transaction has put these rows. */
+  ran(puts: readonly Put[]): void {
+    const ends: Sync[] = [];
+    const before = this.events.length;
+    for (const { table, key, value } of puts) {
+      if (table !== 'records') continue;
+      const verb = VERBS.get(key[VERB_AT] as number);
+      const id =
+        key
+          .toString('utf8', VERB_AT + 1)
+          .split('\0')
+          .at(-1) ?? '';
+      const answer = verb?.decode(value.subarray(2 + value.readUInt16LE(0), value.length - SEAL_BYTES));
+      if (verb === verbs.END_SYNC) ends.push(answer as Sync);
+      else this.executed(id, answer);
+    }
+    // A lease that finds nothing is not recorded, but may have made dead letters.
+    const died = puts.find(({ table }) => table === 'dead');
+    if (died && this.events.length === before)
+      this.happened({ at: this.time.now, moved: died.key.toString('hex', 0, SCOPE_BYTES) });
+    // A change that ends a sync ends it when it is made, and is recorded after that.
+    for (const ended of ends) this.happened({ at: this.time.now, ended });
+    for (const [name, { sync }] of this.model.sets) {
+      const { maxSyncForgets: most } = this.limits;
+      // Only a removal ends a sync. An add before it puts those in rows again that are noted.
+      if (sync && (sync.removed.size > most || sync.rowHashes > 5 * most))
+        throw new Violation(`${name}: a sync goes on after more removals than may be noted`);
+    }
+  }
+
+  /** All that ran was committed, or none of it. */
+  ended(committed: boolean): void {
+    if (committed) this.committed = this.events.length;
+    if (this.events.length === this.committed) return;
+    this.events = this.events.slice(0, this.committed);
+    this.model = Model.of(this.events, this.time.now);
+    this.notes.tally('changes undone');
+  }
+
+  private executed(id: string, answer: unknown): void {
+    const call = this.calls.get(id);
+    if (!call) throw new Violation(`an operation is recorded that nobody sent: ${id}`);
+    if (this.model.answers.has(id) && !this.isForgetful(call) && this.isCurrent(call))
+      throw new Violation(`${call.verb} was executed again: ${id}`);
+    this.happened({ at: this.time.now, call, answer });
+    const known = this.model.answers.get(id);
+    if (known) this.listener.executed(call, known.value);
+  }
+
+  private isCurrent(call: Call): boolean {
+    return KEYLESS.has(call.verb) || this.model.current(call) !== undefined;
+  }
+
+  private happened(event: Event): void {
+    this.events.push(event);
+    this.model.apply(event);
+    if ('ended' in event) {
+      const { state, reason } = event.ended;
+      this.notes.tally(`sync ${state}${reason === undefined ? '' : `, since ${reason}`}`);
+      this.listener.syncEnded(event.ended);
+    }
+    this.listener.changed();
+  }
+}
