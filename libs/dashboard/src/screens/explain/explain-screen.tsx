@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, place, setQuery } from '../../router.js';
 import { may } from '../../session.js';
 import type { Kind } from '../../sets.js';
@@ -41,8 +41,8 @@ export function ExplainScreen({
 
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
-  // By a link or a step back. It stays the same field, which keeps the focus.
-  useEffect(() => setText(asked), [asked]);
+  // By a link or a step back. It stays the same field, which keeps the focus. An effect after the paint would undo typing.
+  useLayoutEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();
     setQuery({ item: text });
