@@ -115,6 +115,23 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
+  it('explain: keeps text that is typed before the page is drawn', async () => {
+    const tab = await open(`#/sets/${set.name}`);
+    await tab.page.getByRole('heading', { name: set.name }).waitFor();
+    // An observer is told in the turn in which the field appears: no user is faster.
+    await tab.page.evaluate(`new MutationObserver((_, observer) => {
+      const field = document.querySelector('form.ask input');
+      if (!field) return;
+      observer.disconnect();
+      field.value = 'https://example.org/8';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true });
+    location.hash = '#/sets/${set.name}/explain';`);
+    await button(tab, 'Explain').click();
+    await tab.page.locator('.key', { hasText: 'https://example.org/8' }).waitFor();
+    await tab.leave(401);
+  });
+
   it('sync: forgets what is not on the list, after a look', async () => {
     // A sync keeps URLs that are in the queue when it is opened.
     await set.ack((await set.lease({ max: 100, leaseSeconds: 60 })).map(({ id }) => id));
