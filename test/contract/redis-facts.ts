@@ -22,6 +22,7 @@ import {
   makeFilter,
   remove,
   SEGMENTED,
+  tally,
 } from './calls.js';
 import { expectCells } from './cells.js';
 import { redisCalls } from './redis-calls.js';
@@ -97,6 +98,26 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       expect((await store.describe(filter)).items).toBe(2 * capacity + batch.length - begun);
     },
   );
+
+  it('an answer to a removal tells how much room there is, without another look', async () => {
+    // The store counts items anew a second after the last time. This second does not end.
+    const moment = clock.now();
+    const store = await subject.harness.open({ clock: { now: () => moment, monotonic: clock.monotonic } });
+    const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-9, segmentation: SEGMENTED });
+    const inSegment = (wanted: number, keys: readonly string[]): string[] => {
+      const { segment } = positionsOf(keys, filter.seed, filter.geometry);
+      return keys.filter((_, i) => segment[i] === wanted);
+    };
+    const kept = items(200);
+    await add(store, filter, kept);
+    // The look at what is absent tells the items of the segments in which the new ones are, and of no others.
+    const removed = inSegment(0, kept);
+    const others = inSegment(1, items(400, 'other')).slice(0, removed.length);
+    await expectRefusal(add(store, filter, others), 'FILTER_FULL');
+    expect(tally(await remove(store, filter, removed), 1)).toBe(removed.length);
+    expect(tally(await add(store, filter, others), 1)).toBe(removed.length);
+    await expectRefusal(add(store, filter, ['one more']), 'FILTER_FULL');
+  });
 
   it('a call that fails has nothing under way any more: no script of it runs after its error', async () => {
     const { store, harness } = subject;

@@ -52,7 +52,7 @@ export interface StoreHarness {
 
 /** What only the Redis harnesses have: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
-  open(limits?: StoreLimits & { readonly timeoutMs?: number }): Promise<RedisStore>;
+  open(limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs'>>): Promise<RedisStore>;
   /** A client of every master, for looking behind the store's back. */
   readonly clients: readonly Redis[];
   /** All keys that match a pattern, each with the client of the master that stores it. */
