@@ -115,6 +115,8 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     const set = await made(1);
     const working = await begin(set, 'echo "$UNSEEN_ITEM"');
     await until('a command has run', async () => working.stdout().includes(URL_OF_TEST));
+    // Its pipe is closed by then. Below the limit it would leave room for the next command.
+    await until('it is acknowledged', async () => (await queue(set)).leased === 0);
     const pid = String(working.child.pid);
     execFileSync('prlimit', ['--pid', pid, `--nofile=${await roomForOne(pid)}:`]);
     await set.discover('https://example.org/2');
