@@ -35,17 +35,19 @@ export interface ProcessOptions {
   readonly fileBlocks?: number;
   /** See serviceProgram. */
   readonly packages?: 'bundle' | 'external';
+  /** Another program than that of the sources, by its path. */
+  readonly main?: string;
 }
 
 /** Starts the sources as they are, whatever was built last. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
-  { fileBlocks, packages }: ProcessOptions = {},
+  { fileBlocks, packages, main = '' }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const main = join(await serviceProgram(packages), 'src', 'main.js');
+  const program = main || join(await serviceProgram(packages), 'src', 'main.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-process-'));
   const shell = ['-c', `ulimit -S -f ${fileBlocks ?? 'unlimited'}; exec "$0" "$@"`];
-  const child = spawn('/bin/sh', [...shell, process.execPath, main], {
+  const child = spawn('/bin/sh', [...shell, process.execPath, program], {
     env: { ...INHERITED, CLOCK_CHANNEL: '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   }) as ChildProcessByStdio<null, Readable, Readable>;
