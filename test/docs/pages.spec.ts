@@ -5,7 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 const DOCS = readdirSync('docs', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => join('docs', name));
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...DOCS];
+const LIBRARIES = readdirSync('libs').map((name) => join('libs', name, 'README.md'));
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...DOCS, ...LIBRARIES];
 const FILES = ['libs', 'scripts', 'src', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
 );
