@@ -22,6 +22,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
+    // On a slow machine it would report that the compression below takes most of the time.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   experimental: {
     // The page is at …/dashboard, without a slash, below whatever prefix a proxy gives it.

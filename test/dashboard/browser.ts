@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium } from '../../scripts/find-chromium.mjs';
+import { filesBelow } from '../support/made-once.js';
 import { patienceMs } from '../support/patience.js';
 import { rememberSixHours } from './six-hours.js';
 
@@ -23,6 +25,7 @@ const FLAGS = [
 export function sharedBrowser(): Pick<Browser, 'newContext'> {
   let started: Browser | undefined;
   beforeAll(async () => {
+    await assertBuilt();
     if (found)
       started = await chromium.launch({ executablePath: found.path, args: FLAGS, timeout: patienceMs() });
   });
@@ -33,6 +36,21 @@ export function sharedBrowser(): Pick<Browser, 'newContext'> {
       return started.newContext(options);
     },
   };
+}
+
+/** The service serves the page that was built last. */
+const PAGE = join('dist', 'dashboard', 'index.html');
+const SOURCES = [join('libs', 'dashboard'), join('libs', 'client', 'src'), join('libs', 'bloom', 'src')];
+
+/** Throws if a source of the page is newer than the page, because then the test would test an older page. */
+async function assertBuilt(): Promise<void> {
+  const { mtimeMs: builtMs } = await stat(PAGE);
+  for (const folder of SOURCES) {
+    for (const file of await filesBelow(folder, (path) => !/\.(?:spec\.ts|md)$/.test(path))) {
+      if ((await stat(file)).mtimeMs > builtMs)
+        throw new Error(`${PAGE} is older than ${file}: npm run build`);
+    }
+  }
 }
 
 /** What a test is about, and the browser says by itself: answers of a status, or that nobody answers. */
