@@ -1,18 +1,7 @@
 import type { ProblemError } from '../errors/problem.js';
-import { BOUNDED, noCounts, type Bounded, type Bounds, type Counts, type RequestKind } from './bounds.js';
+import { BOUNDED, noCounts, type Bounded, type Bounds, type Counts } from './bounds.js';
 import { overloaded, REFUSALS, type Refusal } from './refusal.js';
-import { RequestPermit } from './request-permit.js';
-
-/** What a request asks for. */
-export interface Admission {
-  readonly kind: RequestKind;
-  /** Of its body, as announced. They are not taken: what is announced may never come. */
-  readonly bytes: number;
-  /** The caller that it is counted for. Undefined: nobody, so that it may have all that is free. */
-  readonly caller: string | undefined;
-  /** Told when the request gets its place, and when it gives it back. */
-  readonly connection?: { setBusy(busy: boolean): void };
-}
+import { RequestPermit, type Admission, type Ledger } from './request-permit.js';
 
 /**
  * What is in flight, how much may be, and how much each caller has. Nothing waits here: a request without room is refused.
@@ -20,7 +9,7 @@ export interface Admission {
  * A caller may take what leaves at least as much free as it then holds (dynamic thresholds, Choudhury and Hahne 1998):
  * one that is alone gets half of all, two get a third each, and there is always as much for the next one.
  */
-export class InFlight {
+export class InFlight implements Ledger {
   private readonly taken = noCounts();
   private readonly refusals = noCounts();
   private readonly callers = new Map<string, Counts>();

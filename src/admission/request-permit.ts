@@ -1,7 +1,30 @@
 import type { ProblemError } from '../errors/problem.js';
 import type { Permit } from '../request/permit.js';
-import type { Admission, InFlight } from './in-flight.js';
-import { REFUSALS } from './refusal.js';
+import type { Bounded, RequestKind } from './bounds.js';
+import { REFUSALS, type Refusal } from './refusal.js';
+
+/** What a request asks for. */
+export interface Admission {
+  readonly kind: RequestKind;
+  /** Of its body, as announced. They are not taken: what is announced may never come. */
+  readonly bytes: number;
+  /** The caller that the request counts for. A request without one may have all that is free. */
+  readonly caller: string | undefined;
+  /** Told when the request gets its place, and when it gives it back. */
+  readonly connection?: { setBusy(busy: boolean): void };
+}
+
+/** Where a permit counts what it holds. */
+export interface Ledger {
+  /** Why there is no room for so many more of something, if there is none. */
+  lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined;
+  /** Whether a caller holds more than half of something. */
+  exceedsHalf(of: Bounded, caller: string | undefined): boolean;
+  /** Counts so many more as held, or fewer if negative, room or not. */
+  add(of: Bounded, more: number, caller: string | undefined): void;
+  /** Counts a refusal, and returns the error for its caller. */
+  problem(refusal: Refusal): ProblemError;
+}
 
 /**
  * One request's part of what is in flight. It has its place while something is done for it: not while its body is waited
@@ -19,7 +42,7 @@ export class RequestPermit implements Permit {
   private unread = 0;
 
   constructor(
-    private readonly inFlight: InFlight,
+    private readonly inFlight: Ledger,
     private readonly admission: Omit<Admission, 'bytes'>,
   ) {
     this.caller = admission.caller;

@@ -1,7 +1,6 @@
 import type { Geometry } from './geometry.js';
 import { KERNEL_BINARY } from './kernel-binary.js';
 import { isPacked, type Keys } from './keys.js';
-import type { Positions } from './positions.js';
 
 /** The exports of libs/bloom/kernel. Its layout.ts describes the layout of the memory. */
 interface Exports {
@@ -99,17 +98,19 @@ export type Placement = Pick<
   'hashScheme' | 'segments' | 'pagesPerSegment' | 'pageCells' | 'hashes'
 >;
 
+/** The arrays that the kernel writes positions into. See Positions. */
+export interface Places {
+  readonly hash: Uint32Array;
+  readonly segment: Uint32Array;
+  readonly page: Uint32Array;
+  readonly cell: Uint16Array;
+}
+
 /**
  * Hashes at most BLOCK_KEYS keys, and writes their positions into `out` from item `at` on. Throws RangeError for more
  * cells per item than MAX_HASHES or than a page has.
  */
-export function locate(
-  keys: Keys,
-  seed: Uint8Array,
-  placement: Placement,
-  out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
-  at: number,
-): void {
+export function locate(keys: Keys, seed: Uint8Array, placement: Placement, out: Places, at: number): void {
   const count = keys.length;
   const origin = loadKeys(keys);
   views.bytes.set(seed, kernel.SEED.value);
@@ -119,12 +120,7 @@ export function locate(
 }
 
 /** As `locate`, of items whose hashes, four words each, are in `out` from item `at` on: at most BLOCK_KEYS. */
-export function locateHashes(
-  count: number,
-  placement: Placement,
-  out: Pick<Positions, 'hash' | 'segment' | 'page' | 'cell'>,
-  at: number,
-): void {
+export function locateHashes(count: number, placement: Placement, out: Places, at: number): void {
   views.hash.set(out.hash.subarray(4 * at, 4 * (at + count)));
   place(count, placement, out, at);
 }
@@ -133,7 +129,7 @@ export function locateHashes(
 function place(
   count: number,
   { segments, pagesPerSegment, pageCells, hashes }: Placement,
-  out: Pick<Positions, 'segment' | 'page' | 'cell'>,
+  out: Places,
   at: number,
 ): void {
   const most = Math.min(MAX_HASHES, pageCells);

@@ -1,6 +1,6 @@
 import type { Geometry } from './geometry.js';
 import { assertKnown, SEED_BYTES } from './hash-scheme.js';
-import { BLOCK_KEYS, locate, locateHashes } from './kernel.js';
+import { BLOCK_KEYS, locate, locateHashes, type Places } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
@@ -13,13 +13,9 @@ import { isPacked, sliceKeys, type Keys } from './keys.js';
  *   cell     k per item: distinct cell indexes inside the page, ascending
  *   copies   1 per item, of a folded batch: how many equal items were left out
  */
-export interface Positions {
+export interface Positions extends Places {
   readonly count: number;
   readonly hashes: number;
-  readonly hash: Uint32Array;
-  readonly segment: Uint32Array;
-  readonly page: Uint32Array;
-  readonly cell: Uint16Array;
   readonly copies?: Uint32Array;
 }
 
