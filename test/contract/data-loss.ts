@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StaleFilterError, StoreError, type Filter, type FilterStats, type Store } from '#store';
 import { CounterModel } from '../support/counter-model.js';
-import type { Damage } from '../support/stores.js';
+import type { Damage } from '../support/embedded-damage.js';
 import { until } from '../support/until.js';
 import {
   add,

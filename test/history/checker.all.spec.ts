@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SEED } from '../support/random.js';
-import { checkHistory, UNANSWERED_WRITES, type Losses } from './checker.js';
-import type { Attempt, Fault, History, Operation } from './history.js';
+import { checkHistory } from './checker.js';
+import { UNANSWERED_WRITES, type Losses } from './rewind.js';
+import type { Attempt, History, Operation } from './history.js';
+import type { Fault } from './attempt.js';
 import { run } from './run.js';
 import { DEFECTS, type Defect } from './testing/faulty-items.js';
 import { FaultyService } from './testing/faulty-service.js';

@@ -1,30 +1,12 @@
-import { callsByItem, type Call, type Fault, type History, type Subject } from './history.js';
+import type { Fault } from './attempt.js';
+import { callsByItem, type Call, type History, type Subject } from './history.js';
 import { ITEM_MODELS } from './item-model.js';
 import { linearize } from './linearize.js';
-import type { Rewind } from './rewind.js';
 import { narrow } from './narrow.js';
 import { judgeQueue, wrongAnswers } from './queue-judge.js';
-import type { Step } from './queue-trail.js';
+import type { Losses, Rewind } from './rewind.js';
 import { judgeSynced, type SyncedReport } from './syncs/synced-judge.js';
-
-/** What a failover may lose: nothing by default. */
-export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
-
-/** Redis replicates after it has answered. After this time, in ms, a replica surely has what was answered. */
-export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
-
-/** Changes wait for a replica, but reads do not. So only changes that were not answered may be lost. */
-export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };
-
-/** An answer that no correct service can give. */
-export interface Violation {
-  /** The broken guarantee, as far as it shows. */
-  readonly what: string;
-  /** The item with this history, and the calls that are needed to see the violation. */
-  readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
-  /** What happened to the entry of the queue that shows it. */
-  readonly trail?: readonly Step[];
-}
+import type { Violation } from './violation.js';
 
 export interface Report {
   readonly itemsChecked: number;

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../support/random.js';
 import type { Answers } from './answers.js';
-import type { AttemptOf } from './history.js';
-import type { Http, Method } from './http.js';
+import type { AttemptOf } from './attempt.js';
+import type { Http } from './http.js';
 import { judge } from './judge.js';
 import type { Planned } from './plan.js';
+import type { Protocol } from './protocol.js';
 
 /** Where requests can be sent. The URL may change when a process is started again. */
 export interface Instance {
@@ -35,18 +36,6 @@ export interface Records<Op, Answers> {
   readonly later: Resendable<Op>[];
   /** Operations whose outcomes were not known when the client gave up. */
   readonly unresolved: Resendable<Op>[];
-}
-
-/** How operations of one kind are sent and their answers read. */
-export interface Protocol<Op, Answers> {
-  /** The route (by default POST) and the body: text is sent as lines, all else as JSON. */
-  request(operation: Op): { readonly path: string; readonly body?: unknown; readonly method?: Method };
-  /** Whether it can change anything. What cannot needs no record and no retry. */
-  mutates(operation: Op): boolean;
-  /** Whether a status other than 200 is an answer, too, with this code if it is an error. */
-  answers?(operation: Op, status: number, code: unknown): boolean;
-  /** What the body of an answer says; undefined if it makes no sense. */
-  read(operation: Op, body: Readonly<Record<string, unknown>>, status: number): Answers | undefined;
 }
 
 export function noRecords<Op, Answers>(): Records<Op, Answers> {

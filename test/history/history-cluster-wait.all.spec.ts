@@ -1,4 +1,4 @@
-import { UNANSWERED_WRITES } from './checker.js';
+import { UNANSWERED_WRITES } from './rewind.js';
 import { clusterSystem } from './cluster-system.js';
 import { historySuite } from './history-suite.js';
 

@@ -1,4 +1,4 @@
-import { LAST_WRITES } from './checker.js';
+import { LAST_WRITES } from './rewind.js';
 import { clusterSystem } from './cluster-system.js';
 import { historySuite } from './history-suite.js';
 import { faultsOf } from './options.js';

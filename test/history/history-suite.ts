@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SEED } from '../support/random.js';
-import { checkHistory, type Losses } from './checker.js';
+import { checkHistory } from './checker.js';
+import { type Losses } from './rewind.js';
 import { run } from './run.js';
 import { summary } from './summary.js';
 import type { System } from './system.js';

@@ -1,4 +1,4 @@
-import type { Protocol } from './client.js';
+import type { Protocol } from './protocol.js';
 import { mutates, type Answer, type Operation, type Verb } from './history.js';
 
 const VERDICTS: ReadonlySet<unknown> = new Set(['removed', 'absent', 'saturated']);

@@ -1,5 +1,5 @@
-import type { Protocol } from './client.js';
-import type { AttemptOf } from './history.js';
+import type { Protocol } from './protocol.js';
+import type { AttemptOf } from './attempt.js';
 import type { Reply } from './http.js';
 
 type Judgement<Op, Answers> = Pick<AttemptOf<Op, Answers>, 'outcome' | 'answers' | 'note' | 'wrong'>;

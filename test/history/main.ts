@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { checkHistory, LAST_WRITES, UNANSWERED_WRITES } from './checker.js';
+import { checkHistory } from './checker.js';
+import { LAST_WRITES, UNANSWERED_WRITES } from './rewind.js';
 import { clusterSystem } from './cluster-system.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { run } from './run.js';

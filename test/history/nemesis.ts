@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../support/random.js';
 import type { Answers } from './answers.js';
-import type { Fault } from './history.js';
+import type { Fault } from './attempt.js';
 import { between, type FaultSource } from './system.js';
 
 /** Pause between two faults of a group, so that there are answers to compare. */

@@ -1,5 +1,5 @@
-import type { Losses } from './checker.js';
-import type { AttemptOf, Fault } from './history.js';
+import type { Losses } from './rewind.js';
+import type { AttemptOf, Fault } from './attempt.js';
 import { mayHaveDone, type Entry, type Hold, type Term } from './queue-entries.js';
 import type { QueueEvent } from './queue-history.js';
 

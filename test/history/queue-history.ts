@@ -1,4 +1,4 @@
-import { groupsOf, type AttemptOf } from './history.js';
+import { groupsOf, type AttemptOf } from './attempt.js';
 
 /** The visited set whose queue is checked. It is also its name in the service. */
 export const VISITED_SET = 'crawl';

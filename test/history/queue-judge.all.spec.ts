@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SEED } from '../support/random.js';
-import { checkHistory, LAST_WRITES, UNANSWERED_WRITES, type Losses } from './checker.js';
+import { checkHistory } from './checker.js';
+import { LAST_WRITES, UNANSWERED_WRITES, type Losses } from './rewind.js';
 import type { History } from './history.js';
 import type { Leased, QueueAttempt, QueueOperation } from './queue-history.js';
 import { judgeQueue } from './queue-judge.js';

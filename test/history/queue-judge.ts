@@ -1,5 +1,6 @@
-import type { Losses, Violation } from './checker.js';
-import type { AttemptOf, Fault } from './history.js';
+import type { Losses } from './rewind.js';
+import type { Violation } from './violation.js';
+import type { AttemptOf, Fault } from './attempt.js';
 import { Doubts } from './queue-doubts.js';
 import { entriesOf } from './queue-entries.js';
 import {

@@ -1,4 +1,4 @@
-import type { Protocol } from './client.js';
+import type { Protocol } from './protocol.js';
 import { VISITED_SET, type Leased, type QueueAnswers, type QueueOperation } from './queue-history.js';
 
 const WORDS: Readonly<Record<Exclude<QueueOperation['verb'], 'lease'>, readonly unknown[]>> = {

@@ -54,3 +54,12 @@ export function momentsAfter(
   const kept = past.findLastIndex(({ end }) => end < coming.start - coming.reachMs);
   return past.slice(Math.max(0, kept));
 }
+
+/** What a failover may lose: nothing by default. */
+export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
+
+/** Redis replicates after it has answered. After this time, in ms, a replica surely has what was answered. */
+export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
+
+/** Changes wait for a replica, but reads do not. So only changes that were not answered may be lost. */
+export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };

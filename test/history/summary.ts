@@ -1,6 +1,7 @@
 import type { Report } from './checker.js';
 import { SYNCED_RULES, type SyncedReport } from './syncs/synced-judge.js';
-import { mutates, type Attempt, type Fault, type History } from './history.js';
+import { mutates, type Attempt, type History } from './history.js';
+import { type Fault } from './attempt.js';
 
 /** One line: what was done to the system, and what the check found. */
 export function summary(history: History, report: Report): string {

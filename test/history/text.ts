@@ -1,5 +1,6 @@
-import type { Violation } from './checker.js';
-import type { Call, Fault } from './history.js';
+import type { Violation } from './violation.js';
+import type { Call } from './history.js';
+import type { Fault } from './attempt.js';
 import type { Step } from './queue-trail.js';
 
 /** A violation as text for people: what is broken, and the requests line by line, with the faults between them. */

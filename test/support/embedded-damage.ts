@@ -1,7 +1,9 @@
 import { open } from 'lmdb';
 import { join } from 'node:path';
 import type { Filter } from '#store';
-import type { Damage } from './stores.js';
+
+/** How another program, or the disk, has damaged a segment's cells. */
+export type Damage = 'missing' | 'short';
 
 /**
  * Damages a segment behind the embedded store's back, while the store is closed. Its first checkpointed block is

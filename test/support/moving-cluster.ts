@@ -5,7 +5,8 @@ import { limitedUser } from './redis-acl.js';
 import { startCluster } from './redis-cluster.js';
 import type { RedisServer } from './redis-server.js';
 import { SlotMover } from './slot-mover.js';
-import { RedisServersHarness, TIMEOUT_MS, type Damage, type StoreFixture } from './stores.js';
+import { RedisServersHarness, TIMEOUT_MS, type StoreFixture } from './stores.js';
+import type { Damage } from './embedded-damage.js';
 
 /**
  * Three masters between which slots are moved all the time. The stores have only the permissions that are in

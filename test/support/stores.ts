@@ -6,7 +6,7 @@ import type { Filter, Store } from '#store';
 import { EmbeddedStore } from '#store/embedded';
 import { RedisStore, type RedisStoreOptions } from '#store/redis';
 import { clock } from './clock.js';
-import { damageBlock } from './embedded-damage.js';
+import { damageBlock, type Damage } from './embedded-damage.js';
 import { generationsIn } from './embedded-generations.js';
 import { currentLane } from './lanes.mjs';
 import { limitedUser } from './redis-acl.js';
@@ -19,9 +19,6 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   setUp(): Promise<H>;
 }
-
-/** How another program, or the disk, has damaged a segment's cells. */
-export type Damage = 'missing' | 'short';
 
 /** Limits that a store is opened with. */
 export interface StoreLimits {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../support/random.js';
 import { Answers } from '../answers.js';
 import type { Shared } from '../client.js';
-import type { Fault } from '../history.js';
+import type { Fault } from '../attempt.js';
 import { Http } from '../http.js';
 import { disturb } from '../nemesis.js';
 import { VISITED_SET, type QueueAttempt, type QueueHistory } from '../queue-history.js';

@@ -1,4 +1,4 @@
-import { groupsOf, type AttemptOf } from '../history.js';
+import { groupsOf, type AttemptOf } from '../attempt.js';
 import type { QueueAnswers, QueueOperation } from '../queue-history.js';
 
 /** A visited set that is synced while clients use it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LAST_WRITES, type Losses } from '../checker.js';
-import type { Fault } from '../history.js';
+import { LAST_WRITES, type Losses } from '../rewind.js';
+import type { Fault } from '../attempt.js';
 import { judgeSynced, SYNCED_RULES, type SyncedRule } from './synced-judge.js';
 import type { SyncedAnswers, SyncedAttempt, SyncedOperation, SyncSeen, SyncState } from './synced-history.js';
 

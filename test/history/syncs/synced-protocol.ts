@@ -1,4 +1,4 @@
-import type { Protocol } from '../client.js';
+import type { Protocol } from '../protocol.js';
 import { QUEUE, queueRequest } from '../queue-protocol.js';
 import type { SyncedAnswers, SyncedOperation, SyncSeen, SyncState } from './synced-history.js';
 

@@ -1,0 +1,12 @@
+import type { Call, Subject } from './history.js';
+import type { Step } from './queue-trail.js';
+
+/** An answer that no correct service can give. */
+export interface Violation {
+  /** The broken guarantee, as far as it shows. */
+  readonly what: string;
+  /** The item with this history, and the calls that are needed to see the violation. */
+  readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
+  /** What happened to the entry of the queue that shows it. */
+  readonly trail?: readonly Step[];
+}
