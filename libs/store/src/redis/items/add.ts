@@ -1,0 +1,119 @@
+import { EPOCHS_OF_AGE } from '../../age.js';
+import { LEASES, MARKS, MOVE_DUE, bringBack } from '../scripts/queue-state.js';
+import { RECALL } from '../scripts/script.js';
+import type { Frame } from './frame.js';
+import { headBytes } from './packed-cells.js';
+import { addSyncCounts, end, head, open, openLine, openRange, shares } from './parts.js';
+import { addTo, answered, claims } from './passes.js';
+
+/**
+ * See Counters.add. An item that the list of the sync claims is not new: without ages nothing of it changes, and if the
+ * filter ages it lives longer in each list that claims it.
+ */
+export function add(frame: Frame): string {
+  const { ages } = frame.task;
+  const sync = frame.has('sync');
+  return `${head(frame)}${RECALL}${open(frame)}${shares(frame)}
+${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ${frame.arg('lives')}) / epochMs) - epoch)` : ''}
+${sync ? `local listed, unlisted = {}, count` : 'local unlisted = count'}
+${
+  sync && ages
+    ? `-- In the list of the sync an item lives at least as long as it has left in the own one.
+local owned = {}
+if lifetime < ${EPOCHS_OF_AGE} then
+${claims(frame, 'own', 'owned', 'oldest first')}
+end`
+    : ''
+}
+${
+  sync
+    ? `${claims(frame, 'sync', 'listed', 'newest first')}
+for _ in pairs(listed) do unlisted = unlisted - 1 end`
+    : ''
+}
+${roomForNew(frame)}
+${
+  sync
+    ? `if ${frame.arg('syncGrows')} == '1' and unlisted > room(${openRange(frame, 'sync')}) then
+  return redis.status_reply('GROWSYNC')
+end`
+    : ''
+}${openLine(frame, frame.task.queued ? `${MARKS}${bringBack(frame.arg('attempts'))}${LEASES}${MOVE_DUE}` : '')}
+local out, left, added = {}, count, 0
+${
+  sync && !ages
+    ? `for n = 1, count do
+  if listed[n] then out[n], left = '0', left - 1 end
+end`
+    : ''
+}
+${addTo(frame, 'own', {
+  ...{ skip: 'out', left: 'left', lasts: 'lifetime' },
+  ...(sync && ages && { only: 'listed' }),
+  then: (isNew) => `if ${isNew}${sync && ages ? ' and not listed[n]' : ''} then
+        added = added + 1
+        ${answered(frame, { skip: 'out', left: 'left' }, "'1'")}
+      else
+        ${answered(frame, { skip: 'out', left: 'left' }, "'0'")}
+      end`,
+})}
+${
+  sync
+    ? `${ages ? `for n = 1, count do out[n] = out[n] or '0' end` : ''}
+local inSync, toKeep, freshCount = ${ages ? '{}, count' : 'listed, unlisted'}, 0
+${addTo(frame, 'sync', {
+  ...{ skip: 'inSync', left: 'toKeep', lasts: 'math.max(lifetime, owned[n] or 0)' },
+  then: (isNew) => `if ${isNew} then freshCount = freshCount + 1 end
+        ${answered(frame, { skip: 'inSync', left: 'toKeep' }, 'true')}`,
+})}
+if count > 0 and call('HLEN', KEYS[${frame.keys.removed}]) > 1 then
+  call('HDEL', KEYS[${frame.keys.removed}], unpack(hashesOf()))
+end
+${addSyncCounts({ kept: 'freshCount' })}`
+    : ''
+}${queueNew(frame)}
+local duplicate = count + ${frame.arg('copies')} - added
+${end(frame, 'added', 'duplicate')}`;
+}
+
+/**
+ * If the own list may grow, and its known layers may be too small for the batch: counts the new items. Copies count
+ * once: they have the same text in the first layer's packed items. A hidden item counts as new.
+ */
+const roomForNew = (frame: Frame): string => `
+if ${frame.arg('grows')} == '1' then
+  local free = room(${openRange(frame, 'own')})
+  if unlisted > free then
+    local found, asked = {}, {}
+    ${claims(frame, 'own', 'found')}
+    local packed, at = ${frame.layerArg(frame.first, 'packed')}, 1
+    for n = 1, count do
+      local a, b = byte(packed, at, at + 1)
+      local next = at + ${headBytes(frame.first.shape)} + a + b
+      local item = sub(packed, at, next - 1)
+      if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''} and not asked[item] then asked[item], free = true, free - 1 end
+      at = next
+    end
+    if free < 0 then return redis.status_reply('GROW') end
+  end
+end`;
+
+/** Queues the new items, in the order of the batch. Entries that are due come into line before them. */
+const queueNew = (frame: Frame): string =>
+  frame.task.queued
+    ? `
+if added > 0 then
+  local entries, payloads, p = {}, ${frame.arg('payloads')}, 1
+  local head = struct.pack('>I4I6I4', 0, line.clock + 1, math.floor(now / 1000))
+  for n = 1, count do
+    local a1, a2, a3, a4 = byte(payloads, p + 16, p + 19)
+    local next = p + 20 + ((a1 * 256 + a2) * 256 + a3) * 256 + a4
+    if out[n] == '1' then entries[#entries + 1] = head .. sub(payloads, p, next - 1) end
+    p = next
+  end
+  line.moveDue()
+  line.append(entries)
+  line.set('clock', line.clock + 1)
+  line.save()
+end`
+    : '';

@@ -1,0 +1,116 @@
+import { openQueueToChange } from '../scripts/queue-state.js';
+import { END_OF_LIST, RECORD, SYNC, addCounts, checkSegment } from '../scripts/script.js';
+import { hiddenKeyOf } from './aged-cells.js';
+import { type Frame, type ListName, NAMES } from './frame.js';
+import { kindOf } from './passes.js';
+
+/** First lines: the segment, its keys, and the open layers. */
+export function head(frame: Frame): string {
+  const { keys, places, task } = frame;
+  const hasSync = frame.has('sync');
+  const assertThere = [
+    ...(task.ages ? frame.lists.map((list) => `call('ZCARD', ${hiddenKeyOf(frame, list)}) == 0`) : []),
+    ...(frame.changes && hasSync ? [`call('HLEN', KEYS[${keys.removed}]) == 0`] : []),
+  ];
+  const pieces = places
+    .filter((place) => frame.hasKeys(place))
+    .map((place) => {
+      const [bytes, count] = [frame.layerArg(place, 'bytes'), frame.layerArg(place, 'keys')];
+      return `piece(${place.place}, tonumber(${bytes}), tonumber(${count}), ${place.layer} > ${NAMES[place.list].open})`;
+    });
+  return `${checkSegment(...frame.fields)}
+${assertThere.length > 0 ? `if ${assertThere.join(' or ')} then return redis.status_reply('LOST') end` : ''}
+${frame.lists.map((list) => `local ${NAMES[list].open} = tonumber(${frame.field(`${NAMES[list].prefix}open`)} or 0)`).join('\n')}
+${
+  pieces.length > 0
+    ? `local firstKey, nextKey = {}, ${keys.pieces}
+local function piece(place, bytes, keys, mayLack)
+  firstKey[place] = nextKey
+  for n = nextKey, nextKey + keys - 1 do
+    local size = call('STRLEN', KEYS[n])
+    if size ~= bytes then return size == 0 and mayLack and 'UNMADE ' .. place or 'LOST' end
+  end
+  nextKey = nextKey + keys
+end
+local fault = ${pieces.join('\n  or ')}
+if fault then return redis.status_reply(fault) end`
+    : ''
+}
+${frame.lists.map((list) => `if ${NAMES[list].open} >= ${frame.listed(list).length} then return redis.status_reply('${NAMES[list].grow}') end`).join('\n')}`;
+}
+
+/** Behind the head, and behind RECALL in a change: the variables of the batch, and of the kind of cells. */
+export const open = (frame: Frame): string => `
+local count = tonumber(${frame.arg('count')})
+${
+  frame.needs('hashes')
+    ? `local hashes = {}
+local function hashesOf()
+  if #hashes == 0 then
+    for n = 1, count do hashes[n] = sub(${frame.arg('hashes')}, n * 16 - 15, n * 16) end
+  end
+  return hashes
+end`
+    : ''
+}${kindOf(frame).open(frame)}`;
+
+/**
+ * Each layer's share of items in this segment, by its place, and `room`: how many more items a range of layers takes.
+ */
+export const shares = (frame: Frame): string => `
+local shares = {${frame.places
+  .map((place) => `${place.place === 0 ? '[0] = ' : ''}tonumber(${frame.layerArg(place, 'share')})`)
+  .join(', ')}}
+local function room(from, last)
+  local sum = 0
+  for place = from, last do sum = sum + math.max(0, shares[place] - stored[place]) end
+  return sum
+end`;
+
+/** The layers of a list from its open one on, as Lua: for \`room\`. */
+export function openRange(frame: Frame, list: ListName): string {
+  const places = frame.listed(list);
+  const first = places[0]?.place ?? 0;
+  return `${first} + ${NAMES[list].open}, ${first + places.length - 1}`;
+}
+
+/** Opens the queue. A script may have 200 local variables at a time, so those of the queue are behind one of them. */
+export const openLine = (frame: Frame, parts: string): string =>
+  frame.task.queued
+    ? `
+local line
+do
+${openQueueToChange(String(frame.has('sync')))}${parts}
+line = queue
+end`
+    : '';
+
+export const saveOpen = (frame: Frame): string =>
+  frame.lists
+    .map((list) => {
+      const { open: name, prefix } = NAMES[list];
+      const before = frame.field(`${prefix}open`);
+      return `if ${name} ~= tonumber(${before} or 0) then call('HSET', meta, '${prefix}open', ${name}) end`;
+    })
+    .join('\n');
+
+export const addSyncCounts = (counts: Readonly<Record<string, string>>): string =>
+  Object.entries(counts)
+    .map(([name, value]) => `if ${value} ~= 0 then call('HINCRBY', meta, '${SYNC}${name}', ${value}) end`)
+    .join('\n');
+
+/** Last lines of a change: they write the counts and the record of the answers. */
+export const end = (frame: Frame, ...counts: readonly string[]): string => `
+local answers = concat(out, '', 1, count)
+${frame.task.verb === 'remove' ? '' : saveOpen(frame)}
+${kindOf(frame).save(frame)}
+${addCounts(...counts)}
+${RECORD}
+${reply(frame, 'answers', frame.task.verb === 'remove' ? 'sweep' : '0')}`;
+
+export function reply(frame: Frame, answers: string, sweep = '0'): string {
+  const stored = (list: ListName): string[] => frame.listed(list).map(({ place }) => `stored[${place}]`);
+  const [first = '', ...later] = stored('own');
+  const ofSync = frame.has('sync') ? [String(END_OF_LIST), NAMES.sync.open, ...stored('sync')] : [];
+  return `return {${[answers, first, sweep, NAMES.own.open, ...later, ...ofSync].join(', ')}}`;
+}

@@ -1,0 +1,40 @@
+import { NOW } from '../scripts/script.js';
+import { type Frame, type ListName, NAMES, type Verb } from './frame.js';
+import { head, open, reply } from './parts.js';
+import { answered, kindOf, visit } from './passes.js';
+
+/** The lists that a verb reads, and the order of their layers. */
+const READS: Readonly<
+  Record<
+    Exclude<Verb, 'add' | 'remove' | 'keep'>,
+    { lists: ListName[]; order: 'oldest first' | 'newest first' }
+  >
+> = {
+  check: { lists: ['own', 'sync'], order: 'newest first' },
+  // The oldest layer that claims an item has its count. Newer ones claim it only as a false positive.
+  count: { lists: ['own', 'sync'], order: 'oldest first' },
+  listed: { lists: ['sync'], order: 'newest first' },
+};
+
+/** See Counters.check and count. `listed` reads only the list of the sync. */
+export function read(frame: Frame): string {
+  const { verb, ages } = frame.task;
+  const kind = kindOf(frame);
+  const { lists, order } = READS[verb as keyof typeof READS];
+  const passes = lists
+    .filter((list) => frame.has(list))
+    .map((list) =>
+      visit(frame, list, {
+        ...{ skip: 'out', left: 'left', order },
+        item: ({ shape }) => `${kind.claim(shape)}
+      if live${ages ? ` and not ${NAMES[list].gone}[n]` : ''} then
+        ${answered(frame, { skip: 'out', left: 'left' }, verb === 'count' ? `char(48 + ${kind.least(shape)})` : "'1'")}
+      end`,
+      }),
+    );
+  return `${head(frame)}${ages ? NOW : ''}${open(frame)}
+local out, left = {}, count
+${passes.join('\n')}
+for n = 1, count do out[n] = out[n] or '0' end
+${reply(frame, "concat(out, '', 1, count)")}`;
+}

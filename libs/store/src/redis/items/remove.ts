@@ -1,0 +1,97 @@
+import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
+import { tooManyMarks } from '../scripts/sweep.js';
+import { hiddenKeyOf } from './aged-cells.js';
+import type { Frame, ListName } from './frame.js';
+import { addSyncCounts, end, head, open, openLine } from './parts.js';
+import { answered, claims, kindOf, visit } from './passes.js';
+
+/** See Counters.remove: from both lists. If it notes more removals than allowed, `full` in meta ends the sync. */
+export function remove(frame: Frame): string {
+  const sync = frame.has('sync');
+  const kind = kindOf(frame);
+  const lower = (list: ListName, out: string, left: string): string =>
+    visit(frame, list, {
+      ...{ skip: out, left },
+      before: (place) => kind.locals(place),
+      item: (place) => `${kind.claim(place.shape)}
+      if live then${kind.lower(frame, place)}
+        ${answered(frame, { skip: out, left }, 'moved')}
+      end`,
+      after: (place) => kind.account(frame, place),
+    });
+  return `${ALLOW_OOM}${head(frame)}${RECALL}${open(frame)}
+${frame.task.ages ? roomToHide(frame) : ''}${openLine(frame, frame.task.queued ? mark(frame.arg('maxMarks')) : '')}
+local out, left, sweep = {}, count, 0
+${lower('own', 'out', 'left')}
+${
+  sync
+    ? `local second, secondLeft, unkept = {}, count, 0
+${lower('sync', 'second', 'secondLeft')}
+for n = 1, count do
+  local wasOwned = out[n] and out[n] ~= '0'
+  if wasOwned and second[n] == '1' then unkept = unkept - 1 end
+  if not wasOwned then out[n] = second[n] end
+end
+unkept = math.max(unkept, -tonumber(call('HGET', meta, '${SYNC}kept') or 0))
+${addSyncCounts({ kept: 'unkept' })}
+if count > 0 and call('HEXISTS', meta, '${SYNC}full') == 0 then
+  local noted = {}
+  hashesOf()
+  for n = 1, count do noted[2 * n - 1], noted[2 * n] = hashes[n], '' end
+  call('HSET', KEYS[${frame.keys.removed}], unpack(noted))
+  if call('HLEN', KEYS[${frame.keys.removed}]) - 1 > tonumber(${frame.arg('maxNoted')}) then call('HSET', meta, '${SYNC}full', '1') end
+end`
+    : ''
+}
+local removed = 0
+for n = 1, count do
+  out[n] = out[n] or '0'
+  if out[n] == '1' then removed = removed + 1 end
+end
+local refused = count - removed
+${markRemoved(frame)}
+${end(frame, 'removed', 'refused')}`;
+}
+
+/** Refuses a removal from a filter that ages if it might hide more items than allowed. */
+const roomToHide = (frame: Frame): string =>
+  frame.lists
+    .map(
+      (list) => `
+do
+  local hidden, most = call('ZCOUNT', ${hiddenKeyOf(frame, list)}, string.format('%.0f', epoch), '+inf'), tonumber(${frame.arg('maxHidden')})
+  if hidden + count > most then
+    local found, claimed = {}, hidden
+    ${claims(frame, list, 'found')}
+    for _ in pairs(found) do claimed = claimed + 1 end
+    if claimed > most then return redis.status_reply('FULL ' .. hidden) end
+  end
+end`,
+    )
+    .join('');
+
+/**
+ * `queue.mark`: marks items as forgotten if the queue has any entry. It takes the hash of each item with the clock
+ * behind it, and returns 1 if it is time for a step of a sweep, else 0.
+ */
+const mark = (maxMarks: string): string => `
+function queue.mark(marks)
+  if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
+  queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
+  queue.save()
+  return (queue.sweeping == 1 or ${tooManyMarks(maxMarks)}) and 1 or 0
+end
+`;
+
+const markRemoved = (frame: Frame): string =>
+  frame.task.queued
+    ? `
+if removed > 0 then
+  local marks, clock = {}, string.format('%.0f', line.clock)
+  hashesOf()
+  for n = 1, count do
+    if out[n] == '1' then marks[#marks + 1], marks[#marks + 2] = hashes[n], clock end
+  end
+  sweep = line.mark(marks)
+end`
+    : '';
