@@ -21,10 +21,10 @@ const PAGES = ['README.md', ...readdirSync('docs').map((name) => join('docs', na
   .map((file) => ({ file, calls: documentedCalls(file).filter(({ command }) => isRun(command)) }))
   .filter(({ calls }) => calls.length > 0);
 
-it('README.md: the calls of a crawler, from making its set to checking a list', () => {
+it('README.md: the calls of a crawler, from creating its set to forgetting a page', () => {
   const [readme] = PAGES;
   const verbs = readme?.calls.map(({ command }) => /\/v1\/(?:\S*\/)?([a-z-]+)(?=\s|$)/.exec(command)?.[1]);
-  expect(verbs).toEqual(['visited-sets', 'discover', 'lease', 'ack', 'forget', 'check']);
+  expect(verbs).toEqual(['visited-sets', 'discover', 'lease', 'ack', 'forget']);
 });
 
 describe.each(PAGES)('$file: the calls', ({ calls }) => {

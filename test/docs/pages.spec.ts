@@ -51,8 +51,8 @@ function exists(name: string): boolean {
 }
 
 describe('the README', () => {
-  it('has at most 130 lines', () => {
-    expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(130);
+  it('has at most 120 lines', () => {
+    expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
 
   it('links every page of docs', () => {
