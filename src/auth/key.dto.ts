@@ -40,7 +40,7 @@ function Limit(description: string): PropertyDecorator {
 
 /** What a key is made from. */
 export class CreateKeyDto {
-  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'nightly import', description: 'For people' })
+  @ApiProperty({ pattern: NAME_PATTERN.source, example: 'nightly import', description: 'A label for people' })
   @Matches(NAME_PATTERN, must('be 1 to 64 printable ASCII characters'))
   readonly name!: string;
 
@@ -48,7 +48,7 @@ export class CreateKeyDto {
     enum: SCOPES,
     isArray: true,
     example: ['write'],
-    description: 'write includes read, admin includes write',
+    description: '`write` includes `read`, and `admin` includes `write`',
   })
   @IsArray(SCOPE_LIST)
   @ArrayMinSize(1, SCOPE_LIST)
@@ -59,23 +59,25 @@ export class CreateKeyDto {
   @ApiPropertyOptional({
     pattern: PREFIX_PATTERN.source,
     example: 'acme-',
-    description: 'Names of filters and visited sets the key is for begin with it; others do not exist for it',
+    description: 'The key sees only filters and visited sets whose names begin with this prefix',
   })
   @Optional()
   @Matches(PREFIX_PATTERN, must(PREFIX_REQUIREMENT))
   readonly prefix?: string;
 
   @Limit(
-    'Filters and visited sets there may be of the prefix, whoever made them; with a prefix only. Absent: no bound',
+    'Limit on the number of filters and visited sets under the prefix, including those that ' +
+      'other keys created. Needs `prefix`. Absent: no limit',
   )
   readonly maxFilters?: number;
 
-  @Limit(
-    'Bytes that they may take together, as their `memoryBytes` say; with a prefix only. Absent: no bound',
-  )
+  @Limit('Limit on the sum of their `memoryBytes`. Needs `prefix`. Absent: no limit')
   readonly maxBytes?: number;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'With a time zone; absent: never' })
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'When the key expires, with a time zone. Absent: never',
+  })
   @Optional()
   @Matches(TIME_PATTERN, must('be a time such as 2030-01-31T12:00:00Z'))
   readonly expiresAt?: string;
@@ -94,7 +96,7 @@ export class RotateKeyDto {
     minimum: 0,
     maximum: MAX_OVERLAP_SECONDS,
     default: DEFAULT_OVERLAP_SECONDS,
-    description: 'For how long the old key is taken beside the new one, unless it ends sooner',
+    description: 'How long the old key stays valid beside the new one, unless it expires sooner',
   })
   @Optional()
   @IsInt(OVERLAP)

@@ -9,9 +9,9 @@ export class KeyView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: SCOPES, isArray: true }) readonly scopes!: readonly Scope[];
   @ApiProperty({ required: false, description: 'Absent: all names' }) readonly prefix?: string;
-  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no bound' })
+  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no limit' })
   readonly maxFilters?: number;
-  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no bound' })
+  @ApiProperty({ required: false, type: 'integer', description: 'Absent: no limit' })
   readonly maxBytes?: number;
   @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
   @ApiProperty({ required: false, format: 'date-time', description: 'Absent: never' })
@@ -19,7 +19,7 @@ export class KeyView {
 }
 
 export class NewKeyView extends KeyView {
-  @ApiProperty({ description: 'The key itself, shown this once' }) readonly key!: string;
+  @ApiProperty({ description: 'The key itself. Only this answer shows it' }) readonly key!: string;
 }
 
 export class UsageView implements Usage {
@@ -28,13 +28,15 @@ export class UsageView implements Usage {
 }
 
 export class ListedKeyView extends KeyView {
-  @ApiProperty({ required: false, description: 'What there is of the prefix now. Absent: all names' })
+  @ApiProperty({
+    required: false,
+    description: 'Current usage under the prefix. Absent for a key without a prefix',
+  })
   readonly usage?: UsageView;
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description:
-      'When this instance last let it in; other instances have their own. Absent: not since this one began',
+    description: 'When this instance last accepted the key. Absent: not since the instance started',
   })
   readonly lastUsedAt?: string;
 }

@@ -17,10 +17,10 @@ export class KeysController {
   @Documented({
     access: 'admin',
     allNames: true,
-    summary: 'Make an API key',
+    summary: 'Create an API key',
     description:
-      'Its secret is in this answer only. Every request makes another key: one whose answer was lost is in the list, ' +
-      'to be revoked.',
+      'Only this answer shows the secret. Every request creates another key. If you lose the ' +
+      'answer, find the key in the list and revoke it.',
     codes: ['STORE_FULL'],
   })
   @ApiCreatedResponse({ type: NewKeyView })
@@ -39,11 +39,11 @@ export class KeysController {
   @Documented({
     access: 'admin',
     allNames: true,
-    summary: 'Make a key in place of another, which ends later',
+    summary: 'Replace a key by a new one; the old one expires later',
     description:
-      'The new key has the name, scopes, prefix and bounds of the old one, and is valid for as long as that was made for. Its ' +
-      'secret is in this answer only. It is made first, then the old one is told its end: after a failure in between both are ' +
-      'valid. Every request makes another key.',
+      'The new key has the name, scopes, prefix, limits and lifetime of the old one. Only this ' +
+      'answer shows its secret. The service creates the new key before it sets the end of the ' +
+      'old one, so after a failure both are valid. Every request creates another key.',
     codes: ['KEY_NOT_FOUND', 'STORE_FULL'],
   })
   @ApiBody({ type: RotateKeyDto, required: false })
@@ -62,7 +62,7 @@ export class KeysController {
     access: 'admin',
     allNames: true,
     summary: 'Revoke an API key',
-    description: 'This instance refuses it at once, others within two seconds.',
+    description: 'This instance refuses the key at once, other instances within two seconds.',
     codes: ['KEY_NOT_FOUND'],
   })
   @ApiNoContentResponse({ description: 'Revoked' })

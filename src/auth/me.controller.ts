@@ -11,8 +11,10 @@ export class MeController {
   @Get()
   @Documented({
     access: 'read',
-    summary: 'What the caller may do',
-    description: 'Of the credentials that came with the call; where none are asked for, of everyone.',
+    summary: 'Get what the caller may do',
+    description:
+      'Describes the credentials of this request. If the service asks for none, it describes ' +
+      'an anonymous caller.',
   })
   @ApiOkResponse({ type: MeView })
   me(@Caller() caller: Principal): MeView {

@@ -13,14 +13,14 @@ export class MeView {
   @ApiProperty({
     enum: SCOPES,
     isArray: true,
-    description: 'As given: write includes read, admin includes write',
+    description: 'As given: `write` includes `read`, and `admin` includes `write`',
   })
   readonly scopes!: readonly Scope[];
   @ApiProperty({ required: false, description: 'Absent: all names' }) readonly prefix?: string;
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description: 'Until when the credentials are taken. Absent: they do not end by themselves',
+    description: 'When the credentials expire. Absent: never',
   })
   readonly expiresAt?: string;
 }

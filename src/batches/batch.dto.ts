@@ -8,7 +8,7 @@ const BATCH = { type: String, isArray: true } as const;
 export class ItemsDto {
   @ApiProperty({
     ...BATCH,
-    description: 'At most 10,000 strings of at most 8 KiB (UTF-8), unless set otherwise',
+    description: 'At most 10,000 strings of at most 8 KiB (UTF-8). The operator can change both limits',
     example: ['alpha', 'beta'],
   })
   readonly items!: string[];
@@ -17,7 +17,9 @@ export class ItemsDto {
 export class UrlsDto {
   @ApiProperty({
     ...BATCH,
-    description: 'At most 10,000 strings; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise',
+    description:
+      'At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator ' +
+      'can change both limits',
     example: ['https://example.org/a?b=1', 'https://example.org/'],
   })
   readonly urls!: string[];
@@ -29,8 +31,8 @@ const TtlSeconds = (): PropertyDecorator =>
     type: 'integer',
     minimum: 1,
     description:
-      'Of a set that ages: how long these URLs are seen from now on, at most its maxAgeSeconds, which is the default; ' +
-      'one that is seen for longer stays so',
+      'For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is ' +
+      'the default. It never shortens the time that a URL has left',
   });
 
 export class VisitsDto extends UrlsDto {
@@ -46,7 +48,7 @@ const URL_WITH_PAYLOAD = {
     url: { type: 'string' },
     payload: {
       type: 'string',
-      description: `Opaque, handed out with the URL: at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8`,
+      description: `Any text, at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8. Leases return it with the URL`,
     },
   },
 };
@@ -56,7 +58,8 @@ export class DiscoveriesDto {
     type: 'array',
     items: { oneOf: [{ type: 'string' }, URL_WITH_PAYLOAD] },
     description:
-      'At most 10,000 URLs, with or without a payload; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise',
+      'At most 10,000 URLs, with or without a payload. A URL of more than 8 KiB (UTF-8) is ' +
+      'invalid. The operator can change both limits',
     example: ['https://example.org/a?b=1', { url: 'https://example.org/', payload: '{"depth":1}' }],
   })
   readonly urls!: Discovery[];

@@ -21,8 +21,9 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
       enum: [...GROWTHS],
       default: byDefault,
       description:
-        'auto: a filter at its capacity goes on in another layer, 2.7 times as large, up to six layers within ' +
-        'MAX_FILTER_BYTES; errorRate is that of all together. none: FILTER_FULL at twice the capacity',
+        '`auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within ' +
+        '`MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at ' +
+        'twice its capacity',
     }),
     Optional(),
     IsIn(GROWTHS, must('be "auto" or "none"')),
@@ -39,8 +40,9 @@ export function MaxAgeOption(): PropertyDecorator {
       minimum: MIN_MAX_AGE_SECONDS,
       maximum: MAX_MAX_AGE_SECONDS,
       description:
-        'Visited sets: a URL that was not visited or discovered again for so long is unseen, exact to a thirteenth of it; ' +
-        'takes twice the memory. Absent: URLs are seen until they are forgotten',
+        'For visited sets: forget URLs that were not visited or discovered for this many ' +
+        'seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay ' +
+        'seen until you forget them',
     }),
     Optional(),
     IsInt(MAX_AGE),
@@ -53,7 +55,7 @@ export function MaxAgeOption(): PropertyDecorator {
 export class SizeDto {
   @ApiProperty({
     enum: ['counting', 'standard'],
-    description: '4-bit counters, items can be removed; or bits',
+    description: '`counting`: 4-bit counters, so items can be removed. `standard`: bits',
   })
   @IsIn(['counting', 'standard'], must('be "counting" or "standard"'))
   readonly type!: FilterType;
@@ -88,7 +90,8 @@ export class CreateFilterDto extends SizeDto {
   @ApiPropertyOptional({
     enum: ['set', 'multiset'],
     default: 'set',
-    description: 'set: a second add changes nothing. multiset (counting only): every add counts',
+    description:
+      '`set`: a second add changes nothing. `multiset` (counting filters only): every add ' + 'counts',
   })
   @Optional()
   @IsIn(['set', 'multiset'], must('be "set" or "multiset"'))
@@ -109,7 +112,7 @@ export class ListQueryDto {
   @Matches(PAGE_PATTERN, PAGE)
   readonly limit?: string;
 
-  @ApiPropertyOptional({ description: '`next` of the page before' })
+  @ApiPropertyOptional({ description: '`next` of the previous page' })
   @Optional()
   @Matches(NAME_PATTERN, must('be the `next` of the page before'))
   readonly cursor?: string;

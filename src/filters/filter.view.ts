@@ -22,12 +22,12 @@ export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOpt
 /** The shape of a filter in memory. */
 export class GeometryView {
   @ApiProperty({ type: 'integer' }) readonly segments!: number;
-  @ApiProperty({ type: 'integer', description: 'Counters a page; all counters of an item lie in one' })
+  @ApiProperty({ type: 'integer', description: 'Counters per page. All counters of an item are in one page' })
   readonly pageSize!: number;
-  @ApiProperty({ type: 'integer', description: 'Counters an item' }) readonly hashes!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters per item' }) readonly hashes!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Of new filters 2, SipHash-2-4-128; of those made by version 0.1 for ever 1, murmur3',
+    description: '2: SipHash-2-4-128, for new filters. 1: murmur3, for filters created by version 0.1',
   })
   readonly hashScheme!: number;
   @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;
@@ -38,25 +38,26 @@ class SizedView {
   @ApiProperty({ type: 'integer' }) readonly capacity!: number;
   @ApiProperty() readonly errorRate!: number;
   @ApiProperty({ enum: ['auto', 'none'] }) readonly growth!: Growth;
-  @ApiProperty({ type: GeometryView, description: 'Of the first layer' }) readonly geometry!: GeometryView;
-  @ApiProperty({ type: 'integer', description: 'Of all layers there are' }) readonly memoryBytes!: number;
+  @ApiProperty({ type: GeometryView, description: 'Geometry of the first layer' })
+  readonly geometry!: GeometryView;
+  @ApiProperty({ type: 'integer', description: 'Bytes of all layers' }) readonly memoryBytes!: number;
 }
 
 /** A layer that a filter may grow to. */
 export class PlannedLayerView {
-  @ApiProperty({ type: 'integer', description: 'Items after which the next one is opened' })
+  @ApiProperty({ type: 'integer', description: 'Items after which the next layer opens' })
   readonly capacity!: number;
-  @ApiProperty({ description: 'Its share of the error rate' }) readonly errorRate!: number;
+  @ApiProperty({ description: 'Share of the error rate' }) readonly errorRate!: number;
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
 export class PlanView extends SizedView {
-  @ApiProperty({ required: false, type: 'integer', description: 'Of a visited set that ages' })
+  @ApiProperty({ required: false, type: 'integer', description: 'For a visited set that ages' })
   readonly maxAgeSeconds?: number;
   @ApiProperty({
     type: [PlannedLayerView],
     required: false,
-    description: 'With growth: the layers that it may have, the first included',
+    description: 'If the filter grows: the layers that it may have, including the first',
   })
   readonly plannedLayers?: PlannedLayerView[];
 }
@@ -67,7 +68,7 @@ export class LayerView {
   @ApiProperty({ type: 'integer' }) readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
   readonly fill!: number;
-  @ApiProperty({ description: 'Its false-positive rate now, estimated from fill' })
+  @ApiProperty({ description: 'Current false-positive rate, estimated from `fill`' })
   readonly estimatedErrorRate!: number;
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
@@ -76,41 +77,48 @@ export class LayerView {
 class FilterDescriptionView extends SizedView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
-  @ApiProperty({ description: 'Another one after clear, or after delete and create' })
+  @ApiProperty({ description: 'Changes on clear, or on delete and re-create' })
   readonly generation!: string;
   @ApiProperty({ format: 'date-time' }) readonly createdAt!: string;
 }
 
 export class FilterView extends FilterDescriptionView {
-  @ApiProperty({ type: 'integer', description: 'Adds answered new, less removals that left the item absent' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Adds answered `new`, minus removals that left the item absent',
+  })
   readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
   readonly fill!: number;
-  @ApiProperty({ description: 'False-positive rate now, estimated from fill' })
+  @ApiProperty({ description: 'Current false-positive rate, estimated from `fill`' })
   readonly estimatedErrorRate!: number;
-  @ApiProperty({ type: 'integer', description: 'Counters at 15, which never move again' })
+  @ApiProperty({ type: 'integer', description: 'Counters at 15, which stay at 15' })
   readonly saturatedCounters!: number;
-  @ApiProperty({ description: 'Holds more items than its layers were made for: errorRate is exceeded' })
+  @ApiProperty({ description: 'Holds more items than its layers are sized for, so it exceeds `errorRate`' })
   readonly overCapacity!: boolean;
-  @ApiProperty({ type: [LayerView], description: 'One; more if the filter has grown' })
+  @ApiProperty({ type: [LayerView], description: 'One layer, or more if the filter has grown' })
   readonly layers!: LayerView[];
-  @ApiProperty({ type: 'integer', description: 'Items answered new' }) readonly added!: number;
-  @ApiProperty({ type: 'integer', description: 'Items answered not new' }) readonly duplicate!: number;
-  @ApiProperty({ type: 'integer', description: 'Removals that took place' }) readonly removed!: number;
+  @ApiProperty({ type: 'integer', description: 'Items answered `new`' }) readonly added!: number;
+  @ApiProperty({ type: 'integer', description: 'Items answered as not new' }) readonly duplicate!: number;
+  @ApiProperty({ type: 'integer', description: 'Removals that changed the filter' })
+  readonly removed!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that changed nothing' }) readonly refused!: number;
-  @ApiProperty({ type: SyncView, required: false, description: 'The one that is open or committing' })
+  @ApiProperty({ type: SyncView, required: false, description: 'The sync in progress' })
   readonly sync?: SyncView;
 }
 
 export class LostFilterView extends FilterDescriptionView {
-  @ApiProperty({ enum: ['lost'], description: 'STORE_DATA_LOST for every call but clear and delete' })
+  @ApiProperty({
+    enum: ['lost'],
+    description: '`lost`: every call but clear and delete answers `STORE_DATA_LOST`',
+  })
   readonly state!: 'lost';
 }
 
 @ApiExtraModels(FilterView, LostFilterView)
 export class FilterListView {
   @ApiProperty(eitherOf(FilterView, LostFilterView)) readonly filters!: (FilterView | LostFilterView)[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
   readonly next?: string;
 }
 

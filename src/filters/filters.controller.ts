@@ -26,11 +26,11 @@ export class FiltersController {
   @Post()
   @MutatingRoute({
     access: 'admin',
-    summary: 'Make a filter',
+    summary: 'Create a filter',
     codes: ['FILTER_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'QUOTA_EXCEEDED', 'STORE_FULL'],
   })
   @ApiCreatedResponse({ type: FilterView })
-  @ApiOkResponse({ type: FilterView, description: 'The same filter was there already' })
+  @ApiOkResponse({ type: FilterView, description: 'The filter already exists with these parameters' })
   async create(
     @Body(ShallowPipe) body: CreateFilterDto,
     @Mutation() operation: Operation,
@@ -68,7 +68,7 @@ export class FiltersController {
   @Delete(':name')
   @HttpCode(204)
   @MutatingRoute({ access: 'admin', summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
-  @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
+  @ApiNoContentResponse({ description: 'Deleted; its memory is free' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
     return this.filters.drop(name, operation);
   }
@@ -89,7 +89,7 @@ export class PlanController {
 
   @Post()
   @HttpCode(200)
-  @Documented({ access: 'read', summary: 'Size a filter without making it' })
+  @Documented({ access: 'read', summary: 'Compute the size of a filter without creating it' })
   @ApiOkResponse({ type: PlanView })
   plan(@Body(ShallowPipe) body: PlanDto): PlanView {
     return this.filters.plan(body);

@@ -7,7 +7,7 @@ const FEW = {
   type: String,
   isArray: true,
   maxItems: MOST_EXPLAINED,
-  description: 'At most 100 strings, of at most 65,536 characters together',
+  description: 'At most 100 strings, with at most 65,536 characters in total',
 } as const;
 
 export class ExplainItemsDto {

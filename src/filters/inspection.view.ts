@@ -4,52 +4,55 @@ import type { Filter, Finding, LayerSample } from '#store';
 /** The cells of some pages of a layer. */
 export class LayerCountersView {
   @ApiProperty({ type: 'integer', description: 'Pages of the layer' }) readonly pages!: number;
-  @ApiProperty({ type: 'integer', description: 'How many of them were read: at most 256 of all layers' })
+  @ApiProperty({ type: 'integer', description: 'Pages that were read: at most 256 for all layers together' })
   readonly sampledPages!: number;
   @ApiProperty({
     type: 'array',
     items: { type: 'integer' },
     description:
-      'How many of the counters in these pages are 0, 1, … 15; of a standard filter, 0 and 1. In a set that ages, what has ' +
-      'expired is 0',
+      'How many of the counters in these pages are 0, 1, … 15, or 0 and 1 in a standard ' +
+      'filter. Expired counters count as 0',
   })
   readonly values!: number[];
 }
 
 export class CountersView {
-  @ApiProperty({ type: [LayerCountersView], description: 'Oldest first, as in the description' })
+  @ApiProperty({ type: [LayerCountersView], description: 'Layers, oldest first' })
   readonly layers!: LayerCountersView[];
 }
 
 export class FoundCounterView {
   @ApiProperty({
     type: 'integer',
-    description: 'Place in the bytes of the segment: `#index` of BITFIELD with the width that `cell` says',
+    description: 'Position in the segment: `#index` of BITFIELD, with the width in `cell`',
   })
   readonly index!: number;
-  @ApiProperty({ type: 'integer', description: 'In a set that ages, 0 if it has expired' })
+  @ApiProperty({ type: 'integer', description: '0 if the counter has expired, in a set that ages' })
   readonly value!: number;
 }
 
 export class LayerFindingView {
-  @ApiProperty({ type: 'integer', description: 'From 0, the oldest' }) readonly layer!: number;
-  @ApiProperty({ type: 'integer', description: 'Of the layer' }) readonly segment!: number;
-  @ApiProperty({ type: 'integer', description: 'In the segment' }) readonly page!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of the layer. 0 is the oldest' })
+  readonly layer!: number;
+  @ApiProperty({ type: 'integer', description: 'Segment of the layer' }) readonly segment!: number;
+  @ApiProperty({ type: 'integer', description: 'Page in the segment' }) readonly page!: number;
   @ApiProperty({
     enum: ['u1', 'u4', 'u8'],
-    description: 'Width of a cell: of a standard filter, a counting one, and a set that ages',
+    description:
+      'Width of a cell: `u1` in a standard filter, `u4` in a counting filter, `u8` in a set ' + 'that ages',
   })
   readonly cell!: string;
-  @ApiProperty({ required: false, description: 'Redis store: the key that has the bytes of the segment' })
+  @ApiProperty({ required: false, description: 'Redis store: the key that holds the segment' })
   readonly redisKey?: string;
-  @ApiProperty({ description: 'All its counters are above zero' }) readonly claims!: boolean;
+  @ApiProperty({ description: 'All counters are above zero' }) readonly claims!: boolean;
   @ApiProperty({ type: [FoundCounterView], description: 'The k counters of the item' })
   readonly counters!: FoundCounterView[];
   @ApiProperty({
     required: false,
     format: 'date-time',
     description:
-      'Set that ages: when the layer claims it no longer, unless it is visited; absent if it does not',
+      'For a set that ages: when the item expires in this layer, unless it is visited again. ' +
+      'Absent if the layer does not claim it',
   })
   readonly expires?: string;
 }
@@ -57,18 +60,20 @@ export class LayerFindingView {
 const ANSWER = {
   enum: ['seen', 'unseen'],
   description:
-    'Whether a layer claims it, and it is not hidden. While a sync is open, of what was there before',
+    'Whether a layer claims the item, and the item is not hidden. During a sync this is the ' +
+    'answer of the layers from before the sync',
 } as const;
 
 const HIDDEN = {
   required: false,
   type: Boolean,
-  description: 'Set that ages: forgotten while others keep its counters alive',
+  description:
+    'For a set that ages: the item was forgotten, but other items keep its counters above ' + 'zero',
 } as const;
 
 const LAYERS: { type: [typeof LayerFindingView]; description: string } = {
   type: [LayerFindingView],
-  description: 'Oldest first',
+  description: 'Layers, oldest first',
 };
 
 /** What an item finds. */
@@ -88,7 +93,7 @@ export class ExplainedItemsView {
 }
 
 export class UrlStepView {
-  @ApiProperty({ description: 'S2 to S12, or the member of `urlProfile` that switches it on' })
+  @ApiProperty({ description: 'S2 to S12, or the member of `urlProfile` that turns the rule on' })
   readonly rule!: string;
   @ApiProperty() readonly before!: string;
   @ApiProperty() readonly after!: string;
@@ -96,13 +101,14 @@ export class UrlStepView {
 
 /** An invalid URL has `invalid` beside it only, all others the rest. */
 export class ExplainedUrlView {
-  @ApiProperty({ description: 'As it came' }) readonly url!: string;
-  @ApiProperty({ required: false, description: 'Why it has no key' }) readonly invalid?: string;
-  @ApiProperty({ required: false, description: 'What it is compared by' }) readonly key?: string;
+  @ApiProperty({ description: 'As received' }) readonly url!: string;
+  @ApiProperty({ required: false, description: 'Why the URL has no key' }) readonly invalid?: string;
+  @ApiProperty({ required: false, description: 'The key by which the set compares URLs' })
+  readonly key?: string;
   @ApiProperty({
     required: false,
     type: [UrlStepView],
-    description: 'The rules that changed it, in order: the last one ends with the key',
+    description: 'The rules that changed the URL, in order. The last one results in the key',
   })
   readonly rules?: UrlStepView[];
   @ApiProperty({ required: false, ...ANSWER }) readonly answer?: 'seen' | 'unseen';

@@ -29,7 +29,7 @@ export class ItemsController {
     verb: 'add',
     entries: 'items',
     access: 'write',
-    summary: 'Add items: true = was new',
+    summary: 'Add items: `true` if the item was new',
     mutates: true,
     body: ItemsDto,
     answer: BooleansView,
@@ -49,7 +49,7 @@ export class ItemsController {
     verb: 'check',
     entries: 'items',
     access: 'read',
-    summary: 'Check items: true = probably present, false = surely absent',
+    summary: 'Check items: `true` is probably present, `false` is certainly absent',
     mutates: false,
     body: ItemsDto,
     answer: BooleansView,
@@ -69,7 +69,7 @@ export class ItemsController {
     verb: 'remove',
     entries: 'items',
     access: 'write',
-    summary: 'Remove items (counting filters)',
+    summary: 'Remove items (counting filters only)',
     mutates: true,
     body: ItemsDto,
     answer: RemovalsView,
@@ -89,7 +89,7 @@ export class ItemsController {
     verb: 'count',
     entries: 'items',
     access: 'read',
-    summary: 'Estimate how often items were added (counting filters); 15 = 15 or more',
+    summary: 'Estimate how often items were added (counting filters only). 15 stands for 15 or more',
     mutates: false,
     body: ItemsDto,
     answer: CountsView,
@@ -106,7 +106,7 @@ export class ItemsController {
   @Post('explain')
   @HttpCode(200)
   @ExplainRoute({
-    summary: 'Explain the answers for a few items: where their counters are, and what they have',
+    summary: "Explain the answers for a few items: their counters and the counters' values",
     codes: ['FILTER_NOT_FOUND'],
   })
   @ApiBody({ type: ExplainItemsDto })

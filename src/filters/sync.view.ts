@@ -8,24 +8,32 @@ export class SyncView {
   @ApiProperty({ example: '9f3c1e0a7b5d2468' }) readonly id!: string;
   @ApiProperty({
     enum: STATES,
-    description: 'open takes lines; committing goes on by itself, and has no way back; the others are over',
+    description:
+      '`open`: takes items. `committing`: in progress, and cannot be cancelled. `committed`, ' +
+      '`abandoned`: finished',
   })
   readonly state!: SyncState;
   @ApiProperty({ format: 'date-time' }) readonly openedAt!: string;
-  @ApiProperty({ type: 'integer', description: 'What the filter has once it is committed' })
+  @ApiProperty({ type: 'integer', description: 'New capacity, applied on commit' })
   readonly capacity!: number;
-  @ApiProperty({ description: 'What the filter has once it is committed' }) readonly errorRate!: number;
-  @ApiProperty({ type: 'integer', description: 'Lines taken, those answered invalid or forgotten apart' })
+  @ApiProperty({ description: 'New capacity, applied on commit' }) readonly errorRate!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Items listed so far, without those answered `invalid` or `forgotten`',
+  })
   readonly listed!: number;
-  @ApiProperty({ type: 'integer', description: 'How many of them were answered new' })
+  @ApiProperty({ type: 'integer', description: 'How many of them were answered `new`' })
   readonly new!: number;
-  @ApiProperty({ type: 'integer', description: 'Items that a commit would forget, or has forgotten' })
+  @ApiProperty({ type: 'integer', description: 'Items that the commit would forget, or has forgotten' })
   readonly wouldForget!: number;
-  @ApiProperty({ type: 'integer', description: 'Items of the filter; not those that only the list has' })
+  @ApiProperty({ type: 'integer', description: 'Items of the filter, without those that only the sync has' })
   readonly items!: number;
-  @ApiProperty({ type: 'integer', description: 'Of the layers that it fills; 0 once it is over' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Bytes of the layers that the sync fills. 0 once it has finished',
+  })
   readonly memoryBytes!: number;
-  @ApiProperty({ required: false, description: 'Why it was abandoned' }) readonly reason?: string;
+  @ApiProperty({ required: false, description: 'Why the sync was abandoned' }) readonly reason?: string;
 }
 
 export function syncView(sync: Sync): { readonly [K in keyof SyncView]: SyncView[K] } {

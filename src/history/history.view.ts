@@ -14,27 +14,33 @@ export class PointView {
   @ApiProperty({ type: 'integer' }) readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1 }) readonly fill!: number;
   @ApiProperty() readonly estimatedErrorRate!: number;
-  @ApiProperty({ type: 'integer', description: 'Since it was made, as are the three below' })
+  @ApiProperty({ type: 'integer', description: 'Since the filter was created, like the next three' })
   readonly added!: number;
   @ApiProperty({ type: 'integer' }) readonly duplicate!: number;
   @ApiProperty({ type: 'integer' }) readonly removed!: number;
   @ApiProperty({ type: 'integer' }) readonly refused!: number;
-  @ApiProperty({ required: false, type: QueuePointView, description: 'Of a visited set' })
+  @ApiProperty({ required: false, type: QueuePointView, description: 'For a visited set' })
   readonly queue?: QueuePointView;
 }
 
 export class HistoryView {
-  @ApiProperty({ description: 'Whether this instance notes how it is; if not, there are too many others' })
+  @ApiProperty({
+    description: 'Whether this instance records the history. `false` if it already watches 500 filters',
+  })
   readonly watched!: boolean;
   @ApiProperty({
     format: 'date-time',
     description:
-      'When this instance began to watch what is there now, or the start of the time asked for, whichever is later',
+      'When this instance began to record this filter, or the start of the requested time, ' +
+      'whichever is later',
   })
   readonly since!: string;
-  @ApiProperty({ type: 'integer', description: 'From one point to the next; more where the store was away' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Time between two points. Longer where the store was unavailable',
+  })
   readonly intervalSeconds!: number;
-  @ApiProperty({ type: [PointView], description: 'Oldest first' }) readonly points!: PointView[];
+  @ApiProperty({ type: [PointView], description: 'Layers, oldest first' }) readonly points!: PointView[];
 }
 
 export function pointView(

@@ -9,10 +9,10 @@ export function HistoryRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({
       access: 'read',
-      summary: 'Show how it was in the last hours, minute by minute',
+      summary: 'Get the last hours, minute by minute',
       description:
-        'From the memory of the instance that answers: at most six hours, and no further back than its start or the last clear. It ' +
-        'watches 500, each for as long as it is there.',
+        'The instance that answers keeps the history in memory: at most six hours, and not from ' +
+        'before its start or the last clear. It watches at most 500 filters.',
       codes: [missing],
     }),
     ApiOkResponse({ type: HistoryView }),

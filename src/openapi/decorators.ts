@@ -44,8 +44,8 @@ const IDEMPOTENCY_KEY = ApiHeader({
   name: 'Idempotency-Key',
   required: false,
   description:
-    '1 to 255 visible ASCII characters. A repeat with the same key answers the same and changes nothing. Without it ' +
-    'the service makes one; either way it is in the answer, on errors too.',
+    '1 to 255 visible ASCII characters. A repeat with the same key gets the same answer and ' +
+    'changes nothing. If absent, the service makes one. Every answer has it, errors too.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 });
 
@@ -79,7 +79,9 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
       name: 'results',
       required: false,
       enum: ['none'],
-      description: 'Streams: answer the last line only, for clients that send everything before they read',
+      description:
+        'For streams: `none` answers only the last line. Use it in clients that send the whole ' +
+        'body before they read',
     }),
     ...(ttl
       ? [
@@ -87,7 +89,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
             name: 'ttlSeconds',
             required: false,
             schema: { type: 'integer', minimum: 1 },
-            description: 'As in a JSON body',
+            description: 'The same as in a JSON body',
           }),
         ]
       : []),
@@ -97,8 +99,9 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
 }
 
 const EXPLAIN =
-  'For people who want to know why an answer is as it is: it reads the counters themselves, and changes nothing. While a sync is ' +
-  'open it looks at what was there before. For administrators, because it tells where items lie.';
+  'Shows why an answer is what it is. It reads the counters and changes nothing. During a ' +
+  'sync it reads the layers from before the sync. It takes the scope `admin` because it ' +
+  'shows where items are stored.';
 
 /** A route that explains the answers for a few entries. */
 export function ExplainRoute(doc: Omit<RouteDoc, 'access'>): MethodDecorator {
@@ -112,10 +115,10 @@ export function CountersRoute(missing: ErrorCode): MethodDecorator {
   return route(
     {
       access: 'read',
-      summary: 'Show how many counters have which value, in a sample',
+      summary: 'Count the counters of a sample by their value',
       description:
-        'Of pages that are drawn anew for each call, 256 at most; a small filter is read whole. While a sync is open, of what was ' +
-        'there before.',
+        'Reads at most 256 pages, drawn at random for each call, or all pages of a small filter. ' +
+        'During a sync it reads the layers from before the sync.',
       codes: [missing, 'STORE_DATA_LOST', 'FILTER_BUSY'],
     },
     {},

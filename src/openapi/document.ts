@@ -4,8 +4,8 @@ import { inReadingOrder, operationId, TAGS, withPlainNames } from './names.js';
 import { completeOperations } from './operations.js';
 
 const DESCRIPTION =
-  'Have we seen this URL (or item) before? A set that answers with a bounded rate of false positives, and that can forget. ' +
-  'Errors are RFC 9457 problems with a stable `code`.';
+  'Have we seen this URL (or item) before? Unseen answers with a bounded rate of false ' +
+  'positives, and can forget. Errors are RFC 9457 problems with a stable `code`.';
 
 /** Builds the API's description from the decorators of its controllers and DTOs. */
 export function buildDocument(app: NestFastifyApplication): OpenAPIObject {

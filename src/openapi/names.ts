@@ -67,14 +67,14 @@ export function operationId(controller: string, method: string): string {
 
 /** Groups of routes, in the order in which people read them. */
 export const TAGS = [
-  { name: 'Visited sets', description: 'Which URLs a crawler has seen' },
-  { name: 'URLs', description: 'Marking, checking and forgetting the URLs of a visited set' },
-  { name: 'Queue', description: 'The URLs of a visited set that are still to be fetched' },
-  { name: 'Syncs', description: 'Keeping what is on a list, and forgetting the rest' },
-  { name: 'Filters', description: 'Filters of any strings' },
-  { name: 'Items', description: 'Adding, checking, removing and counting the items of a filter' },
+  { name: 'Visited sets', description: 'Sets of the URLs that a crawler has seen' },
+  { name: 'URLs', description: 'Mark, check and forget the URLs of a visited set' },
+  { name: 'Queue', description: 'The URLs of a visited set that wait to be fetched' },
+  { name: 'Syncs', description: 'Keep the items on a list, and forget all others' },
+  { name: 'Filters', description: 'Filters of strings' },
+  { name: 'Items', description: 'Add, check, remove and count the items of a filter' },
   { name: 'Operation', description: 'Health and metrics' },
-  { name: 'Keys', description: 'Who may use the service' },
+  { name: 'Keys', description: 'API keys and permissions' },
 ] as const;
 
 /** Names of the code's own that would be taken twice without their ending. */

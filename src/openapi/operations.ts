@@ -39,7 +39,7 @@ const PROBLEM: SchemaObject = {
     type: { type: 'string' },
     title: { type: 'string' },
     status: { type: 'integer' },
-    code: { type: 'string', enum: [...ERROR_CODES], description: 'Stable' },
+    code: { type: 'string', enum: [...ERROR_CODES], description: 'A stable code' },
     detail: { type: 'string' },
     requestId: { type: 'string' },
     errors: {
@@ -50,7 +50,7 @@ const PROBLEM: SchemaObject = {
         properties: { pointer: { type: 'string' }, detail: { type: 'string' } },
       },
     },
-    line: { type: 'integer', minimum: 1, description: 'Of a stream: the line at fault' },
+    line: { type: 'integer', minimum: 1, description: 'For a stream: the number of the line that failed' },
   },
 };
 
@@ -144,13 +144,14 @@ function addStreams(operation: OperationObject): void {
   if (operation.requestBody && 'content' in operation.requestBody) {
     const { content } = operation.requestBody;
     content['application/x-ndjson'] = {
-      schema: { type: 'string', description: 'A JSON string a line; an empty line is an error' },
+      schema: { type: 'string', description: 'One JSON string per line. An empty line is an error' },
     };
     content['text/plain'] = {
       schema: {
         type: 'string',
         description:
-          'A line an item, LF or CRLF; empty lines count as lines, but are no items; a byte order mark at the start is skipped',
+          'One item per line, ended by LF or CRLF. The service skips empty lines, but counts them, ' +
+          'and skips a byte order mark',
       },
     };
   }
@@ -162,7 +163,7 @@ function addStreams(operation: OperationObject): void {
 }
 
 const STREAM_ANSWER =
-  'To a stream. Per 1,000 input lines `{"from", "results", "invalid"?}`, `from` being the number of their first line, from 1, ' +
-  'empty lines included. `results` has an entry an item, so none for an empty line; `index` in `invalid` is a place in `results`. ' +
-  'Nothing is said of lines that are all empty. ' +
-  'Last `{"done": true, "counts"}` or `{"error": problem, "line"}`; the lines before that one keep their answers.';
+  'The answer to a stream. One line per 1,000 input lines: `{"from", "results", "invalid"?}`. `from` is the number of ' +
+  'the first of these lines, counted from 1, with empty lines. `results` has one entry per item, and none for an empty ' +
+  'line. `index` in `invalid` is an index in `results`. Blocks of empty lines have no answer line. The last line is ' +
+  '`{"done": true, "counts"}`, or `{"error": problem, "line"}`: then all answers before it still hold.';

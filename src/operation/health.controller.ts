@@ -24,7 +24,7 @@ export class HealthController {
   @Get('readyz')
   @Documented({ access: 'public', summary: 'Can requests be served?' }, { probe: true })
   @ApiOkResponse({ type: ReadyView })
-  @ApiResponse({ status: 503, type: UnreadyView, description: 'Not now' })
+  @ApiResponse({ status: 503, type: UnreadyView, description: 'Not ready' })
   async ready(@Res({ passthrough: true }) reply: Reply): Promise<ReadyView | UnreadyView> {
     const answer = await this.readiness();
     if (answer.status === 'unready') void reply.code(503).header('retry-after', '1');

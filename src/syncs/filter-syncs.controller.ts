@@ -54,7 +54,7 @@ export class FilterSyncsController {
     verb: 'keep',
     entries: 'items',
     access: 'write',
-    summary: 'List items: those that are to be kept',
+    summary: 'Send items of the list to keep',
     mutates: true,
     body: ItemsDto,
     answer: KeptItemsView,

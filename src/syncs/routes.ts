@@ -21,9 +21,13 @@ export function OpenSyncRoute(missing: ErrorCode): MethodDecorator {
   const refusals: readonly ErrorCode[] = ['SYNC_EXISTS', 'SYNC_UNSUPPORTED', 'FILTER_TOO_LARGE'];
   const codes = [missing, 'STORE_DATA_LOST', 'QUOTA_EXCEEDED', 'STORE_FULL', ...refusals] as const;
   return applyDecorators(
-    MutatingRoute({ access: 'admin', summary: 'Open a sync, to keep exactly what is on a list', codes }),
+    MutatingRoute({
+      access: 'admin',
+      summary: 'Open a sync, which keeps exactly the items on a list',
+      codes,
+    }),
     ApiBody({ type: OpenSyncDto, required: false }),
-    ApiCreatedResponse({ type: SyncView, description: 'A repeat under the same key answers the same sync' }),
+    ApiCreatedResponse({ type: SyncView, description: 'A repeat with the same key answers the same sync' }),
   );
 }
 
@@ -31,7 +35,7 @@ export function GetSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({
       access: 'read',
-      summary: 'Describe a sync, in progress or over',
+      summary: 'Get a sync, in progress or finished',
       codes: codesOf(missing),
     }),
     ApiOkResponse({ type: SyncView }),
@@ -42,14 +46,18 @@ export function CommitSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     MutatingRoute({
       access: 'admin',
-      summary: 'Forget what was neither listed nor added, nor is in the queue, since the sync was opened',
+      summary:
+        'Commit a sync: forget all items that were not listed, added or queued since it was ' + 'opened',
       codes: [...codesOf(missing), 'SYNC_ENDED', 'SYNC_WOULD_FORGET', 'STORE_FULL'],
     }),
     ApiBody({ type: CommitSyncDto, required: false }),
-    ApiOkResponse({ type: CommittedSyncView, description: 'It is committed; with dryRun: as it is' }),
+    ApiOkResponse({
+      type: CommittedSyncView,
+      description: 'The sync is committed. With `dryRun`: the sync, unchanged',
+    }),
     ApiAcceptedResponse({
       type: CommittedSyncView,
-      description: 'It goes on; GET tells when it is committed',
+      description: 'The commit is in progress. GET the sync to see when it has finished',
     }),
   );
 }
@@ -58,10 +66,10 @@ export function AbandonSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     MutatingRoute({
       access: 'admin',
-      summary: 'Give a sync up: nothing is forgotten',
+      summary: 'Abandon a sync: the filter forgets nothing',
       codes: [...codesOf(missing), 'SYNC_ENDED'],
     }),
-    ApiNoContentResponse({ description: 'Given up, and its memory is free' }),
+    ApiNoContentResponse({ description: 'Abandoned; its memory is free' }),
   );
 }
 

@@ -14,7 +14,7 @@ export class OpenSyncDto {
     type: 'integer',
     minimum: 1,
     maximum: MAX_CAPACITY,
-    description: 'Of the filter once it is committed; as it is, if absent',
+    description: 'New value for the filter, applied on commit. Absent: unchanged',
   })
   @Optional()
   @IsInt(CAPACITY)
@@ -25,7 +25,7 @@ export class OpenSyncDto {
   @ApiPropertyOptional({
     minimum: MIN_ERROR_RATE,
     maximum: MAX_ERROR_RATE,
-    description: 'Of the filter once it is committed; as it is, if absent',
+    description: 'New value for the filter, applied on commit. Absent: unchanged',
   })
   @Optional()
   @IsNumber({}, ERROR_RATE)
@@ -38,7 +38,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: false,
-    description: 'Forgets whatever share of the items it is; not together with maxForgetShare',
+    description: 'Commits however many items it forgets. Not together with `maxForgetShare`',
   })
   @Optional()
   @IsBoolean(BOOLEAN)
@@ -47,7 +47,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: false,
-    description: 'Changes nothing: answers the sync as it is, and whether it would be refused',
+    description: 'Changes nothing. Answers the sync, and whether the commit would be refused',
   })
   @Optional()
   @IsBoolean(BOOLEAN)
@@ -56,7 +56,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     minimum: 0,
     maximum: 1,
-    description: 'Share of the items that may be forgotten; SYNC_MAX_FORGET_SHARE if absent',
+    description: 'Largest share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`',
   })
   @Optional()
   @IsNumber({}, SHARE)

@@ -5,9 +5,15 @@ import { InvalidUrlView } from '../visited-sets/visited-set.view.js';
 // Shapes of answers for the API description.
 
 export class CommittedSyncView extends SyncView {
-  @ApiProperty({ required: false, description: 'With dryRun: the share of the items that may be forgotten' })
+  @ApiProperty({
+    required: false,
+    description: 'With `dryRun`: the largest share of the items that the commit may forget',
+  })
   readonly maxForgetShare?: number;
-  @ApiProperty({ required: false, description: 'With dryRun: whether SYNC_WOULD_FORGET would be the answer' })
+  @ApiProperty({
+    required: false,
+    description: 'With `dryRun`: whether the commit would answer `SYNC_WOULD_FORGET`',
+  })
   readonly refused?: boolean;
 }
 
@@ -20,7 +26,7 @@ export class KeptUrlsView {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'integer' },
-    description: 'URLs by verdict',
+    description: 'Number of URLs by verdict',
   })
   readonly counts!: Record<string, number>;
   @ApiProperty({ type: [InvalidUrlView] }) readonly invalid!: InvalidUrlView[];

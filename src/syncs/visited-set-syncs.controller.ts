@@ -53,7 +53,7 @@ export class VisitedSetSyncsController {
     verb: 'keep-url',
     entries: 'urls',
     access: 'write',
-    summary: 'List URLs: those that are to be kept',
+    summary: 'Send URLs of the list to keep',
     mutates: true,
     body: UrlsDto,
     answer: KeptUrlsView,

@@ -26,7 +26,7 @@ export class FilterTransferController {
   }
 
   @Post('import')
-  @ImportRoute({ summary: 'Make a filter of an export', answer: FilterView, codes: ['FILTER_NOT_FOUND'] })
+  @ImportRoute({ summary: 'Create a filter from an export', answer: FilterView, codes: ['FILTER_NOT_FOUND'] })
   async import(
     @Req() request: Request,
     @Query(ShallowPipe) query: ImportQueryDto,

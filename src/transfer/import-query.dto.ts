@@ -7,7 +7,7 @@ import { Optional } from '../validation/optional.js';
 export class ImportQueryDto {
   @ApiPropertyOptional({
     pattern: NAME_PATTERN.source,
-    description: 'Instead of the name it was exported under',
+    description: 'Replaces the name in the export',
   })
   @Optional()
   @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))

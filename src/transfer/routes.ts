@@ -20,7 +20,9 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
     ApiProduces(EXPORT_TYPES[0]),
     ApiOkResponse({
       schema: BINARY,
-      description: 'docs/export-format.md. Whole if it has its end; if anything fails, the connection is cut',
+      description:
+        'The file that docs/export-format.md describes. It is complete if it has its end mark. ' +
+        'On failure the service closes the connection',
     }),
     Documented(
       { access: 'admin', summary, codes: ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes] },
@@ -39,7 +41,7 @@ export function ImportRoute({
   return applyDecorators(
     ApiConsumes(...EXPORT_TYPES),
     ApiBody({ schema: BINARY }),
-    ApiCreatedResponse({ type: answer, description: 'Also for a repeat under the same Idempotency-Key' }),
+    ApiCreatedResponse({ type: answer, description: 'Also for a repeat with the same Idempotency-Key' }),
     MutatingRoute({ access: 'admin', summary, codes: [...refusals, ...codes] }, { takesExports: true }),
   );
 }

@@ -30,7 +30,7 @@ export class VisitedSetTransferController {
 
   @Post('import')
   @ImportRoute({
-    summary: 'Make a visited set of an export',
+    summary: 'Create a visited set from an export',
     answer: VisitedSetView,
     codes: ['VISITED_SET_NOT_FOUND'],
   })

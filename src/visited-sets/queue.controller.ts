@@ -38,7 +38,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Take URLs to fetch, hidden from others until the lease ends',
+    summary: 'Lease URLs to fetch: no other client gets them until the lease ends',
     codes: CODES,
   })
   @ApiOkResponse({ type: LeasesView })
@@ -53,7 +53,7 @@ export class QueueController {
 
   @Post('ack')
   @HttpCode(200)
-  @MutatingRoute({ access: 'write', summary: 'Take fetched URLs off the queue', codes: CODES })
+  @MutatingRoute({ access: 'write', summary: 'Acknowledge fetched URLs: they leave the queue', codes: CODES })
   @ApiOkResponse({ type: AckedView, description: ONE_EACH })
   ack(
     @Param('name', NamePipe) name: string,
@@ -67,7 +67,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Give leased URLs back, at once or after a delay',
+    summary: 'Release leased URLs, at once or after a delay',
     codes: CODES,
   })
   @ApiOkResponse({ type: ReleasedView, description: ONE_EACH })
@@ -81,7 +81,7 @@ export class QueueController {
 
   @Post('extend')
   @HttpCode(200)
-  @MutatingRoute({ access: 'write', summary: 'Keep leased URLs for longer', codes: CODES })
+  @MutatingRoute({ access: 'write', summary: 'Extend the leases of URLs', codes: CODES })
   @ApiOkResponse({ type: ExtendedView, description: ONE_EACH })
   extend(
     @Param('name', NamePipe) name: string,
@@ -94,7 +94,7 @@ export class QueueController {
   @Get('dead-letters')
   @Documented({
     access: 'read',
-    summary: 'List URLs that were leased as often as the visited set allows',
+    summary: 'List dead letters: URLs that were leased `maxAttempts` times',
     codes: CODES,
   })
   @ApiOkResponse({ type: DeadLettersView })
@@ -109,7 +109,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Put dead letters into the queue again, as if they had never been leased',
+    summary: 'Put dead letters back into the queue, with no attempts counted',
     codes: CODES,
   })
   @ApiOkResponse({ type: PutBackView, description: ONE_EACH })
@@ -125,7 +125,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Delete dead letters; their URLs stay visited',
+    summary: 'Delete dead letters. Their URLs stay visited',
     codes: CODES,
   })
   @ApiOkResponse({ type: PurgedView, description: ONE_EACH })

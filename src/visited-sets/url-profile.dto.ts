@@ -25,29 +25,29 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @ApiPropertyOptional({ type: 'integer', enum: [1], default: 1, description: 'Version of the rules' })
   readonly version!: 1;
 
-  @Rule('Drops parameters that only track visitors, by a versioned list: `utm_*`, `gclid`, `fbclid` …')
+  @Rule('Drops tracking parameters, by a versioned list: `utm_*`, `gclid`, `fbclid` …')
   readonly stripTracking!: boolean;
 
   @ApiPropertyOptional({
     type: 'integer',
     enum: [...TRACKING_VERSIONS],
-    description: 'Version of the list of `stripTracking`, the latest if absent; only together with it',
+    description: 'Version of the list of `stripTracking`. Absent: the latest. Needs `stripTracking`',
   })
   readonly trackingVersion!: (typeof TRACKING_VERSIONS)[number];
 
-  @Names('Drops parameters of these exact names', 0)
+  @Names('Drops the parameters with these names', 0)
   readonly dropParams!: readonly string[];
 
   @Names('Drops all other parameters', 1)
   readonly keepParams!: readonly string[];
 
-  @Rule('Drops session ids from path and query, where the value has the shape of a session')
+  @Rule('Drops session ids from path and query, if the value looks like one')
   readonly stripSession!: boolean;
 
   @Rule('Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`')
   readonly formQuery!: boolean;
 
-  @Rule('Sorts parameters of one name by their values; not with `strict`')
+  @Rule('Sorts parameters of the same name by value. Not with `strict`')
   readonly sortValues!: boolean;
 
   @Rule('Drops parameters without a value: `a=`, with `formQuery` also `a`')
@@ -74,6 +74,6 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @Rule('Drops the fragments `#!…` and `#/…`, too')
   readonly dropFragments!: boolean;
 
-  @Rule('Keeps every fragment that is not empty; not with `dropFragments`')
+  @Rule('Keeps every fragment that is not empty. Not with `dropFragments`')
   readonly keepFragments!: boolean;
 }

@@ -29,7 +29,7 @@ export class UrlsController {
     entries: 'discoveries',
     ttl: true,
     access: 'write',
-    summary: 'Mark URLs visited and queue the new ones, in one atomic step',
+    summary: 'Mark URLs as visited and queue the new ones, in one atomic step',
     mutates: true,
     body: DiscoveriesDto,
     answer: MarkedView,
@@ -51,7 +51,7 @@ export class UrlsController {
     entries: 'urls',
     ttl: true,
     access: 'write',
-    summary: 'Mark URLs visited without queueing them',
+    summary: 'Mark URLs as visited, without queueing them',
     mutates: true,
     body: VisitsDto,
     answer: MarkedView,
@@ -72,7 +72,7 @@ export class UrlsController {
     verb: 'check-url',
     entries: 'urls',
     access: 'read',
-    summary: 'Check URLs: seen = probably, unseen = surely',
+    summary: 'Check URLs: `seen` is probable, `unseen` is certain',
     mutates: false,
     body: UrlsDto,
     answer: CheckedView,
@@ -92,7 +92,7 @@ export class UrlsController {
     verb: 'forget',
     entries: 'urls',
     access: 'write',
-    summary: 'Forget URLs, so that they may be collected again; they leave the queue, too',
+    summary: 'Forget URLs and remove them from the queue, so that they can be discovered again',
     mutates: true,
     body: UrlsDto,
     answer: ForgottenView,
@@ -109,7 +109,8 @@ export class UrlsController {
   @Post('explain')
   @HttpCode(200)
   @ExplainRoute({
-    summary: 'Explain the answers for a few URLs: their keys, by which rules, and where their counters are',
+    summary:
+      'Explain the answers for a few URLs: their keys, the rules that made them, and their ' + 'counters',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
   @ApiBody({ type: ExplainUrlsDto })

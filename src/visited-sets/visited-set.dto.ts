@@ -56,7 +56,8 @@ export class CreateVisitedSetDto {
     oneOf: [{ type: 'string', enum: [...BASES] }, { $ref: getSchemaPath(UrlProfileDto) }],
     default: DEFAULT_URL_PROFILE,
     description:
-      'Which URLs are one: a base profile by its name, or an object with rules that are off otherwise',
+      'Rules that decide which URLs are the same page: the name of a base profile, or an ' +
+      'object that turns on more rules',
   })
   @Optional()
   readonly urlProfile?: unknown;
@@ -66,7 +67,7 @@ export class CreateVisitedSetDto {
     minimum: 1,
     maximum: MAX_MAX_ATTEMPTS,
     description:
-      'A URL that was leased so often and comes back is a dead letter; without it, it may come back for ever',
+      'A URL becomes a dead letter after this many leases without an acknowledgement. Absent: ' + 'never',
   })
   @Optional()
   @IsInt(MAX_ATTEMPTS)
@@ -101,7 +102,7 @@ export class LeaseDto {
     minimum: 0,
     maximum: MAX_WAIT_SECONDS,
     default: 0,
-    description: 'How long to wait for a URL where there is none',
+    description: 'How long to wait for a URL if none is waiting',
   })
   @Optional()
   @IsInt(WAIT_SECONDS)
@@ -123,7 +124,7 @@ export class ReleaseDto extends LeaseIdsDto {
     minimum: 0,
     maximum: MAX_LEASE_SECONDS,
     default: 0,
-    description: 'How long nobody gets them',
+    description: 'Delay before the URLs can be leased again',
   })
   @Optional()
   @IsInt(DELAY_SECONDS)
@@ -134,7 +135,7 @@ export class ReleaseDto extends LeaseIdsDto {
   @ApiPropertyOptional({
     type: 'string',
     example: 'HTTP 503',
-    description: `Kept with a URL that becomes a dead letter: at most ${MAX_REASON_BYTES} bytes in UTF-8`,
+    description: `Stored with a URL that becomes a dead letter: at most ${MAX_REASON_BYTES} bytes in UTF-8`,
   })
   @Optional()
   @MaxBytes(MAX_REASON_BYTES)
@@ -143,7 +144,8 @@ export class ReleaseDto extends LeaseIdsDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: true,
-    description: 'False to put URLs off without a failed attempt: `attempt` stays as it was before the lease',
+    description:
+      '`false` postpones URLs without counting an attempt: `attempt` stays as it was before ' + 'the lease',
   })
   @Optional()
   @IsBoolean(COUNT_ATTEMPT)
@@ -156,7 +158,7 @@ export class ExtendDto extends LeaseIdsDto {
     minimum: 1,
     maximum: MAX_LEASE_SECONDS,
     example: 60,
-    description: 'The leases end so long from now',
+    description: 'New time until the leases end, from now',
   })
   @IsInt(LEASE_SECONDS)
   @Min(1, LEASE_SECONDS)
@@ -172,7 +174,7 @@ export class DeadLettersQueryDto {
   @Matches(PAGE_PATTERN, PAGE)
   readonly limit?: string;
 
-  @ApiPropertyOptional({ description: '`next` of the page before' })
+  @ApiPropertyOptional({ description: '`next` of the previous page' })
   @Optional()
   @Matches(DEAD_LETTERS_CURSOR, must('be the `next` of the page before'))
   readonly cursor?: string;

@@ -11,13 +11,14 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'How many of all these were forgotten, at most: they count until the queue comes to them',
+    description:
+      'Upper bound on how many of all these were forgotten. They count until the queue reaches ' + 'them',
   })
   readonly forgotten!: number;
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'Seconds since the URL at the head of the queue was discovered; absent if none waits',
+    description: 'Seconds since the first waiting URL was discovered. Absent if none waits',
   })
   readonly oldestSeconds?: number;
 }
@@ -25,7 +26,7 @@ export class QueueView {
 export class ExpiringView {
   @ApiProperty({
     format: 'date-time',
-    description: 'When these URLs are unseen again, unless they are visited',
+    description: 'When these URLs expire, unless they are visited again',
   })
   readonly at!: string;
   @ApiProperty({ type: 'integer' }) readonly items!: number;
@@ -33,25 +34,26 @@ export class ExpiringView {
 
 /** The time of a visited set that ages. */
 export class AgeView {
-  @ApiProperty({ type: 'integer', description: 'Number of the present epoch, since 1970' })
+  @ApiProperty({ type: 'integer', description: 'Number of the current epoch since 1970' })
   readonly epoch!: number;
   @ApiProperty({ description: 'Length of an epoch, a thirteenth of the age' }) readonly epochSeconds!: number;
   @ApiProperty({
     type: [ExpiringView],
-    description: 'URLs by the end of the last epoch in which they are seen, estimated as items is',
+    description: 'URLs by the time at which they expire, estimated as `items` is',
   })
   readonly expiring!: ExpiringView[];
   @ApiProperty({
     type: 'integer',
     description:
-      'URLs that were forgotten while others keep all their counters alive: kept exactly until they expire',
+      'Forgotten URLs whose counters other URLs keep above zero. The set stores them exactly ' +
+      'until they expire',
   })
   readonly hidden!: number;
 }
 
 const URL_PROFILE = {
   type: UrlProfileDto,
-  description: 'With `base` and `version`; of the rules those that are on',
+  description: 'With `base`, `version`, and the rules that are on',
 } as const;
 
 export class VisitedSetView extends FilterView {
@@ -59,16 +61,16 @@ export class VisitedSetView extends FilterView {
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'See the creation; absent if there is no limit',
+    description: 'As in the creation. Absent if there is no limit',
   })
   readonly maxAttempts?: number;
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'See the creation; absent if URLs do not age',
+    description: 'As in the creation. Absent if the set does not age',
   })
   readonly maxAgeSeconds?: number;
-  @ApiProperty({ required: false, type: AgeView, description: 'Of a set that ages' })
+  @ApiProperty({ required: false, type: AgeView, description: 'For a set that ages' })
   readonly age?: AgeView;
   @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
 }
@@ -81,7 +83,7 @@ export class LostVisitedSetView extends LostFilterView {
 export class VisitedSetListView {
   @ApiProperty(eitherOf(VisitedSetView, LostVisitedSetView))
   readonly visitedSets!: (VisitedSetView | LostVisitedSetView)[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
   readonly next?: string;
 }
 
@@ -113,14 +115,14 @@ export function lostVisitedSetView(filter: Filter): LostVisitedSetView {
 }
 
 export class InvalidUrlView {
-  @ApiProperty({ type: 'integer', description: 'Place in `results`, from 0' }) readonly index!: number;
+  @ApiProperty({ type: 'integer', description: 'Index in `results`, from 0' }) readonly index!: number;
   @ApiProperty() readonly reason!: string;
 }
 
 const COUNTS = {
   type: 'object',
   additionalProperties: { type: 'integer' },
-  description: 'URLs by verdict',
+  description: 'Number of URLs by verdict',
 } as const;
 
 class UrlResultsView {
@@ -141,11 +143,11 @@ export class ForgottenView extends UrlResultsView {
   readonly results!: string[];
 }
 
-const PAYLOAD = { required: false, description: 'What came with the URL; absent if nothing did' } as const;
+const PAYLOAD = { required: false, description: 'The payload of the URL. Absent if it has none' } as const;
 
 export class LeasedUrlView {
-  @ApiProperty({ description: 'Opaque; names this lease' }) readonly id!: string;
-  @ApiProperty({ description: 'As it came in' }) readonly url!: string;
+  @ApiProperty({ description: 'Identifies this lease' }) readonly id!: string;
+  @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty(PAYLOAD) readonly payload?: string;
   @ApiProperty({ type: 'integer', description: '1 on the first lease' }) readonly attempt!: number;
 }
@@ -167,17 +169,17 @@ export class ExtendedView {
 }
 
 export class DeadLetterView {
-  @ApiProperty({ description: 'Opaque; names this dead letter' }) readonly id!: string;
-  @ApiProperty({ description: 'As it came in' }) readonly url!: string;
+  @ApiProperty({ description: 'Identifies this dead letter' }) readonly id!: string;
+  @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty(PAYLOAD) readonly payload?: string;
-  @ApiProperty({ type: 'integer', description: 'How often it was leased' }) readonly attempt!: number;
-  @ApiProperty({ description: 'Of its last release; "the lease ended" if nobody released it' })
+  @ApiProperty({ type: 'integer', description: 'Number of leases' }) readonly attempt!: number;
+  @ApiProperty({ description: 'Reason of the last release, or "the lease ended"' })
   readonly reason!: string;
 }
 
 export class DeadLettersView {
   @ApiProperty({ type: [DeadLetterView] }) readonly urls!: DeadLetterView[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page; absent on the last' })
+  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
   readonly next?: string;
 }
 

@@ -27,11 +27,14 @@ export class VisitedSetsController {
   @Post()
   @MutatingRoute({
     access: 'admin',
-    summary: 'Make a visited set',
+    summary: 'Create a visited set',
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_EXISTS', 'FILTER_TOO_LARGE', 'QUOTA_EXCEEDED', 'STORE_FULL'],
   })
   @ApiCreatedResponse({ type: VisitedSetView })
-  @ApiOkResponse({ type: VisitedSetView, description: 'The same visited set was there already' })
+  @ApiOkResponse({
+    type: VisitedSetView,
+    description: 'The visited set already exists with these parameters',
+  })
   async create(
     @Body(ShallowPipe) body: CreateVisitedSetDto,
     @Mutation() operation: Operation,
@@ -73,7 +76,7 @@ export class VisitedSetsController {
     summary: 'Delete a visited set and its queue',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
-  @ApiNoContentResponse({ description: 'Gone, and its memory is free' })
+  @ApiNoContentResponse({ description: 'Deleted; its memory is free' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
     return this.visitedSets.drop(name, operation);
   }

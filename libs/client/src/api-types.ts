@@ -2,27 +2,27 @@
 
 export type CreateKey = {
   /**
-   * For people
+   * A label for people
    */
   name: string;
   /**
-   * write includes read, admin includes write
+   * `write` includes `read`, and `admin` includes `write`
    */
   scopes: Array<'read' | 'write' | 'admin'>;
   /**
-   * Names of filters and visited sets the key is for begin with it; others do not exist for it
+   * The key sees only filters and visited sets whose names begin with this prefix
    */
   prefix?: string;
   /**
-   * Filters and visited sets there may be of the prefix, whoever made them; with a prefix only. Absent: no bound
+   * Limit on the number of filters and visited sets under the prefix, including those that other keys created. Needs `prefix`. Absent: no limit
    */
   maxFilters?: number;
   /**
-   * Bytes that they may take together, as their `memoryBytes` say; with a prefix only. Absent: no bound
+   * Limit on the sum of their `memoryBytes`. Needs `prefix`. Absent: no limit
    */
   maxBytes?: number;
   /**
-   * With a time zone; absent: never
+   * When the key expires, with a time zone. Absent: never
    */
   expiresAt?: string;
 };
@@ -39,11 +39,11 @@ export type NewKey = {
    */
   prefix?: string;
   /**
-   * Absent: no bound
+   * Absent: no limit
    */
   maxFilters?: number;
   /**
-   * Absent: no bound
+   * Absent: no limit
    */
   maxBytes?: number;
   createdAt: string;
@@ -52,7 +52,7 @@ export type NewKey = {
    */
   expiresAt?: string;
   /**
-   * The key itself, shown this once
+   * The key itself. Only this answer shows it
    */
   key: string;
 };
@@ -74,11 +74,11 @@ export type ListedKey = {
    */
   prefix?: string;
   /**
-   * Absent: no bound
+   * Absent: no limit
    */
   maxFilters?: number;
   /**
-   * Absent: no bound
+   * Absent: no limit
    */
   maxBytes?: number;
   createdAt: string;
@@ -87,11 +87,11 @@ export type ListedKey = {
    */
   expiresAt?: string;
   /**
-   * What there is of the prefix now. Absent: all names
+   * Current usage under the prefix. Absent for a key without a prefix
    */
   usage?: Usage;
   /**
-   * When this instance last let it in; other instances have their own. Absent: not since this one began
+   * When this instance last accepted the key. Absent: not since the instance started
    */
   lastUsedAt?: string;
 };
@@ -102,7 +102,7 @@ export type KeyList = {
 
 export type RotateKey = {
   /**
-   * For how long the old key is taken beside the new one, unless it ends sooner
+   * How long the old key stays valid beside the new one, unless it expires sooner
    */
   overlapSeconds?: number;
 };
@@ -117,7 +117,7 @@ export type Me = {
    */
   name: string;
   /**
-   * As given: write includes read, admin includes write
+   * As given: `write` includes `read`, and `admin` includes `write`
    */
   scopes: Array<'read' | 'write' | 'admin'>;
   /**
@@ -125,7 +125,7 @@ export type Me = {
    */
   prefix?: string;
   /**
-   * Until when the credentials are taken. Absent: they do not end by themselves
+   * When the credentials expire. Absent: never
    */
   expiresAt?: string;
 };
@@ -137,7 +137,7 @@ export type Health = {
 export type Ready = {
   status: 'ready';
   /**
-   * What an operator should change: eviction, persistence, replicas
+   * What an operator should change, for example eviction, persistence, or replicas
    */
   warnings: Array<string>;
 };
@@ -149,18 +149,18 @@ export type Unready = {
 
 export type CreateFilter = {
   /**
-   * 4-bit counters, items can be removed; or bits
+   * `counting`: 4-bit counters, so items can be removed. `standard`: bits
    */
   type: 'counting' | 'standard';
   capacity: number;
   errorRate: number;
   /**
-   * auto: a filter at its capacity goes on in another layer, 2.7 times as large, up to six layers within MAX_FILTER_BYTES; errorRate is that of all together. none: FILTER_FULL at twice the capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   name: string;
   /**
-   * set: a second add changes nothing. multiset (counting only): every add counts
+   * `set`: a second add changes nothing. `multiset` (counting filters only): every add counts
    */
   semantics?: 'set' | 'multiset';
 };
@@ -168,15 +168,15 @@ export type CreateFilter = {
 export type Geometry = {
   segments: number;
   /**
-   * Counters a page; all counters of an item lie in one
+   * Counters per page. All counters of an item are in one page
    */
   pageSize: number;
   /**
-   * Counters an item
+   * Counters per item
    */
   hashes: number;
   /**
-   * Of new filters 2, SipHash-2-4-128; of those made by version 0.1 for ever 1, murmur3
+   * 2: SipHash-2-4-128, for new filters. 1: murmur3, for filters created by version 0.1
    */
   hashScheme: number;
   /**
@@ -193,7 +193,7 @@ export type Layer = {
    */
   fill: number;
   /**
-   * Its false-positive rate now, estimated from fill
+   * Current false-positive rate, estimated from `fill`
    */
   estimatedErrorRate: number;
   memoryBytes: number;
@@ -202,40 +202,40 @@ export type Layer = {
 export type Sync = {
   id: string;
   /**
-   * open takes lines; committing goes on by itself, and has no way back; the others are over
+   * `open`: takes items. `committing`: in progress, and cannot be cancelled. `committed`, `abandoned`: finished
    */
   state: 'open' | 'committing' | 'committed' | 'abandoned';
   openedAt: string;
   /**
-   * What the filter has once it is committed
+   * New capacity, applied on commit
    */
   capacity: number;
   /**
-   * What the filter has once it is committed
+   * New capacity, applied on commit
    */
   errorRate: number;
   /**
-   * Lines taken, those answered invalid or forgotten apart
+   * Items listed so far, without those answered `invalid` or `forgotten`
    */
   listed: number;
   /**
-   * How many of them were answered new
+   * How many of them were answered `new`
    */
   new: number;
   /**
-   * Items that a commit would forget, or has forgotten
+   * Items that the commit would forget, or has forgotten
    */
   wouldForget: number;
   /**
-   * Items of the filter; not those that only the list has
+   * Items of the filter, without those that only the sync has
    */
   items: number;
   /**
-   * Of the layers that it fills; 0 once it is over
+   * Bytes of the layers that the sync fills. 0 once it has finished
    */
   memoryBytes: number;
   /**
-   * Why it was abandoned
+   * Why the sync was abandoned
    */
   reason?: string;
 };
@@ -246,22 +246,22 @@ export type Filter = {
   errorRate: number;
   growth: 'auto' | 'none';
   /**
-   * Of the first layer
+   * Geometry of the first layer
    */
   geometry: Geometry;
   /**
-   * Of all layers there are
+   * Bytes of all layers
    */
   memoryBytes: number;
   name: string;
   semantics: 'set' | 'multiset';
   /**
-   * Another one after clear, or after delete and create
+   * Changes on clear, or on delete and re-create
    */
   generation: string;
   createdAt: string;
   /**
-   * Adds answered new, less removals that left the item absent
+   * Adds answered `new`, minus removals that left the item absent
    */
   items: number;
   /**
@@ -269,31 +269,31 @@ export type Filter = {
    */
   fill: number;
   /**
-   * False-positive rate now, estimated from fill
+   * Current false-positive rate, estimated from `fill`
    */
   estimatedErrorRate: number;
   /**
-   * Counters at 15, which never move again
+   * Counters at 15, which stay at 15
    */
   saturatedCounters: number;
   /**
-   * Holds more items than its layers were made for: errorRate is exceeded
+   * Holds more items than its layers are sized for, so it exceeds `errorRate`
    */
   overCapacity: boolean;
   /**
-   * One; more if the filter has grown
+   * One layer, or more if the filter has grown
    */
   layers: Array<Layer>;
   /**
-   * Items answered new
+   * Items answered `new`
    */
   added: number;
   /**
-   * Items answered not new
+   * Items answered as not new
    */
   duplicate: number;
   /**
-   * Removals that took place
+   * Removals that changed the filter
    */
   removed: number;
   /**
@@ -301,7 +301,7 @@ export type Filter = {
    */
   refused: number;
   /**
-   * The one that is open or committing
+   * The sync in progress
    */
   sync?: Sync;
 };
@@ -312,22 +312,22 @@ export type LostFilter = {
   errorRate: number;
   growth: 'auto' | 'none';
   /**
-   * Of the first layer
+   * Geometry of the first layer
    */
   geometry: Geometry;
   /**
-   * Of all layers there are
+   * Bytes of all layers
    */
   memoryBytes: number;
   name: string;
   semantics: 'set' | 'multiset';
   /**
-   * Another one after clear, or after delete and create
+   * Changes on clear, or on delete and re-create
    */
   generation: string;
   createdAt: string;
   /**
-   * STORE_DATA_LOST for every call but clear and delete
+   * `lost`: every call but clear and delete answers `STORE_DATA_LOST`
    */
   state: 'lost';
 };
@@ -335,7 +335,7 @@ export type LostFilter = {
 export type FilterList = {
   filters: Array<Filter | LostFilter>;
   /**
-   * Cursor of the next page; absent on the last
+   * Cursor of the next page. Absent on the last page
    */
   next?: string;
 };
@@ -346,46 +346,46 @@ export type LayerCounters = {
    */
   pages: number;
   /**
-   * How many of them were read: at most 256 of all layers
+   * Pages that were read: at most 256 for all layers together
    */
   sampledPages: number;
   /**
-   * How many of the counters in these pages are 0, 1, … 15; of a standard filter, 0 and 1. In a set that ages, what has expired is 0
+   * How many of the counters in these pages are 0, 1, … 15, or 0 and 1 in a standard filter. Expired counters count as 0
    */
   values: Array<number>;
 };
 
 export type Counters = {
   /**
-   * Oldest first, as in the description
+   * Layers, oldest first
    */
   layers: Array<LayerCounters>;
 };
 
 export type PlanOptions = {
   /**
-   * 4-bit counters, items can be removed; or bits
+   * `counting`: 4-bit counters, so items can be removed. `standard`: bits
    */
   type: 'counting' | 'standard';
   capacity: number;
   errorRate: number;
   /**
-   * auto: a filter at its capacity goes on in another layer, 2.7 times as large, up to six layers within MAX_FILTER_BYTES; errorRate is that of all together. none: FILTER_FULL at twice the capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
-   * Visited sets: a URL that was not visited or discovered again for so long is unseen, exact to a thirteenth of it; takes twice the memory. Absent: URLs are seen until they are forgotten
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
 };
 
 export type PlannedLayer = {
   /**
-   * Items after which the next one is opened
+   * Items after which the next layer opens
    */
   capacity: number;
   /**
-   * Its share of the error rate
+   * Share of the error rate
    */
   errorRate: number;
   memoryBytes: number;
@@ -397,26 +397,26 @@ export type Plan = {
   errorRate: number;
   growth: 'auto' | 'none';
   /**
-   * Of the first layer
+   * Geometry of the first layer
    */
   geometry: Geometry;
   /**
-   * Of all layers there are
+   * Bytes of all layers
    */
   memoryBytes: number;
   /**
-   * Of a visited set that ages
+   * For a visited set that ages
    */
   maxAgeSeconds?: number;
   /**
-   * With growth: the layers that it may have, the first included
+   * If the filter grows: the layers that it may have, including the first
    */
   plannedLayers?: Array<PlannedLayer>;
 };
 
 export type Items = {
   /**
-   * At most 10,000 strings of at most 8 KiB (UTF-8), unless set otherwise
+   * At most 10,000 strings of at most 8 KiB (UTF-8). The operator can change both limits
    */
   items: Array<string>;
 };
@@ -435,45 +435,45 @@ export type Counts = {
 
 export type ExplainItems = {
   /**
-   * At most 100 strings, of at most 65,536 characters together
+   * At most 100 strings, with at most 65,536 characters in total
    */
   items: Array<string>;
 };
 
 export type FoundCounter = {
   /**
-   * Place in the bytes of the segment: `#index` of BITFIELD with the width that `cell` says
+   * Position in the segment: `#index` of BITFIELD, with the width in `cell`
    */
   index: number;
   /**
-   * In a set that ages, 0 if it has expired
+   * 0 if the counter has expired, in a set that ages
    */
   value: number;
 };
 
 export type LayerFinding = {
   /**
-   * From 0, the oldest
+   * Number of the layer. 0 is the oldest
    */
   layer: number;
   /**
-   * Of the layer
+   * Segment of the layer
    */
   segment: number;
   /**
-   * In the segment
+   * Page in the segment
    */
   page: number;
   /**
-   * Width of a cell: of a standard filter, a counting one, and a set that ages
+   * Width of a cell: `u1` in a standard filter, `u4` in a counting filter, `u8` in a set that ages
    */
   cell: 'u1' | 'u4' | 'u8';
   /**
-   * Redis store: the key that has the bytes of the segment
+   * Redis store: the key that holds the segment
    */
   redisKey?: string;
   /**
-   * All its counters are above zero
+   * All counters are above zero
    */
   claims: boolean;
   /**
@@ -481,22 +481,22 @@ export type LayerFinding = {
    */
   counters: Array<FoundCounter>;
   /**
-   * Set that ages: when the layer claims it no longer, unless it is visited; absent if it does not
+   * For a set that ages: when the item expires in this layer, unless it is visited again. Absent if the layer does not claim it
    */
   expires?: string;
 };
 
 export type ExplainedItem = {
   /**
-   * Whether a layer claims it, and it is not hidden. While a sync is open, of what was there before
+   * Whether a layer claims the item, and the item is not hidden. During a sync this is the answer of the layers from before the sync
    */
   answer: 'seen' | 'unseen';
   /**
-   * Set that ages: forgotten while others keep its counters alive
+   * For a set that ages: the item was forgotten, but other items keep its counters above zero
    */
   hidden?: boolean;
   /**
-   * Oldest first
+   * Layers, oldest first
    */
   layers: Array<LayerFinding>;
   item: string;
@@ -519,15 +519,15 @@ export type UrlProfile = {
    */
   version?: 1;
   /**
-   * Drops parameters that only track visitors, by a versioned list: `utm_*`, `gclid`, `fbclid` …
+   * Drops tracking parameters, by a versioned list: `utm_*`, `gclid`, `fbclid` …
    */
   stripTracking?: boolean;
   /**
-   * Version of the list of `stripTracking`, the latest if absent; only together with it
+   * Version of the list of `stripTracking`. Absent: the latest. Needs `stripTracking`
    */
   trackingVersion?: 1;
   /**
-   * Drops parameters of these exact names
+   * Drops the parameters with these names
    */
   dropParams?: Array<string>;
   /**
@@ -535,7 +535,7 @@ export type UrlProfile = {
    */
   keepParams?: Array<string>;
   /**
-   * Drops session ids from path and query, where the value has the shape of a session
+   * Drops session ids from path and query, if the value looks like one
    */
   stripSession?: boolean;
   /**
@@ -543,7 +543,7 @@ export type UrlProfile = {
    */
   formQuery?: boolean;
   /**
-   * Sorts parameters of one name by their values; not with `strict`
+   * Sorts parameters of the same name by value. Not with `strict`
    */
   sortValues?: boolean;
   /**
@@ -579,7 +579,7 @@ export type UrlProfile = {
    */
   dropFragments?: boolean;
   /**
-   * Keeps every fragment that is not empty; not with `dropFragments`
+   * Keeps every fragment that is not empty. Not with `dropFragments`
    */
   keepFragments?: boolean;
 };
@@ -589,26 +589,26 @@ export type CreateVisitedSet = {
   capacity: number;
   errorRate?: number;
   /**
-   * auto: a filter at its capacity goes on in another layer, 2.7 times as large, up to six layers within MAX_FILTER_BYTES; errorRate is that of all together. none: FILTER_FULL at twice the capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
-   * Visited sets: a URL that was not visited or discovered again for so long is unseen, exact to a thirteenth of it; takes twice the memory. Absent: URLs are seen until they are forgotten
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
   /**
-   * Which URLs are one: a base profile by its name, or an object with rules that are off otherwise
+   * Rules that decide which URLs are the same page: the name of a base profile, or an object that turns on more rules
    */
   urlProfile?: 'safe' | 'strict' | UrlProfile;
   /**
-   * A URL that was leased so often and comes back is a dead letter; without it, it may come back for ever
+   * A URL becomes a dead letter after this many leases without an acknowledgement. Absent: never
    */
   maxAttempts?: number;
 };
 
 export type Expiring = {
   /**
-   * When these URLs are unseen again, unless they are visited
+   * When these URLs expire, unless they are visited again
    */
   at: string;
   items: number;
@@ -616,7 +616,7 @@ export type Expiring = {
 
 export type Age = {
   /**
-   * Number of the present epoch, since 1970
+   * Number of the current epoch since 1970
    */
   epoch: number;
   /**
@@ -624,11 +624,11 @@ export type Age = {
    */
   epochSeconds: number;
   /**
-   * URLs by the end of the last epoch in which they are seen, estimated as items is
+   * URLs by the time at which they expire, estimated as `items` is
    */
   expiring: Array<Expiring>;
   /**
-   * URLs that were forgotten while others keep all their counters alive: kept exactly until they expire
+   * Forgotten URLs whose counters other URLs keep above zero. The set stores them exactly until they expire
    */
   hidden: number;
 };
@@ -651,11 +651,11 @@ export type Queue = {
    */
   dead: number;
   /**
-   * How many of all these were forgotten, at most: they count until the queue comes to them
+   * Upper bound on how many of all these were forgotten. They count until the queue reaches them
    */
   forgotten: number;
   /**
-   * Seconds since the URL at the head of the queue was discovered; absent if none waits
+   * Seconds since the first waiting URL was discovered. Absent if none waits
    */
   oldestSeconds?: number;
 };
@@ -666,22 +666,22 @@ export type VisitedSet = {
   errorRate: number;
   growth: 'auto' | 'none';
   /**
-   * Of the first layer
+   * Geometry of the first layer
    */
   geometry: Geometry;
   /**
-   * Of all layers there are
+   * Bytes of all layers
    */
   memoryBytes: number;
   name: string;
   semantics: 'set' | 'multiset';
   /**
-   * Another one after clear, or after delete and create
+   * Changes on clear, or on delete and re-create
    */
   generation: string;
   createdAt: string;
   /**
-   * Adds answered new, less removals that left the item absent
+   * Adds answered `new`, minus removals that left the item absent
    */
   items: number;
   /**
@@ -689,31 +689,31 @@ export type VisitedSet = {
    */
   fill: number;
   /**
-   * False-positive rate now, estimated from fill
+   * Current false-positive rate, estimated from `fill`
    */
   estimatedErrorRate: number;
   /**
-   * Counters at 15, which never move again
+   * Counters at 15, which stay at 15
    */
   saturatedCounters: number;
   /**
-   * Holds more items than its layers were made for: errorRate is exceeded
+   * Holds more items than its layers are sized for, so it exceeds `errorRate`
    */
   overCapacity: boolean;
   /**
-   * One; more if the filter has grown
+   * One layer, or more if the filter has grown
    */
   layers: Array<Layer>;
   /**
-   * Items answered new
+   * Items answered `new`
    */
   added: number;
   /**
-   * Items answered not new
+   * Items answered as not new
    */
   duplicate: number;
   /**
-   * Removals that took place
+   * Removals that changed the filter
    */
   removed: number;
   /**
@@ -721,23 +721,23 @@ export type VisitedSet = {
    */
   refused: number;
   /**
-   * The one that is open or committing
+   * The sync in progress
    */
   sync?: Sync;
   /**
-   * With `base` and `version`; of the rules those that are on
+   * With `base`, `version`, and the rules that are on
    */
   urlProfile: UrlProfile;
   /**
-   * See the creation; absent if there is no limit
+   * As in the creation. Absent if there is no limit
    */
   maxAttempts?: number;
   /**
-   * See the creation; absent if URLs do not age
+   * As in the creation. Absent if the set does not age
    */
   maxAgeSeconds?: number;
   /**
-   * Of a set that ages
+   * For a set that ages
    */
   age?: Age;
   queue: Queue;
@@ -749,26 +749,26 @@ export type LostVisitedSet = {
   errorRate: number;
   growth: 'auto' | 'none';
   /**
-   * Of the first layer
+   * Geometry of the first layer
    */
   geometry: Geometry;
   /**
-   * Of all layers there are
+   * Bytes of all layers
    */
   memoryBytes: number;
   name: string;
   semantics: 'set' | 'multiset';
   /**
-   * Another one after clear, or after delete and create
+   * Changes on clear, or on delete and re-create
    */
   generation: string;
   createdAt: string;
   /**
-   * STORE_DATA_LOST for every call but clear and delete
+   * `lost`: every call but clear and delete answers `STORE_DATA_LOST`
    */
   state: 'lost';
   /**
-   * With `base` and `version`; of the rules those that are on
+   * With `base`, `version`, and the rules that are on
    */
   urlProfile: UrlProfile;
 };
@@ -776,34 +776,34 @@ export type LostVisitedSet = {
 export type VisitedSetList = {
   visitedSets: Array<VisitedSet | LostVisitedSet>;
   /**
-   * Cursor of the next page; absent on the last
+   * Cursor of the next page. Absent on the last page
    */
   next?: string;
 };
 
 export type Discoveries = {
   /**
-   * At most 10,000 URLs, with or without a payload; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise
+   * At most 10,000 URLs, with or without a payload. A URL of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<
     | string
     | {
         url: string;
         /**
-         * Opaque, handed out with the URL: at most 1024 bytes in UTF-8
+         * Any text, at most 1024 bytes in UTF-8. Leases return it with the URL
          */
         payload: string;
       }
   >;
   /**
-   * Of a set that ages: how long these URLs are seen from now on, at most its maxAgeSeconds, which is the default; one that is seen for longer stays so
+   * For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is the default. It never shortens the time that a URL has left
    */
   ttlSeconds?: number;
 };
 
 export type InvalidUrl = {
   /**
-   * Place in `results`, from 0
+   * Index in `results`, from 0
    */
   index: number;
   reason: string;
@@ -811,7 +811,7 @@ export type InvalidUrl = {
 
 export type Marked = {
   /**
-   * URLs by verdict
+   * Number of URLs by verdict
    */
   counts: {
     [key: string]: number;
@@ -822,25 +822,25 @@ export type Marked = {
 
 export type Visits = {
   /**
-   * At most 10,000 strings; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise
+   * At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<string>;
   /**
-   * Of a set that ages: how long these URLs are seen from now on, at most its maxAgeSeconds, which is the default; one that is seen for longer stays so
+   * For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is the default. It never shortens the time that a URL has left
    */
   ttlSeconds?: number;
 };
 
 export type Urls = {
   /**
-   * At most 10,000 strings; one of more than 8 KiB (UTF-8) is invalid, unless set otherwise
+   * At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<string>;
 };
 
 export type Checked = {
   /**
-   * URLs by verdict
+   * Number of URLs by verdict
    */
   counts: {
     [key: string]: number;
@@ -851,7 +851,7 @@ export type Checked = {
 
 export type Forgotten = {
   /**
-   * URLs by verdict
+   * Number of URLs by verdict
    */
   counts: {
     [key: string]: number;
@@ -862,14 +862,14 @@ export type Forgotten = {
 
 export type ExplainUrls = {
   /**
-   * At most 100 strings, of at most 65,536 characters together
+   * At most 100 strings, with at most 65,536 characters in total
    */
   urls: Array<string>;
 };
 
 export type UrlStep = {
   /**
-   * S2 to S12, or the member of `urlProfile` that switches it on
+   * S2 to S12, or the member of `urlProfile` that turns the rule on
    */
   rule: string;
   before: string;
@@ -878,31 +878,31 @@ export type UrlStep = {
 
 export type ExplainedUrl = {
   /**
-   * As it came
+   * As received
    */
   url: string;
   /**
-   * Why it has no key
+   * Why the URL has no key
    */
   invalid?: string;
   /**
-   * What it is compared by
+   * The key by which the set compares URLs
    */
   key?: string;
   /**
-   * The rules that changed it, in order: the last one ends with the key
+   * The rules that changed the URL, in order. The last one results in the key
    */
   rules?: Array<UrlStep>;
   /**
-   * Whether a layer claims it, and it is not hidden. While a sync is open, of what was there before
+   * Whether a layer claims the item, and the item is not hidden. During a sync this is the answer of the layers from before the sync
    */
   answer?: 'seen' | 'unseen';
   /**
-   * Set that ages: forgotten while others keep its counters alive
+   * For a set that ages: the item was forgotten, but other items keep its counters above zero
    */
   hidden?: boolean;
   /**
-   * Oldest first
+   * Layers, oldest first
    */
   layers?: Array<LayerFinding>;
 };
@@ -918,22 +918,22 @@ export type Lease = {
   max: number;
   leaseSeconds: number;
   /**
-   * How long to wait for a URL where there is none
+   * How long to wait for a URL if none is waiting
    */
   waitSeconds?: number;
 };
 
 export type LeasedUrl = {
   /**
-   * Opaque; names this lease
+   * Identifies this lease
    */
   id: string;
   /**
-   * As it came in
+   * As received
    */
   url: string;
   /**
-   * What came with the URL; absent if nothing did
+   * The payload of the URL. Absent if it has none
    */
   payload?: string;
   /**
@@ -963,15 +963,15 @@ export type Release = {
    */
   ids: Array<string>;
   /**
-   * How long nobody gets them
+   * Delay before the URLs can be leased again
    */
   delaySeconds?: number;
   /**
-   * Kept with a URL that becomes a dead letter: at most 256 bytes in UTF-8
+   * Stored with a URL that becomes a dead letter: at most 256 bytes in UTF-8
    */
   reason?: string;
   /**
-   * False to put URLs off without a failed attempt: `attempt` stays as it was before the lease
+   * `false` postpones URLs without counting an attempt: `attempt` stays as it was before the lease
    */
   countAttempt?: boolean;
 };
@@ -986,7 +986,7 @@ export type Extend = {
    */
   ids: Array<string>;
   /**
-   * The leases end so long from now
+   * New time until the leases end, from now
    */
   leaseSeconds: number;
 };
@@ -997,23 +997,23 @@ export type Extended = {
 
 export type DeadLetter = {
   /**
-   * Opaque; names this dead letter
+   * Identifies this dead letter
    */
   id: string;
   /**
-   * As it came in
+   * As received
    */
   url: string;
   /**
-   * What came with the URL; absent if nothing did
+   * The payload of the URL. Absent if it has none
    */
   payload?: string;
   /**
-   * How often it was leased
+   * Number of leases
    */
   attempt: number;
   /**
-   * Of its last release; "the lease ended" if nobody released it
+   * Reason of the last release, or "the lease ended"
    */
   reason: string;
 };
@@ -1021,7 +1021,7 @@ export type DeadLetter = {
 export type DeadLetters = {
   urls: Array<DeadLetter>;
   /**
-   * Cursor of the next page; absent on the last
+   * Cursor of the next page. Absent on the last page
    */
   next?: string;
 };
@@ -1043,11 +1043,11 @@ export type Purged = {
 
 export type OpenSync = {
   /**
-   * Of the filter once it is committed; as it is, if absent
+   * New value for the filter, applied on commit. Absent: unchanged
    */
   capacity?: number;
   /**
-   * Of the filter once it is committed; as it is, if absent
+   * New value for the filter, applied on commit. Absent: unchanged
    */
   errorRate?: number;
 };
@@ -1058,15 +1058,15 @@ export type KeptItems = {
 
 export type CommitSync = {
   /**
-   * Forgets whatever share of the items it is; not together with maxForgetShare
+   * Commits however many items it forgets. Not together with `maxForgetShare`
    */
   force?: boolean;
   /**
-   * Changes nothing: answers the sync as it is, and whether it would be refused
+   * Changes nothing. Answers the sync, and whether the commit would be refused
    */
   dryRun?: boolean;
   /**
-   * Share of the items that may be forgotten; SYNC_MAX_FORGET_SHARE if absent
+   * Largest share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`
    */
   maxForgetShare?: number;
 };
@@ -1074,48 +1074,48 @@ export type CommitSync = {
 export type CommittedSync = {
   id: string;
   /**
-   * open takes lines; committing goes on by itself, and has no way back; the others are over
+   * `open`: takes items. `committing`: in progress, and cannot be cancelled. `committed`, `abandoned`: finished
    */
   state: 'open' | 'committing' | 'committed' | 'abandoned';
   openedAt: string;
   /**
-   * What the filter has once it is committed
+   * New capacity, applied on commit
    */
   capacity: number;
   /**
-   * What the filter has once it is committed
+   * New capacity, applied on commit
    */
   errorRate: number;
   /**
-   * Lines taken, those answered invalid or forgotten apart
+   * Items listed so far, without those answered `invalid` or `forgotten`
    */
   listed: number;
   /**
-   * How many of them were answered new
+   * How many of them were answered `new`
    */
   new: number;
   /**
-   * Items that a commit would forget, or has forgotten
+   * Items that the commit would forget, or has forgotten
    */
   wouldForget: number;
   /**
-   * Items of the filter; not those that only the list has
+   * Items of the filter, without those that only the sync has
    */
   items: number;
   /**
-   * Of the layers that it fills; 0 once it is over
+   * Bytes of the layers that the sync fills. 0 once it has finished
    */
   memoryBytes: number;
   /**
-   * Why it was abandoned
+   * Why the sync was abandoned
    */
   reason?: string;
   /**
-   * With dryRun: the share of the items that may be forgotten
+   * With `dryRun`: the largest share of the items that the commit may forget
    */
   maxForgetShare?: number;
   /**
-   * With dryRun: whether SYNC_WOULD_FORGET would be the answer
+   * With `dryRun`: whether the commit would answer `SYNC_WOULD_FORGET`
    */
   refused?: boolean;
 };
@@ -1123,7 +1123,7 @@ export type CommittedSync = {
 export type KeptUrls = {
   results: Array<'kept' | 'new' | 'forgotten' | 'invalid'>;
   /**
-   * URLs by verdict
+   * Number of URLs by verdict
    */
   counts: {
     [key: string]: number;
@@ -1144,33 +1144,33 @@ export type Point = {
   fill: number;
   estimatedErrorRate: number;
   /**
-   * Since it was made, as are the three below
+   * Since the filter was created, like the next three
    */
   added: number;
   duplicate: number;
   removed: number;
   refused: number;
   /**
-   * Of a visited set
+   * For a visited set
    */
   queue?: QueuePoint;
 };
 
 export type History = {
   /**
-   * Whether this instance notes how it is; if not, there are too many others
+   * Whether this instance records the history. `false` if it already watches 500 filters
    */
   watched: boolean;
   /**
-   * When this instance began to watch what is there now, or the start of the time asked for, whichever is later
+   * When this instance began to record this filter, or the start of the requested time, whichever is later
    */
   since: string;
   /**
-   * From one point to the next; more where the store was away
+   * Time between two points. Longer where the store was unavailable
    */
   intervalSeconds: number;
   /**
-   * Oldest first
+   * Layers, oldest first
    */
   points: Array<Point>;
 };
@@ -1183,7 +1183,7 @@ export type Problem = {
   title: string;
   status: number;
   /**
-   * Stable
+   * A stable code
    */
   code:
     | 'VALIDATION_FAILED'
@@ -1223,7 +1223,7 @@ export type Problem = {
     detail: string;
   }>;
   /**
-   * Of a stream: the line at fault
+   * For a stream: the number of the line that failed
    */
   line?: number;
 };
