@@ -5,8 +5,25 @@ import { BATCH, lineBody } from './workload.js';
 const FILL_LINES = 100_000;
 
 export type Verb = 'add' | 'check' | 'remove';
+export type Kind = 'filter' | 'visited-set';
 
-/** A client of a counting filter of the service, made for speed. */
+/** Of each kind: its paths, and the answer of each verb to an item that it stores, finds or removes. */
+const KINDS = {
+  filter: {
+    path: '/v1/filters',
+    items: 'items',
+    names: { add: 'add', check: 'check', remove: 'remove' },
+    hits: { add: true, check: true, remove: 'removed' },
+  },
+  'visited-set': {
+    path: '/v1/visited-sets',
+    items: 'urls',
+    names: { add: 'visit', check: 'check', remove: 'forget' },
+    hits: { add: 'new', check: 'seen', remove: 'forgotten' },
+  },
+} as const;
+
+/** A client of a counting filter or a visited set of the service, made for speed. */
 export class FilterClient {
   private readonly http: HttpClient;
 
@@ -15,34 +32,45 @@ export class FilterClient {
     readonly name: string,
     /** Requests in flight. It starts at the number of connections. */
     public width: number,
+    private readonly kind: Kind = 'filter',
   ) {
     this.http = new HttpClient(port, width);
   }
 
-  async create(capacity: number, errorRate: number, growth = 'none'): Promise<FilterView> {
-    const body = { name: this.name, type: 'counting', capacity, errorRate, growth };
-    const reply = await this.http.post('/v1/filters', Buffer.from(JSON.stringify(body)));
-    assertSetUp(reply.status === 201, `filter ${this.name} is made anew: ${reply.status} ${reply.text}`);
+  async create(
+    capacity: number,
+    errorRate: number,
+    growth = 'none',
+    maxAgeSeconds?: number,
+  ): Promise<FilterView> {
+    const type = this.kind === 'filter' ? 'counting' : undefined;
+    const body = { name: this.name, type, capacity, errorRate, growth, maxAgeSeconds };
+    const reply = await this.http.post(KINDS[this.kind].path, Buffer.from(JSON.stringify(body)));
+    assertSetUp(
+      reply.status === 201,
+      `${this.kind} ${this.name} is made anew: ${reply.status} ${reply.text}`,
+    );
     return JSON.parse(reply.text) as FilterView;
   }
 
   async clear(): Promise<void> {
-    await this.http.post(`/v1/filters/${this.name}/clear`, Buffer.alloc(0));
+    await this.http.post(`${this.base}/clear`, Buffer.alloc(0));
   }
 
   async view(): Promise<FilterView> {
-    return JSON.parse((await this.http.get(`/v1/filters/${this.name}`)).text) as FilterView;
+    return JSON.parse((await this.http.get(this.base)).text) as FilterView;
   }
 
   /** Sends every body, `width` at a time. Returns how many items were answered as new, present or removed. */
   async batches(verb: Verb, bodies: readonly Buffer[], batch = BATCH): Promise<number> {
     const path = this.path(verb);
+    const hit = KINDS[this.kind].hits[verb];
     let hits = 0;
     await inFlight(this.width, bodies.length, async (i) => {
       const { text } = await this.http.post(path, bodies[i] as Buffer);
       const { results } = JSON.parse(text) as { results: (boolean | string)[] };
       assertSetUp(results.length === batch, `${verb} answers every item of a batch`);
-      for (const result of results) if (result === true || result === 'removed') hits++;
+      for (const result of results) if (result === hit) hits++;
     });
     return hits;
   }
@@ -87,13 +115,13 @@ export class FilterClient {
 
   /** Opens a sync with the filter's own parameters. Answers its id. */
   async openSync(): Promise<string> {
-    const reply = await this.http.post(`/v1/filters/${this.name}/syncs`, Buffer.from('{}'));
+    const reply = await this.http.post(`${this.base}/syncs`, Buffer.from('{}'));
     return (JSON.parse(reply.text) as { id: string }).id;
   }
 
   /** Sends one streamed list to a sync. Returns the counts of the answer's last line. */
   async keep(sync: string, body: Buffer): Promise<Record<string, number>> {
-    const path = `/v1/filters/${this.name}/syncs/${sync}/items?results=none`;
+    const path = `${this.base}/syncs/${sync}/${KINDS[this.kind].items}?results=none`;
     const { text } = await this.http.post(path, body, 'text/plain');
     const { done, counts } = JSON.parse(text) as { done?: boolean; counts: Record<string, number> };
     assertSetUp(done === true, `a list ends with its counts, not ${text.slice(0, 200)}`);
@@ -101,7 +129,7 @@ export class FilterClient {
   }
 
   async commit(sync: string): Promise<SyncView> {
-    const path = `/v1/filters/${this.name}/syncs/${sync}/commit`;
+    const path = `${this.base}/syncs/${sync}/commit`;
     return JSON.parse((await this.http.post(path, Buffer.from('{"force":true}'))).text) as SyncView;
   }
 
@@ -115,8 +143,13 @@ export class FilterClient {
     this.http.close();
   }
 
+  private get base(): string {
+    return `${KINDS[this.kind].path}/${this.name}`;
+  }
+
   private path(verb: Verb): string {
-    return `/v1/filters/${this.name}/items/${verb}`;
+    const { items, names } = KINDS[this.kind];
+    return `${this.base}/${items}/${names[verb]}`;
   }
 }
 
@@ -131,4 +164,5 @@ export interface FilterView {
   readonly memoryBytes: number;
   readonly items: number;
   readonly layers: readonly object[];
+  readonly sync?: object;
 }

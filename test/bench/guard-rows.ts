@@ -2,19 +2,19 @@ import { BareServer } from './bare-server.js';
 import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
 import { FilterClient } from './filter-client.js';
 import type { GuardGroup } from './guard-run.js';
-import type { Costs } from './guard-limits.js';
+import { caseCosts, OPTIONS, ROUNDS } from './guard-costs.js';
+import { shapeGroups } from './guard-shapes.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { measured, type Measured, type Workers } from './measured.js';
 import { SAMPLE } from './options.js';
 import { RedisInstance, redisVersion } from './redis-instance.js';
-import { assertSetUp, type BenchOptions, type CpuPerItem, type Group } from './row.js';
+import { assertSetUp, type Group } from './row.js';
 import { referenceRound, SET_COMMAND } from './sadd-reference.js';
 import { withService, type Service } from './service.js';
 import { warmUp } from './warm-up.js';
 import { jsonBodies } from './workload.js';
 import { microsPerItem, murmurPass, parsePass, type Yardstick } from './yardstick.js';
 
-const ROUNDS = 5;
 /** Requests in flight. */
 const WIDTH = 4;
 const EMBEDDED_ITEMS = 200_000;
@@ -23,13 +23,6 @@ const STREAMED_ITEMS = 500_000;
 /** Small enough for the processor's caches, so that other processes' use of them does not decide the result. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
-const OPTIONS: BenchOptions = {
-  quick: true,
-  seconds: 0.1,
-  warmUpSeconds: 3,
-  file: SAMPLE,
-  profileDir: undefined,
-};
 
 /**
  * Every yardstick is work of the same nature as its row, measured in turn with it: a machine that is slow with memory,
@@ -41,6 +34,7 @@ export function guardGroups(): GuardGroup[] {
     inProcess('url/canonicalise against new URL', urlGroup, 'url/canonicalise-safe', parsePass(SAMPLE)),
     embedded,
     redis,
+    ...shapeGroups(),
   ];
 }
 
@@ -135,17 +129,4 @@ async function filterRounds(
   }
   filter.close();
   return rounds;
-}
-
-function caseCosts(
-  part: keyof CpuPerItem,
-  rowOf: (name: Case) => string,
-  rounds: Rounds,
-  units: (name: Case) => readonly Measured[],
-): Costs {
-  const leastOf = (all: readonly Measured[]) =>
-    Math.min(...all.map(({ cpu, items }) => (cpu[part] ?? NaN) / items));
-  return Object.fromEntries(
-    CASES.map((name) => [rowOf(name), { row: leastOf(rounds[name]), yardstick: leastOf(units(name)) }]),
-  );
 }

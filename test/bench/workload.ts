@@ -37,12 +37,17 @@ export function linesOf(file: string): string[] {
 }
 
 /** JSON bodies of `count` items in batches, made before any clock starts. */
-export function jsonBodies(first: number, count: number, batch = BATCH): Buffer[] {
-  return Array.from({ length: count / batch }, (_, b) => jsonBody(first + b * batch, batch));
+export function jsonBodies(
+  first: number,
+  count: number,
+  batch = BATCH,
+  member: 'items' | 'urls' = 'items',
+): Buffer[] {
+  return Array.from({ length: count / batch }, (_, b) => jsonBody(first + b * batch, batch, member));
 }
 
-export function jsonBody(first: number, count: number): Buffer {
-  return Buffer.from(JSON.stringify({ items: urls(first, count) }));
+export function jsonBody(first: number, count: number, member: 'items' | 'urls' = 'items'): Buffer {
+  return Buffer.from(JSON.stringify({ [member]: urls(first, count) }));
 }
 
 /** One body with one item per line. */

@@ -1,0 +1,29 @@
+import { CASES, type Case, type Rounds } from './batch-rounds.js';
+import type { Costs } from './guard-limits.js';
+import type { Measured } from './measured.js';
+import { SAMPLE } from './options.js';
+import type { BenchOptions, CpuPerItem } from './row.js';
+
+export const ROUNDS = 5;
+
+export const OPTIONS: BenchOptions = {
+  quick: true,
+  seconds: 0.1,
+  warmUpSeconds: 3,
+  file: SAMPLE,
+  profileDir: undefined,
+};
+
+/** The costs of a row for each case: the least of its rounds, and the least of those of its yardstick. */
+export function caseCosts(
+  part: keyof CpuPerItem,
+  rowOf: (name: Case) => string,
+  rounds: Rounds,
+  units: (name: Case) => readonly Measured[],
+): Costs {
+  const leastOf = (all: readonly Measured[]) =>
+    Math.min(...all.map(({ cpu, items }) => (cpu[part] ?? NaN) / items));
+  return Object.fromEntries(
+    CASES.map((name) => [rowOf(name), { row: leastOf(rounds[name]), yardstick: leastOf(units(name)) }]),
+  );
+}

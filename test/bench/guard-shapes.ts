@@ -1,0 +1,130 @@
+import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-rounds.js';
+import { FilterClient } from './filter-client.js';
+import { caseCosts, OPTIONS, ROUNDS } from './guard-costs.js';
+import type { Costs } from './guard-limits.js';
+import type { GuardGroup } from './guard-run.js';
+import type { Workers } from './measured.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
+import { assertSetUp, type CpuPerItem } from './row.js';
+import { withService } from './service.js';
+import { warmUp } from './warm-up.js';
+import { BATCH, jsonBodies } from './workload.js';
+
+/** Visited sets for which a store runs other code than for a plain one. Each is measured against the plain one. */
+const SHAPES = ['grown', 'syncing', 'ageing', 'ageing-grown'] as const;
+type Shape = (typeof SHAPES)[number];
+type ShapeRounds = Record<Shape | 'plain', Rounds>;
+
+interface ShapedSet {
+  readonly shape: Shape | 'plain';
+  readonly client: FilterClient;
+  readonly layers: number;
+}
+
+/** Requests in flight. */
+const WIDTH = 4;
+const EMBEDDED_ITEMS = 100_000;
+const REDIS_ITEMS = 30_000;
+const ERROR_RATE = 1e-2;
+const MAX_AGE_SECONDS = 864_000;
+/** Layers of a set that has grown. */
+const GROWN_LAYERS = 3;
+/** Far from the items of the rounds. */
+const FIRST_FILLED = 5_000_000;
+
+export function shapeGroups(): GuardGroup[] {
+  return [
+    {
+      name: 'embedded, by shape',
+      rows: rowsOf('embedded'),
+      measure: () =>
+        withService({}, async ({ port, pid }) =>
+          costsOf('service', 'embedded', await measureShapes(port, { servicePid: pid }, EMBEDDED_ITEMS)),
+        ),
+    },
+    {
+      name: 'redis, by shape',
+      rows: rowsOf('redis-1e-2'),
+      unavailable: () => (redisVersion() === undefined ? 'there is no redis-server here' : undefined),
+      async measure() {
+        const server = await RedisInstance.start();
+        const workers = { serverMicros: () => server.cpuMicros() };
+        try {
+          return await withService({ env: { REDIS_URL: server.url } }, async ({ port }) =>
+            costsOf('server', 'redis-1e-2', await measureShapes(port, workers, REDIS_ITEMS)),
+          );
+        } finally {
+          await server.stop();
+        }
+      },
+    },
+  ];
+}
+
+const rowOf = (store: string, shape: Shape, name: Case) => `${store}/${shape}/${name} against a plain set`;
+
+const rowsOf = (store: string): string[] =>
+  SHAPES.flatMap((shape) => CASES.map((name) => rowOf(store, shape, name)));
+
+function costsOf(part: keyof CpuPerItem, store: string, { plain, ...shapes }: ShapeRounds): Costs {
+  const costs: Costs[] = SHAPES.map((shape) =>
+    caseCosts(
+      part,
+      (name) => rowOf(store, shape, name),
+      shapes[shape],
+      (name) => plain[name],
+    ),
+  );
+  return Object.assign({}, ...costs) as Costs;
+}
+
+/** Measures rounds of all cases in a set of each shape, in turn. */
+async function measureShapes(port: number, workers: Workers, items: number): Promise<ShapeRounds> {
+  const bodies = jsonBodies(0, items, BATCH, 'urls');
+  const sets = await shapedSets(port, items);
+  const rounds: ShapeRounds = {
+    ...{ plain: noRounds(), grown: noRounds(), syncing: noRounds() },
+    ...{ ageing: noRounds(), 'ageing-grown': noRounds() },
+  };
+  const runRounds = async (into: (shape: Shape | 'plain') => Rounds) => {
+    for (const { shape, client } of sets) await runRound(client, bodies, workers, into(shape));
+  };
+  await warmUp(OPTIONS, () => runRounds(noRounds));
+  for (let round = 0; round < ROUNDS; round++) await runRounds((shape) => rounds[shape]);
+  await assertShapes(sets);
+  for (const { client } of sets) client.close();
+  return rounds;
+}
+
+/** Makes a set of each shape, with room for `items` more items without a change of its shape. */
+async function shapedSets(port: number, items: number): Promise<ShapedSet[]> {
+  const sets: ShapedSet[] = [];
+  for (const shape of ['plain', ...SHAPES] as const) {
+    const client = new FilterClient(port, shape, WIDTH, 'visited-set');
+    const isGrown = shape.endsWith('grown');
+    const age = shape.startsWith('ageing') ? MAX_AGE_SECONDS : undefined;
+    // The third layer holds seven times as much as the first.
+    await client.create(isGrown ? items / 2 : 2 * items, ERROR_RATE, isGrown ? 'auto' : 'none', age);
+    if (isGrown) await grow(client, items / 2);
+    if (shape === 'syncing') await client.openSync();
+    sets.push({ shape, client, layers: isGrown ? GROWN_LAYERS : 1 });
+  }
+  return sets;
+}
+
+async function grow(client: FilterClient, step: number): Promise<void> {
+  const layers = async () => (await client.view()).layers.length;
+  for (let steps = 0; (await layers()) < GROWN_LAYERS; steps++) {
+    assertSetUp(steps < 10, `${client.name} has ${GROWN_LAYERS} layers`);
+    await client.fill(FIRST_FILLED + steps * step, step);
+  }
+}
+
+/** Throws unless each set still has its shape. */
+async function assertShapes(sets: readonly ShapedSet[]): Promise<void> {
+  for (const { shape, client, layers } of sets) {
+    const view = await client.view();
+    assertSetUp(view.layers.length === layers, `${shape} has ${view.layers.length} layers, not ${layers}`);
+    assertSetUp((view.sync !== undefined) === (shape === 'syncing'), `${shape} is as it was made`);
+  }
+}
