@@ -144,6 +144,10 @@ export default {
         'regexp/no-super-linear-move': ['error', { report: 'potential' }],
       },
     },
+    {
+      files: ['libs/store/src/embedded/**/*.ts'],
+      rules: { 'import/no-cycle': ['error', { ignoreExternal: true, ignoreTypes: false }] },
+    },
     { files: ['libs/store/src/redis/**/*.ts'], rules: restrictImports(NEST) },
     { files: ['src/**/*.ts'], rules: restrictImports(REDIS_CLIENT) },
     // What others have put into Redis.

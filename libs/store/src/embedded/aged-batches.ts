@@ -4,8 +4,7 @@ import { cleanPage, epochsLeft, GONE, isLive, lowerAged, raiseAged, smallestAged
 import type { Expiring } from '../age.js';
 import type { Ageing } from './ageing.js';
 import { fetchPages } from './fetch-pages.js';
-import { AgedOperation } from './journal.js';
-import type { LayerChange } from './list-batches.js';
+import { AgedOperation, type LayerChange } from './journal.js';
 import type { LayerState } from './layer-state.js';
 
 /*

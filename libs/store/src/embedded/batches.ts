@@ -9,6 +9,7 @@ import type { LayerState } from './layer-state.js';
 import type { Lasts } from './aged-batches.js';
 import { GONE } from './aged-cells.js';
 import type { Ageing } from './ageing.js';
+import type { LayerChange } from './journal.js';
 import {
   addToAgedList,
   addToList,
@@ -16,7 +17,6 @@ import {
   countInList,
   epochsLeftInList,
   freshIn,
-  type LayerChange,
   layersToHold,
   removeFromList,
   type Outcome,

@@ -45,7 +45,7 @@ export class EmbeddedCounters implements Counters {
           const own = needed ? layersFor(scope, scope.list, session.memory, needed, quota) : undefined;
           const sync = roomBesideSync(session, scope, positions, quota);
           const outcome = addBatch(scope, positions, { grow: { own, sync }, ttlMs });
-          dropRemovals(session, scope, positions);
+          dropRemovals(session.database, scope, positions);
           for (const list of scope.lists) if (list.next) void reserveNext(scope, list, session.memory, quota);
           if (payloads) {
             const queue = new TodoQueue(session, scope);
@@ -75,7 +75,7 @@ export class EmbeddedCounters implements Counters {
           assertRoomToHide(scope, positions, session.options.maxHidden);
           const outcome = removeBatch(scope, positions);
           const { sync } = scope;
-          if (sync && !noteRemovals(session, scope, positions, session.options.maxSyncForgets))
+          if (sync && !noteRemovals(session.database, scope, positions, session.options.maxSyncForgets))
             abandonSync(session, scope, sync, ABANDONED.forgets);
           if (queued) new TodoQueue(session, scope).forget(positions.hash, outcome.answers);
           return journaled(session, scope, JournalOperation.Remove, outcome);

@@ -3,7 +3,7 @@ import type { FilterState } from './filter-state.js';
 import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from './keys.js';
 import type { LayerList } from './layer-list.js';
 import { HASH_BYTES, HASH_WORDS } from './queue/entry.js';
-import type { Session } from './session.js';
+import type { Purger } from './purge.js';
 
 /*
  * Items that are hidden (hidden.ts) as rows of the database: the key is the list's prefix, the last epoch in which the item is
@@ -14,7 +14,10 @@ const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;
 const NOTHING = new Uint8Array(0);
 
 /** Inside a transaction: writes what has changed in the lists of a filter, and deletes what has expired. */
-export function writeHidden({ database, purger }: Session, state: FilterState): void {
+export function writeHidden(
+  { database, purger }: { readonly database: Database; readonly purger: Purger },
+  state: FilterState,
+): void {
   for (const { age, base } of state.lists) {
     if (!age) continue;
     for (const { hash, until, hidden } of age.hidden.takeChanges()) {

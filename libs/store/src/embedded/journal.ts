@@ -1,5 +1,6 @@
-import type { LayerChange } from './list-batches.js';
+import type { Positions } from '#bloom';
 import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
+import type { LayerState } from './layer-state.js';
 
 /**
  * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are
@@ -25,6 +26,15 @@ export interface AgedChange {
   readonly operation: AgedOperation;
   readonly epoch: number;
   readonly lasts: Uint8Array;
+}
+
+/** What a batch did in one layer: the items whose cells changed, by their indexes in `positions`, which are the layer's. */
+export interface LayerChange {
+  readonly layer: LayerState;
+  readonly positions: Positions;
+  readonly changed: Uint32Array;
+  /** If the layer ages: what was done to these items. */
+  readonly aged?: AgedChange;
 }
 
 /** A change of cells as the journal has it. */

@@ -11,7 +11,7 @@ import {
 } from './aged-batches.js';
 import { GONE } from './aged-cells.js';
 import type { Ageing } from './ageing.js';
-import type { AgedChange } from './journal.js';
+import type { LayerChange } from './journal.js';
 import { addIn, checkIn, countIn, removeIn } from './layer-batches.js';
 import type { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';
@@ -19,15 +19,6 @@ import type { LayerState } from './layer-state.js';
 /*
  * What a batch does in the layers of one list. Positions are those in its first layer.
  */
-
-/** What a batch did in one layer: the items whose cells changed, by their indexes in `positions`, which are the layer's. */
-export interface LayerChange {
-  readonly layer: LayerState;
-  readonly positions: Positions;
-  readonly changed: Uint32Array;
-  /** If the layer ages: what was done to these items. */
-  readonly aged?: AgedChange;
-}
 
 /** What a batch did: one answer per item, and the layers whose cells changed. */
 export interface Outcome {

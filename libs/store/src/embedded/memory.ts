@@ -5,14 +5,18 @@ import type { Filter, FilterKind } from '../store.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
 import { HeadRows } from './queue/head-rows.js';
-import type { Room } from './room.js';
 import { freshWindows, type RecordScope } from './record-window.js';
+
+/** Room in a quota that a filter takes while it is being made. */
+export interface TakenRoom {
+  readonly name: string;
+  readonly bytes: number;
+}
 
 /** Everything that the store holds in memory. It equals the database while no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
-  /** Room taken in quotas by filters that are being made. */
-  readonly rooms = new Set<Room>();
+  readonly rooms = new Set<TakenRoom>();
   /** By id: the stored value of each credential. */
   readonly credentials = new Map<string, string>();
   readonly headRows = new HeadRows();

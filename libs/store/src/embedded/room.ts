@@ -2,16 +2,16 @@ import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { assertWithin } from '../quota.js';
 import type { FilterSpec, Quota, Usage } from '../store.js';
-import type { Memory } from './memory.js';
+import type { Memory, TakenRoom } from './memory.js';
 
 /**
  * Room in a quota for a filter that is being made. It is held from before the filter's memory is reserved until the
  * filter exists or has failed, so that others that are being made cannot take it, too.
  */
-export class Room {
+export class Room implements TakenRoom {
   readonly name: string;
   bytes: number;
-  private held: Set<Room> | undefined;
+  private held: Set<TakenRoom> | undefined;
   private left = false;
 
   constructor(

@@ -1,5 +1,7 @@
+import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
-import type { Session } from '../session.js';
+import type { Memory } from '../memory.js';
+import type { Purger } from '../purge.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
@@ -11,11 +13,18 @@ const SLICE = 1_000;
 /** Rows of the log that one slice looks through: a thousand entries if the rows are full. */
 const SLICE_ROWS = 20;
 
+/** The parts of a session that a sweep uses. */
+export interface SweptStore {
+  readonly database: Database;
+  readonly memory: Memory;
+  readonly purger: Purger;
+}
+
 /**
  * One pass over the entries of a queue, which takes those out that are forgotten, and at its end the marks that there were at
  * its beginning. To be taken on inside transactions, a slice in each.
  */
-export function* sweepQueue(session: Session, state: FilterState): Generator<void, void, undefined> {
+export function* sweepQueue(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
   const swept = queue.nextMark;
   queue.marks.divide();
@@ -31,7 +40,7 @@ export function* sweepQueue(session: Session, state: FilterState): Generator<voi
 
 type Lives = (entry: Entry) => boolean;
 
-function* sweepLog({ database, memory }: Session, state: FilterState, lives: Lives) {
+function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextRow;
   for (let row = 0; row < end;) {
     const log = new QueueLog(database, state, memory.headRows);
@@ -45,7 +54,7 @@ function* sweepLog({ database, memory }: Session, state: FilterState, lives: Liv
   }
 }
 
-function* sweepLeases({ database }: Session, state: FilterState, lives: Lives) {
+function* sweepLeases({ database }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextLease;
   for (let lease = 0; ;) {
     const leases = new Leases(database, state, new DueIndex(database, state));
@@ -65,7 +74,7 @@ function* sweepLeases({ database }: Session, state: FilterState, lives: Lives) {
   }
 }
 
-function* sweepDelayed({ database }: Session, state: FilterState, lives: Lives) {
+function* sweepDelayed({ database }: SweptStore, state: FilterState, lives: Lives) {
   for (let last: Due | undefined; ;) {
     const index = new DueIndex(database, state);
     for (let looked = 0; looked < SLICE; looked++) {
@@ -85,7 +94,7 @@ function* sweepDelayed({ database }: Session, state: FilterState, lives: Lives) 
   }
 }
 
-function* sweepLetters({ database }: Session, state: FilterState, lives: Lives) {
+function* sweepLetters({ database }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextDead;
   const letters = new DeadLetters(database, state);
   for (let from = 1; from < end;) {

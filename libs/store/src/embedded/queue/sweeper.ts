@@ -1,10 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Commits } from '../commits.js';
 import type { FilterState } from '../filter-state.js';
-import type { Session } from '../session.js';
-import { sweepQueue } from './sweep-queue.js';
+import { sweepQueue, type SweptStore } from './sweep-queue.js';
 
 /** A sweep is due when more is noted than this part of the entries, and than the bound. */
 const PART_OF_ENTRIES = 8;
+
+/** The parts of a session that a sweeper uses. */
+interface SweptSession extends SweptStore {
+  readonly commits: Commits;
+  keep(state: FilterState): void;
+}
 
 /**
  * Takes forgotten entries out of queues that have too many marks: in the background, a slice a transaction. An entry that moves
@@ -17,7 +23,7 @@ export class Sweeper {
   private stopped = false;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: SweptSession,
     private readonly maxMarks: number,
   ) {}
 

@@ -3,7 +3,6 @@ import type { Database } from '../database.js';
 import type { FilterState, SyncState } from '../filter-state.js';
 import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../keys.js';
 import { HASH_BYTES, HASH_WORDS, viewOf } from '../queue/entry.js';
-import type { Session } from '../session.js';
 import { ONE_PAGE_BYTES } from '../table.js';
 
 /*
@@ -24,7 +23,7 @@ const HASHES_A_REMOVAL = 4;
  * too often.
  */
 export function noteRemovals(
-  session: Session,
+  database: Database,
   state: FilterState,
   positions: Positions,
   most: number,
@@ -40,12 +39,12 @@ export function noteRemovals(
     sync.noted++;
     items[count++] = item;
   }
-  writeRows(session.database, state, sync, Noted.Removed, positions, items.subarray(0, count));
+  writeRows(database, state, sync, Noted.Removed, positions, items.subarray(0, count));
   return sync.noted <= most && sync.rowHashes <= HASHES_A_REMOVAL * most;
 }
 
 /** Inside a transaction: the items of a batch were added, so their removals no longer count. */
-export function dropRemovals(session: Session, state: FilterState, positions: Positions): void {
+export function dropRemovals(database: Database, state: FilterState, positions: Positions): void {
   const { sync } = state;
   if (!sync || sync.noted === 0) return;
   const { removals } = sync;
@@ -57,7 +56,7 @@ export function dropRemovals(session: Session, state: FilterState, positions: Po
     sync.noted--;
     items[count++] = item;
   }
-  writeRows(session.database, state, sync, Noted.Added, positions, items.subarray(0, count));
+  writeRows(database, state, sync, Noted.Added, positions, items.subarray(0, count));
 }
 
 /** 1 for each item of a batch that is noted. Undefined if none is. */
