@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { planGeometry, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import { Added, Removed, type Filter } from '#store';
 import { MAX_SEGMENT_BYTES } from '../../libs/store/src/segmentation.js';
-import { addBatch, checkBatch, removeBatch } from '../../libs/store/src/embedded/batches.js';
+import { addBatch, checkBatch, removeBatch } from '../../libs/store/src/embedded/items/batches.js';
 import { reserveCells } from '../../libs/store/src/embedded/cell-memory.js';
 import { FilterState } from '../../libs/store/src/embedded/filter-state.js';
 import { measured, summary, type Measured } from './measured.js';

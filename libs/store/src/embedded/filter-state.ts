@@ -59,6 +59,11 @@ export class SyncState {
   }
 }
 
+/** A filter during a sync. */
+export type Syncing = FilterState & { sync: SyncState };
+
+export const isSyncing = (state: FilterState): state is Syncing => state.sync !== undefined;
+
 /** One generation of a filter in memory. */
 export class FilterState implements RecordScope {
   readonly key: Buffer;

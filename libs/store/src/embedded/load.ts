@@ -1,15 +1,13 @@
 import { Expiring } from '../age.js';
 import type { Clock } from '../clock.js';
-import { cleanPage, lowerAged, raiseAged } from './aged-cells.js';
-import { cellsOf } from './layer-batches.js';
-import type { LayerState } from './layer-state.js';
 import { decodeBlock } from './block.js';
 import { decodeEntry } from './catalogue.js';
-import { removeCounters } from './cells.js';
 import type { Database } from './database.js';
 import { allocateCells } from './cell-memory.js';
 import { FilterState, SyncState } from './filter-state.js';
 import { readHidden } from './hidden-rows.js';
+import { cleanPage, lowerAged, raiseAged } from './items/aged-cells.js';
+import { cellsOf, removeCounters } from './items/packed-cells.js';
 import {
   type AgedChange,
   AgedOperation,
@@ -20,6 +18,7 @@ import {
   type JournalRecord,
 } from './journal.js';
 import { readBlockKey, readNumber, SEQUENCE_BYTES } from './keys.js';
+import type { LayerState } from './layer-state.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';
 import { readMarks } from './queue/read-marks.js';
@@ -133,7 +132,7 @@ function replay(record: JournalRecord, sequence: number, { state, includes }: Lo
   const included = includes.get(record.layer);
   if (!layer || !included || (layer.expiring === undefined) !== (record.aged === undefined)) return false;
   const { pageCells } = layer.plan.geometry;
-  const { add } = cellsOf(layer);
+  const { add } = cellsOf(layer.plan.geometry);
   const { page, segment, cell, hashes: k, operation } = record;
   for (let i = 0; i < record.count; i++) {
     const s = segment[i] as number;

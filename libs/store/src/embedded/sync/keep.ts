@@ -3,21 +3,19 @@ import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
 import type { QueuedItem, Quota } from '../../store.js';
-import { keepBatch, layersNeededBy } from '../batches.js';
-import type { FilterState, SyncState } from '../filter-state.js';
+import type { FilterState, Syncing } from '../filter-state.js';
 import { layersFor, reserveNext } from '../growth.js';
 import { writeHidden } from '../hidden-rows.js';
+import { keepBatch } from '../items/batches.js';
+import type { Outcome } from '../items/cell-kind.js';
+import { layersNeededBy } from '../items/layers-needed.js';
+import { claims } from '../items/passes.js';
+import { indexesOf } from '../items/subsets.js';
 import { JournalOperation } from '../journal.js';
 import type { LayerList } from '../layer-list.js';
-import { checkInList, type Outcome } from '../list-batches.js';
 import type { Session } from '../session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from './removals.js';
-
-/** A filter whose sync is open. */
-export type Syncing = FilterState & { sync: SyncState };
-
-export const isSyncing = (state: FilterState): state is Syncing => state.sync !== undefined;
 
 /** Whether entries that leave the queue now may have been in it when a sync was opened, and are not kept yet. */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
@@ -67,6 +65,5 @@ export function keepQueued(
 /** Of a list that ages, those of its items that have not expired: they stay queued, but are visited no more. */
 function liveIn(list: LayerList, positions: Positions): Positions {
   if (!list.age) return positions;
-  const live = Array.from(checkInList(list, positions).entries(), ([i, claimed]) => (claimed ? i : -1));
-  return select(positions, Uint32Array.from(live.filter((i) => i >= 0)));
+  return select(positions, indexesOf(claims(list, positions), 1));
 }

@@ -14,7 +14,7 @@ import { Kept, type Sync, type SyncPlan, type Syncs } from '../../syncs.js';
 import { assertAvailable, reserveCells } from '../cell-memory.js';
 import { byDeadline } from '../deadline.js';
 import type { Engine } from '../engine.js';
-import { FilterState, SyncState } from '../filter-state.js';
+import { FilterState, isSyncing, SyncState, type Syncing } from '../filter-state.js';
 import { describeAnew } from '../generation.js';
 import { JournalOperation } from '../journal.js';
 import { recall } from '../operation-records.js';
@@ -23,7 +23,7 @@ import { usageOf } from '../room.js';
 import type { Session } from '../session.js';
 import { KEEP, OPEN_SYNC } from '../verbs.js';
 import { abandonSync, commitSync, endIdentity, shareForgotten, viewOf } from './end-sync.js';
-import { isSyncing, keepIn, keepQueued, type Syncing } from './keep.js';
+import { keepIn, keepQueued } from './keep.js';
 
 const ID_BYTES = 8;
 

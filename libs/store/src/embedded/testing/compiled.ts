@@ -7,6 +7,7 @@ const FOLDERS = [
   'libs/store/src',
   'libs/store/src/transfer',
   'libs/store/src/embedded',
+  'libs/store/src/embedded/items',
   'libs/store/src/embedded/queue',
   'libs/store/src/embedded/sync',
   'libs/store/src/embedded/testing',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { planLayers, positionsOf, type Positions } from '#bloom';
-import { Random, SEED } from '../../../../test/support/random.js';
-import { Added, Removed, type Filter, type Semantics } from '../store.js';
+import { Random, SEED } from '../../../../../test/support/random.js';
+import { Added, Removed, type Filter, type Semantics } from '../../store.js';
 import { addBatch, checkBatch, removeBatch } from './batches.js';
-import { allocateCells } from './cell-memory.js';
-import { FilterState } from './filter-state.js';
+import { allocateCells } from '../cell-memory.js';
+import { FilterState } from '../filter-state.js';
 
 const OPERATIONS = 1_000_000;
 const BATCH = 1_000;

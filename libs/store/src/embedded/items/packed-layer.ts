@@ -1,44 +1,34 @@
 import type { Positions } from '#bloom';
-import { Removed } from '../store.js';
+import { Added, Removed } from '../../store.js';
+import type { LayerState } from '../layer-state.js';
+import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
+import { fetchPages } from './fetch-pages.js';
 import {
   ABSENT,
   becameSaturated,
-  BITS,
-  COUNTERS,
+  cellsOf,
   crossedZero,
   removeCounters,
   smallestCounter,
-  type Cells,
-} from './cells.js';
-import { fetchPages } from './fetch-pages.js';
-import type { LayerState } from './layer-state.js';
+} from './packed-cells.js';
 
-/*
- * What a batch does in one layer. Positions are those in the layer.
- */
+/** A layer of packed counters or bits. */
+export const PACKED: CellKind = { claim, least, raise, lower };
 
-/** The operations on cells of a layer's width. */
-export function cellsOf({ plan }: LayerState): Cells {
-  return plan.geometry.cellBits === 4 ? COUNTERS : BITS;
-}
-
-const NONE = new Uint32Array(0);
-
-/** One answer per item: 1 if all its cells are non-zero, else 0. */
-export function checkIn(layer: LayerState, positions: Positions): Uint8Array {
+function claim(layer: LayerState, positions: Positions): Uint8Array {
   const { pageCells } = layer.plan.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
-  const { contains } = cellsOf(layer);
+  const { contains } = cellsOf(layer.plan.geometry);
   fetchPages(layer, positions);
-  const present = new Uint8Array(count);
+  const claimed = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
     const bytes = layer.segments[segment[i] as number] as Uint8Array;
-    if (contains(bytes, (page[i] as number) * pageCells, cell, i * k, k)) present[i] = 1;
+    if (contains(bytes, (page[i] as number) * pageCells, cell, i * k, k)) claimed[i] = 1;
   }
-  return present;
+  return claimed;
 }
 
-export function countIn(layer: LayerState, positions: Positions): Uint8Array {
+function least(layer: LayerState, positions: Positions): Uint8Array {
   const { pageCells } = layer.plan.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
   fetchPages(layer, positions);
@@ -50,22 +40,16 @@ export function countIn(layer: LayerState, positions: Positions): Uint8Array {
   return smallest;
 }
 
-/**
- * Adds items to a layer that may take `room` new ones. Answers whose cells changed, which were new, and which it neither
- * claims nor has room for.
- */
-export function addIn(layer: LayerState, positions: Positions, multiset: boolean, room: number) {
+function raise(layer: LayerState, positions: Positions, { room, multiset }: Raising): Outcome {
   const { pageCells } = layer.plan.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
-  const { contains, add } = cellsOf(layer);
+  const { contains, add } = cellsOf(layer.plan.geometry);
   const testFirst = !multiset || room < count;
   fetchPages(layer, positions);
+  const answers = new Uint8Array(count);
   const changed = new Uint32Array(count);
-  const fresh = new Uint32Array(Math.min(count, room));
-  let rest: Uint32Array | undefined;
   let changes = 0;
   let added = 0;
-  let left = 0;
   let nonZero = 0;
   let saturated = 0;
   for (let i = 0; i < count; i++) {
@@ -76,8 +60,7 @@ export function addIn(layer: LayerState, positions: Positions, multiset: boolean
       if (contains(bytes, base, cell, i * k, k)) {
         if (!multiset) continue;
       } else if (added >= room) {
-        rest ??= new Uint32Array(count);
-        rest[left++] = i;
+        answers[i] = LEFT;
         continue;
       }
     }
@@ -88,47 +71,49 @@ export function addIn(layer: LayerState, positions: Positions, multiset: boolean
     nonZero += crossedZero(packed);
     saturated += becameSaturated(packed);
     // Some cell was zero: the item was not present.
-    if (crossedZero(packed) > 0) fresh[added++] = i;
+    if (crossedZero(packed) > 0) {
+      answers[i] = Added.New;
+      added++;
+    }
   }
   const { tally } = layer;
   tally.items += added;
   tally.nonZeroCells += nonZero;
   tally.saturatedCells += saturated;
-  return {
-    changed: changed.subarray(0, changes),
-    fresh: fresh.subarray(0, added),
-    rest: rest?.subarray(0, left) ?? NONE,
-  };
+  return outcomeOf(layer, positions, answers, changed.subarray(0, changes));
 }
 
-/** Removes items from a layer. Answers one Removed per item, whose cells changed, and which it does not claim. */
-export function removeIn(layer: LayerState, positions: Positions) {
+function lower(layer: LayerState, positions: Positions): Outcome {
   const { pageCells } = layer.plan.geometry;
   const { count, hashes: k, segment, page, cell } = positions;
   fetchPages(layer, positions);
-  const found = new Uint8Array(count);
+  const answers = new Uint8Array(count);
   const changed = new Uint32Array(count);
-  const rest = new Uint32Array(count);
   const { tally } = layer;
   let changes = 0;
-  let left = 0;
   for (let i = 0; i < count; i++) {
     const s = segment[i] as number;
     const bytes = layer.segments[s] as Uint8Array;
     const packed = removeCounters(bytes, (page[i] as number) * pageCells, cell, i * k, k);
-    if (packed === ABSENT) {
-      rest[left++] = i;
-      continue;
-    }
+    if (packed === ABSENT) continue;
     if (packed === 0) {
-      found[i] = Removed.Saturated;
+      answers[i] = Removed.Saturated;
       continue;
     }
-    found[i] = Removed.Removed;
+    answers[i] = Removed.Removed;
     changed[changes++] = i;
     layer.dirty[layer.blockOf(s, page[i] as number)] = 1;
     tally.nonZeroCells -= crossedZero(packed);
     if (crossedZero(packed) > 0 && tally.items > 0) tally.items--;
   }
-  return { found, changed: changed.subarray(0, changes), rest: rest.subarray(0, left) };
+  return outcomeOf(layer, positions, answers, changed.subarray(0, changes));
+}
+
+function outcomeOf(
+  layer: LayerState,
+  positions: Positions,
+  answers: Uint8Array,
+  changed: Uint32Array,
+): Outcome {
+  return { answers, changes: changed.length > 0 ? [{ layer, positions, changed }] : [] };
 }

@@ -1,3 +1,5 @@
+import type { Geometry } from '#bloom';
+
 /**
  * Cells of one segment, laid out as Redis BITFIELD has them:
  *
@@ -125,3 +127,8 @@ function addBits(bytes: Uint8Array, base: number, cell: Uint16Array, at: number,
 export const COUNTERS: Cells = { contains: containsCounters, add: addCounters };
 /** 1-bit cells, of standard filters. */
 export const BITS: Cells = { contains: containsBits, add: addBits };
+
+/** The operations on cells of this width. */
+export function cellsOf({ cellBits }: Pick<Geometry, 'cellBits'>): Cells {
+  return cellBits === 4 ? COUNTERS : BITS;
+}

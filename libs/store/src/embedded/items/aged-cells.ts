@@ -1,6 +1,6 @@
 import { STAMP_BYTES } from '#bloom';
-import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../age.js';
-import { SATURATED } from './cells.js';
+import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../../age.js';
+import { SATURATED } from './packed-cells.js';
 
 /*
  * Cells of filters that age, as age.ts describes them. An item is k cells of the page that begins at byte `page`. The present is

@@ -7,7 +7,7 @@ import {
   crossedZero,
   removeCounters,
   smallestCounter,
-} from './cells.js';
+} from './packed-cells.js';
 
 const CELLS = 64;
 const K = 5;

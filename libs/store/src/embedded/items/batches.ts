@@ -1,0 +1,166 @@
+import { copiesIn, select, type Positions } from '#bloom';
+import { EPOCHS_OF_AGE } from '../../age.js';
+import { Added, Removed } from '../../store.js';
+import { Kept } from '../../syncs.js';
+import type { Ageing } from '../ageing.js';
+import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filter-state.js';
+import type { LayerList } from '../layer-list.js';
+import type { LayerState } from '../layer-state.js';
+import type { Lasts, Outcome } from './cell-kind.js';
+import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './passes.js';
+import { countOf, indexesOf, put } from './subsets.js';
+
+/*
+ * What a batch does in a filter: in its own list of layers and, during a sync, in the list that the sync fills.
+ * Positions are those in the first of the filter's own layers.
+ */
+
+/** One answer per item: 1 if some layer claims it, else 0. */
+export function checkBatch(state: FilterState, positions: Positions): Uint8Array {
+  return readBoth(state, positions, claims);
+}
+
+/** The smallest counter of each item in the oldest layer that claims it, or 0. */
+export function countBatch(state: FilterState, positions: Positions): Uint8Array {
+  return readBoth(state, positions, least);
+}
+
+/** Reads the list of a sync for the items for which the filter's own list answers 0. */
+function readBoth({ list, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
+  const answers = read(list, positions);
+  if (!sync || !answers.includes(0)) return answers;
+  const rest = indexesOf(answers, 0);
+  return put(answers, rest, read(sync.list, positionsOn(sync.list, list, positions, rest)));
+}
+
+/** Opens the next layer of the filter's own list, and of the list that a sync fills. */
+export interface Growers {
+  readonly own?: (() => LayerState) | undefined;
+  readonly sync?: (() => LayerState) | undefined;
+}
+
+/** How a batch is added. */
+export interface AddOptions {
+  readonly grow?: Growers;
+  /** How long the items are live, if the filter ages. Default: its whole age. */
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * Adds the batch in memory. Answers one of Added per item. An item that the list of a sync claims is not new: it is not
+ * stored, but if the filter ages it is live for longer in each list that claims it.
+ */
+export function addBatch(
+  state: FilterState,
+  positions: Positions,
+  { grow = {}, ttlMs }: AddOptions = {},
+): Outcome {
+  const { filter, list, tally } = state;
+  const lasts = list.age?.lasts(ttlMs) ?? 0;
+  const multiset = filter.semantics === 'multiset';
+  const outcome = isSyncing(state)
+    ? addUnlisted(state, positions, lasts, grow)
+    : addTo(list, positions, { lasts, multiset, grow: grow.own });
+  const added = countOf(outcome.answers, Added.New);
+  tally.added += added;
+  tally.duplicate += positions.count + copiesIn(positions) - added;
+  return outcome;
+}
+
+/** Adds the items of a batch that the list of a sync does not claim to both lists. */
+function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: Growers): Outcome {
+  const { list, sync } = state;
+  const listed = claims(sync.list, positionsOn(sync.list, list, positions));
+  if (!listed.includes(1)) return addToBoth(state, positions, lasts, { grow });
+  const unlisted = indexesOf(listed, 0);
+  const { answers, changes } = addToBoth(state, select(positions, unlisted), lasts, { grow });
+  const known = list.age && select(positions, indexesOf(listed, 1));
+  const refreshed = known ? addToBoth(state, known, lasts, { onlyClaimed: true }).changes : [];
+  return {
+    answers: put(new Uint8Array(positions.count), unlisted, answers),
+    changes: [...changes, ...refreshed],
+  };
+}
+
+/** Answers for the filter's own list. */
+function addToBoth(
+  { list, sync }: Syncing,
+  positions: Positions,
+  lasts: number,
+  { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
+): Outcome {
+  // Read before the filter's own list is changed.
+  const lastsThere = lastsBeside(list, positions, lasts);
+  const own = addTo(list, positions, { lasts, onlyClaimed, grow: grow.own });
+  const there = positionsOn(sync.list, list, positions);
+  const second = addTo(sync.list, there, { lasts: lastsThere, onlyClaimed, grow: grow.sync });
+  sync.kept += countOf(second.answers, Added.New);
+  return { answers: own.answers, changes: [...own.changes, ...second.changes] };
+}
+
+/**
+ * In the list of a sync, items live for as long as they are added for, or as long as they have left in the filter's own
+ * list if that is longer.
+ */
+function lastsBeside(list: LayerList, positions: Positions, lasts: number): Lasts {
+  const { age } = list;
+  if (!age || lasts >= EPOCHS_OF_AGE) return lasts;
+  return epochsLeft(list, age, positions).map((left) => Math.max(left - 1, lasts));
+}
+
+/** Removes the batch in memory, from both lists; counting filters only. Answers one of Removed per item. */
+export function removeBatch({ list, sync, tally }: FilterState, positions: Positions): Outcome {
+  const { answers, changes } = removeFrom(list, positions);
+  const all = [...changes];
+  if (sync) {
+    const second = removeFrom(sync.list, positionsOn(sync.list, list, positions));
+    all.push(...second.changes);
+    for (let i = 0; i < answers.length; i++) {
+      if (answers[i] === Removed.Absent) answers[i] = second.answers[i] as number;
+      else if (second.answers[i] === Removed.Removed && sync.kept > 0) sync.kept--;
+    }
+  }
+  const removed = countOf(answers, Removed.Removed);
+  tally.removed += removed;
+  tally.refused += positions.count - removed;
+  return { answers, changes: all };
+}
+
+/**
+ * Keeps the batch in memory: adds it to the list that a sync fills, except for the items that are `noted` as removed.
+ * Answers one of Kept per item.
+ */
+export function keepBatch(
+  { list, sync }: Syncing,
+  positions: Positions,
+  noted: Uint8Array | undefined,
+  grow?: () => LayerState,
+): Outcome {
+  const chosen = noted && indexesOf(noted, 0);
+  const here = chosen ? select(positions, chosen) : positions;
+  const there = positionsOn(sync.list, list, here);
+  const left = list.age ? epochsLeft(list, list.age, here) : claims(list, here);
+  const lasts = list.age ? lastsOnceKept(list.age, sync, left, there) : 0;
+  const { answers, changes } = addTo(sync.list, there, { lasts, grow });
+  for (let i = 0; i < answers.length; i++) {
+    if (answers[i] !== Added.New || left[i] === 0) continue;
+    sync.kept++;
+    answers[i] = Kept.Present;
+  }
+  if (!chosen) return { answers, changes };
+  return { answers: put(new Uint8Array(positions.count).fill(Kept.Forgotten), chosen, answers), changes };
+}
+
+/**
+ * For how long listed items live. A known item keeps the time that it has left, and a new one lives for a whole age. An
+ * item that only the list of the sync claims lives for at least a whole age since the opening: it was listed before, and
+ * has at least that time; or it is a false positive.
+ */
+function lastsOnceKept(age: Ageing, { list, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
+  const listed = left.includes(0) ? claims(list, there) : left;
+  const again = age.lastsSince(opened.openedAt);
+  return left.map((epochs, i) => {
+    if (epochs > 0) return epochs - 1;
+    return listed[i] === 1 ? again : age.lasts();
+  });
+}

@@ -1,0 +1,53 @@
+import { foldDuplicates, type Positions } from '#bloom';
+import { full } from '../../refusals.js';
+import type { SyncPlan } from '../../syncs.js';
+import type { FilterState, SyncState } from '../filter-state.js';
+import type { LayerList } from '../layer-list.js';
+import { claims, positionsOn } from './passes.js';
+import { countOf } from './subsets.js';
+
+/**
+ * The number of layers that the filter may have to grow by for the batch. Throws FILTER_FULL if the batch's new items
+ * would bring the filter above twice its capacity or, if it grows, above the capacity of its last layer.
+ */
+export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
+  const room = roomIn(list, filter);
+  if (positions.count <= room) return 0;
+  const fresh = freshIn(list, positions);
+  const needed = layersToHold(list, fresh, room);
+  if (needed === undefined) throw full(filter, list.sums().items, fresh);
+  return needed;
+}
+
+/** As layersNeeded, for the list that a sync fills. Undefined if that has no room. */
+export function layersNeededBy(
+  { list, opened }: SyncState,
+  own: LayerList,
+  positions: Positions,
+): number | undefined {
+  const room = roomIn(list, opened.plan);
+  if (positions.count <= room) return 0;
+  return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), room);
+}
+
+/** The number of new items that a list takes without growing. */
+function roomIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>): number {
+  return layers ? open.room : Math.max(0, 2 * capacity - open.tally.items);
+}
+
+/** The number of items of a batch that the list does not claim. Equal items count once. */
+function freshIn(list: LayerList, positions: Positions): number {
+  const distinct = foldDuplicates(positions)?.positions ?? positions;
+  return countOf(claims(list, distinct), 0);
+}
+
+/** The number of layers that the list has to grow by to take so many new items beyond `room`. Undefined: too many. */
+function layersToHold(list: LayerList, fresh: number, room: number): number | undefined {
+  let needed = 0;
+  for (let left = room; fresh > left; needed++) {
+    const next = list.plan[list.layers.length + needed];
+    if (!next) return undefined;
+    left += next.capacity;
+  }
+  return needed;
+}
