@@ -219,12 +219,13 @@ export class LifeCycle {
   }
 
   /**
-   * Removes what dead instances were making or dropping. False if there was nothing. What cannot be removed now is left
-   * for the next time.
+   * Removes what dead instances were making or dropping. False if there was nothing. Throws if there was, and none of it
+   * could be removed: a quota must not refuse because of it.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);
     let freed = false;
+    let failure: StoreError | undefined;
     for await (const read of this.catalogue.unfinished(prefix, deadline)) {
       const { entry } = read;
       // The entry may have been published or cleared since its name was read.
@@ -235,10 +236,13 @@ export class LifeCycle {
         await this.remove(read, dropping, undefined, deadline);
         // Also true if another instance was faster: there may be room now.
         freed = true;
-      } catch {
-        // Its master is away, or time is up. It still counts, and the quota refuses.
+      } catch (error) {
+        // Its master is away, or time is up. It still counts.
+        if (!(error instanceof StoreError)) throw error;
+        failure ??= error;
       }
     }
+    if (!freed && failure) throw failure;
     return freed;
   }
 
