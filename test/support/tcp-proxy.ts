@@ -5,9 +5,8 @@ import { RespFrames } from './resp-frames.js';
 /** `request`: from the client to the server. `reply`: from the server to the client. */
 export type Direction = 'request' | 'reply';
 
-/** A cut to come. */
-interface Cut {
-  readonly direction: Direction;
+/** A place in a stream. */
+interface Place {
   /** How many frames pass first. */
   skip: number;
   readonly frames: RespFrames;
@@ -15,10 +14,22 @@ interface Cut {
   left: number;
 }
 
+/** A cut to come. */
+interface Cut extends Place {
+  readonly direction: Direction;
+  readonly happened: () => void;
+}
+
+/** What is to be done before a command is delivered. */
+interface Act extends Place {
+  readonly run: () => Promise<unknown>;
+}
+
 /** A TCP proxy on loopback whose connections can be cut after any byte, or delayed. */
 export class TcpProxy {
   private readonly tunnels = new Set<Tunnel>();
   private cut: Cut | undefined;
+  private act: Act | undefined;
   private readonly forwarded = { request: 0, reply: 0 };
   private watched: Readonly<Record<Direction, RespFrames>> | undefined;
   private refuses = false;
@@ -44,10 +55,15 @@ export class TcpProxy {
 
   /**
    * Takes effect once: `bytes` more bytes pass in a direction. When another byte would pass, all connections are cut.
-   * With `frames`, so many commands or replies pass before those bytes.
+   * With `frames`, so many commands or replies pass before those bytes. `happened` is called with the cut.
    */
-  cutAfter(direction: Direction, bytes: number, frames = 0): void {
-    this.cut = { direction, skip: frames, frames: new RespFrames(), left: bytes };
+  cutAfter(direction: Direction, bytes: number, frames = 0, happened = (): void => undefined): void {
+    this.cut = { direction, skip: frames, frames: new RespFrames(), left: bytes, happened };
+  }
+
+  /** Takes effect once: so many commands pass. Before the next one is delivered, `run` ends. */
+  actAfter(commands: number, run: () => Promise<unknown>): void {
+    this.act = { skip: commands, frames: new RespFrames(), left: 0, run };
   }
 
   /** Whether no cut is pending: the requested one has happened, or none was requested. */
@@ -112,6 +128,7 @@ export class TcpProxy {
   private accept(client: Socket): void {
     const tunnel = new Tunnel(client, connect({ port: this.target, host: '127.0.0.1', noDelay: true }), {
       pass: (direction, chunk) => this.pass(direction, chunk),
+      actIn: (chunk) => this.actIn(chunk),
       cutAll: () => this.cutAll(),
       ended: () => void this.tunnels.delete(tunnel),
     });
@@ -122,12 +139,24 @@ export class TcpProxy {
   private pass(direction: Direction, chunk: Buffer): Buffer {
     let passing = chunk;
     if (this.cut?.direction === direction) {
-      passing = chunk.subarray(0, beforeCut(this.cut, chunk));
-      if (passing.length < chunk.length) this.cut = undefined;
+      passing = chunk.subarray(0, bytesBefore(this.cut, chunk));
+      if (passing.length < chunk.length) {
+        this.cut.happened();
+        this.cut = undefined;
+      }
     }
     this.forwarded[direction] += passing.length;
     this.watched?.[direction].ends(passing);
     return passing;
+  }
+
+  /** What is to be done in the midst of a chunk, and behind how many of its bytes. */
+  private actIn(chunk: Buffer): { readonly at: number; readonly run: Act['run'] } | undefined {
+    const { act } = this;
+    const at = act ? bytesBefore(act, chunk) : chunk.length;
+    if (!act || at === chunk.length) return undefined;
+    this.act = undefined;
+    return { at, run: act.run };
   }
 
   private cutAll(): void {
@@ -135,22 +164,23 @@ export class TcpProxy {
   }
 }
 
-/** How many bytes of a chunk pass before a cut. */
-function beforeCut(cut: Cut, chunk: Buffer): number {
+/** How many bytes of a chunk are before a place. */
+function bytesBefore(place: Place, chunk: Buffer): number {
   let skipped = 0;
-  if (cut.skip > 0) {
-    const ends = cut.frames.ends(chunk);
-    skipped = ends[cut.skip - 1] ?? chunk.length;
-    cut.skip = Math.max(0, cut.skip - ends.length);
-    if (cut.skip > 0) return chunk.length;
+  if (place.skip > 0) {
+    const ends = place.frames.ends(chunk);
+    skipped = ends[place.skip - 1] ?? chunk.length;
+    place.skip = Math.max(0, place.skip - ends.length);
+    if (place.skip > 0) return chunk.length;
   }
-  const passing = Math.min(cut.left, chunk.length - skipped);
-  cut.left -= passing;
+  const passing = Math.min(place.left, chunk.length - skipped);
+  place.left -= passing;
   return skipped + passing;
 }
 
 interface Control {
   pass(direction: Direction, chunk: Buffer): Buffer;
+  actIn(chunk: Buffer): { readonly at: number; readonly run: Act['run'] } | undefined;
   cutAll(): void;
   ended(): void;
 }
@@ -167,7 +197,7 @@ class Tunnel {
     private readonly server: Socket,
     private readonly control: Control,
   ) {
-    client.on('data', (chunk: Buffer) => this.forward('request', this.keep(chunk), server));
+    client.on('data', (chunk: Buffer) => this.request(chunk));
     server.on('data', (chunk: Buffer) => this.forward('reply', chunk, client));
     // An error is followed by the end of the connection, and only that matters here.
     for (const socket of [client, server]) socket.on('error', () => undefined);
@@ -198,6 +228,18 @@ class Tunnel {
     this.client.end();
     this.server.end();
     this.control.ended();
+  }
+
+  private request(chunk: Buffer): void {
+    const { client, server } = this;
+    const act = this.control.actIn(chunk);
+    this.forward('request', this.keep(act ? chunk.subarray(0, act.at) : chunk), server);
+    if (!act) return;
+    client.pause();
+    void act.run().finally(() => {
+      this.request(chunk.subarray(act.at));
+      client.resume();
+    });
   }
 
   private keep(chunk: Buffer): Buffer {

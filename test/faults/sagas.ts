@@ -1,0 +1,277 @@
+import { positionsOf } from '#bloom';
+import type { Filter, FilterSpec, Operation, Part } from '#store';
+import { StaleFilterError, StoreError } from '#store';
+import type { RedisStore } from '#store/redis';
+import { add, check, discover, filterSpec, items, made } from '../contract/calls.js';
+import { syncPlan } from '../contract/sync-calls.js';
+
+/*
+ * The changes of a catalogue entry: every one, and the calls that may come next on the same name if its process dies.
+ */
+
+/** What a change is made on. */
+export interface Scene {
+  /** Of the filter that it changes. It ends its own prefix. */
+  readonly name: string;
+  /** The sync that is under way. */
+  readonly sync: string;
+  /** Of the export that an import reads. */
+  readonly parts: readonly Part[];
+}
+
+export type Call = (store: RedisStore, scene: Scene, operation: Operation) => Promise<unknown>;
+
+export interface Saga {
+  readonly name: string;
+  prepare(store: RedisStore, scene: Scene): Promise<Partial<Scene>>;
+  /** A change, after `prepare`, that an instance died in the midst of, and after which part of its commands. */
+  readonly dead?: { readonly call: Call; readonly part: number };
+  readonly run: Call;
+  /** Calls that may come next, by name. A repeat of the same operation is always tried. */
+  readonly next: Readonly<Record<string, Call>>;
+  /** If there is no memory for it, it is done whole, or nothing is left of it at once. */
+  readonly undone?: true;
+  /** What it answers if it was given up at once. */
+  readonly givenUp?: string;
+}
+
+const HELD = items(20);
+const LISTED = [...HELD.slice(0, 12), ...items(8, 'listed')];
+/** More than the first layer takes in any segment. */
+const MORE = items(50, 'more');
+export const LATER = 'later';
+/** All items that a call may have stored. */
+export const ITEMS = [...HELD, ...LISTED, ...MORE, LATER];
+
+const SEGMENTATION = { maxSegmentBytes: 4_096, minSegments: 2, minSegmentBytes: 1 };
+
+/** A visited set in two segments that grows and ages: it has every kind of key. */
+export const specOf = (name: string): FilterSpec =>
+  filterSpec({
+    ...{ name, kind: 'visited-set', capacity: 40, errorRate: 1e-4, growsTo: Infinity },
+    ...{ maxAgeSeconds: 86_400, segmentation: SEGMENTATION },
+  });
+
+const current = (store: RedisStore, { name }: Pick<Scene, 'name'>) =>
+  store.open(name, 'visited-set', { fresh: true });
+
+/** Makes a call on the filter as it is now, and makes it again if that was cleared or its sync committed meanwhile. */
+async function onCurrent<T>(
+  store: RedisStore,
+  scene: Scene,
+  call: (filter: Filter) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await call(await current(store, scene));
+    } catch (error) {
+      if (!(error instanceof StaleFilterError)) throw error;
+    }
+  }
+}
+
+const create: Call = async (store, { name }, operation) =>
+  (await store.create(specOf(name), operation, { prefix: name, maxFilters: 1 })).created;
+
+/** Makes another filter where there is room for one only. */
+const createBeside: Call = async (store, { name }, operation) =>
+  (await store.create(specOf(`${name}b`), operation, { prefix: name, maxFilters: 1 })).created;
+
+const importAll: Call = async (store, { name, parts }, operation) => {
+  await store.transfer.import(specOf(name), given(parts), operation);
+  return 'imported';
+};
+
+const clear: Call = async (store, { name }, operation) => {
+  await store.clear(name, 'visited-set', operation);
+  return 'cleared';
+};
+
+const drop: Call = async (store, { name }, operation) => {
+  await store.drop(name, 'visited-set', operation);
+  return 'dropped';
+};
+
+/** Also of a filter that is not there. */
+const dropAny: Call = async (store, scene, operation) => {
+  const answer = await drop(store, scene, operation).catch((error: unknown) => {
+    if (error instanceof StoreError && error.code === 'FILTER_NOT_FOUND') return 'dropped';
+    throw error;
+  });
+  return answer;
+};
+
+/** Needs another layer. */
+const addMore: Call = (store, scene, operation) =>
+  onCurrent(store, scene, (filter) => add(store, filter, MORE, operation));
+
+/** As `addMore`, by others, who do not say which items were new. */
+const addMoreAgain: Call = async (store, scene) => {
+  await addMore(store, scene, made());
+  return 'added';
+};
+
+const addLater: Call = (store, scene, operation) =>
+  onCurrent(store, scene, (filter) => add(store, filter, [LATER], operation));
+
+const open: Call = (store, scene, operation) =>
+  onCurrent(store, scene, async (filter) => {
+    const { state } = await store.syncs.open(filter, syncPlan(filter), operation);
+    return state;
+  });
+
+/** Opens the next sync, once the one that is under way has ended. */
+const openNext: Call = async (store, scene, operation) => {
+  await store.syncs.tend();
+  return open(store, scene, operation);
+};
+
+const keepOf =
+  (keys: readonly string[]): Call =>
+  (store, scene, operation) =>
+    onCurrent(store, scene, async (filter) => {
+      const positions = positionsOf(keys, filter.seed, filter.geometry);
+      return [...(await store.syncs.keep(filter, scene.sync, positions, operation))];
+    });
+
+/** Needs another layer of the sync's own list. */
+const keepMore = keepOf(MORE);
+
+const keepMoreAgain: Call = async (store, scene) => {
+  await keepMore(store, scene, made());
+  return 'kept';
+};
+
+/** A commit that has begun is done, sooner or later. */
+const told = (state: string) => (state === 'committing' ? 'committed' : state);
+
+const commit: Call = (store, scene, operation) =>
+  onCurrent(store, scene, async (filter) => {
+    const { state, items } = await store.syncs.commit(filter, scene.sync, 1, operation.deadline);
+    return [told(state), items];
+  });
+
+const abandon: Call = (store, scene, operation) =>
+  onCurrent(store, scene, async (filter) => {
+    const { state } = await store.syncs.abandon(filter, scene.sync, operation.deadline);
+    return state;
+  });
+
+const get: Call = (store, scene) =>
+  onCurrent(store, scene, async (filter) => told((await store.syncs.get(filter, scene.sync)).state));
+
+const describeIt: Call = (store, scene) =>
+  onCurrent(store, scene, async (filter) => {
+    const { sync } = await store.describe(filter);
+    return sync?.state === 'open' ? 'open sync' : 'no open sync';
+  });
+
+/** Gives up what nobody has called for long, and ends what is ending. */
+const tend: Call = async (store) => {
+  await store.syncs.tend();
+  return 'tended';
+};
+
+async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefined> {
+  yield* parts;
+}
+
+/** A filter that holds HELD, in its queue too. */
+async function held(store: RedisStore, scene: Scene): Promise<object> {
+  await create(store, scene, made());
+  await onCurrent(store, scene, (filter) => discover(store, filter, HELD));
+  return {};
+}
+
+/** A filter that has grown and holds HELD, with a sync under way. */
+async function synced(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'sync'>> {
+  await create(store, scene, made());
+  const filter = await current(store, scene);
+  await add(store, filter, HELD);
+  const { id } = await store.syncs.open(filter, syncPlan(filter), made());
+  return { sync: id };
+}
+
+/** As `synced`, with a list sent to it. */
+async function listed(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'sync'>> {
+  const { sync } = await synced(store, scene);
+  await keepOf(LISTED)(store, { ...scene, sync }, made());
+  return { sync };
+}
+
+/** The parts of a filter that has grown. */
+async function exported(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'parts'>> {
+  await held(store, scene);
+  const filter = await current(store, scene);
+  await add(store, filter, MORE);
+  const parts: Part[] = [];
+  for await (const part of store.transfer.export(filter)) parts.push(part);
+  await drop(store, scene, made());
+  return { parts };
+}
+
+const nothing = () => Promise.resolve({});
+
+const ENDS = { clear, drop: dropAny };
+const AFTER_SYNC = {
+  ...ENDS,
+  get,
+  tend,
+  'open the next': openNext,
+  'add an item': addLater,
+  describe: describeIt,
+};
+const AFTER_OPEN = { ...ENDS, open, tend };
+const CREATIONS = { create, drop: dropAny, import: importAll, 'create another': createBeside };
+const CREATED = { ...ENDS, create };
+
+const CHANGES: readonly Saga[] = [
+  { name: 'create', prepare: nothing, run: create, next: CREATIONS, undone: true },
+  { name: 'import', prepare: exported, run: importAll, next: CREATIONS, undone: true },
+  { name: 'clear', prepare: listed, run: clear, next: CREATED },
+  { name: 'drop', prepare: listed, run: drop, next: CREATED },
+  { name: 'grow', prepare: held, run: addMore, next: { ...ENDS, add: addMoreAgain }, undone: true },
+  { name: 'open', prepare: held, run: open, next: AFTER_OPEN, undone: true, givenUp: 'abandoned' },
+  {
+    ...{ name: 'grow in a sync', prepare: synced, run: keepMore, undone: true },
+    next: { ...ENDS, keep: keepMoreAgain, abandon },
+  },
+  { name: 'commit', prepare: listed, run: commit, next: { ...AFTER_SYNC, commit } },
+  { name: 'abandon', prepare: listed, run: abandon, next: { ...AFTER_SYNC, abandon } },
+  { name: 'tend', prepare: listed, run: tend, next: { ...AFTER_SYNC, commit } },
+];
+
+const dead = (call: Call, part = 1 / 2) => ({ call, part });
+
+/** What takes over from an instance that died, and dies in turn. */
+const TAKING_OVER: readonly Saga[] = [
+  {
+    ...{ name: 'create after a dead creation', prepare: nothing, dead: dead(create), run: create },
+    ...{ next: CREATIONS, undone: true },
+  },
+  {
+    ...{ name: 'create in the room of a dead creation', prepare: nothing, dead: dead(create) },
+    ...{ run: createBeside, next: { 'create another': createBeside } },
+  },
+  { name: 'clear after a dead clear', prepare: held, dead: dead(clear), run: clear, next: CREATED },
+  { name: 'create after a dead clear', prepare: held, dead: dead(clear), run: create, next: CREATED },
+  {
+    ...{ name: 'create after a dead drop', prepare: held, dead: dead(drop), run: create },
+    next: { create, drop: dropAny },
+  },
+  {
+    ...{ name: 'open after a dead opening', prepare: held, dead: dead(open, 1 / 5), run: open },
+    ...{ next: AFTER_OPEN, undone: true, givenUp: 'abandoned' },
+  },
+  { name: 'tend after a dead commit', prepare: listed, dead: dead(commit), run: tend, next: AFTER_SYNC },
+];
+
+export const SAGAS: readonly Saga[] = [...CHANGES, ...TAKING_OVER];
+
+/** The items of a filter that it finds, how many are in it, and how many wait in its queue. */
+export async function contentsOf(store: RedisStore, name: string): Promise<object> {
+  const filter = await current(store, { name });
+  const { items, queue } = await store.describe(filter);
+  const found = await check(store, filter, ITEMS);
+  return { items, waiting: queue?.waiting, found: ITEMS.filter((_, n) => found[n] === 1) };
+}
