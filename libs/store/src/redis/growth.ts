@@ -5,7 +5,7 @@ import { called, dataLost } from '../refusals.js';
 import type { Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
-import { STALE_MS } from './claim.js';
+import { STALE_MS } from './catalogue-change.js';
 import type { CatalogueEntry, EntryList, Grown } from './entry.js';
 import type { RedisFilter, RedisList } from './filter.js';
 

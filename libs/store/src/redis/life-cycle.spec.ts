@@ -5,6 +5,7 @@ import { SYSTEM_RANDOM } from '../random-source.js';
 import { Allocation } from './allocation.js';
 import { Catalogue, type CatalogueRecord } from './catalogue.js';
 import { Connection } from './connection.js';
+import { Generations } from './generations.js';
 import { LifeCycle } from './life-cycle.js';
 
 let server: RedisServer | undefined;
@@ -34,8 +35,10 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
     await connection.firstTry();
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const allocation = new Allocation(connection);
-    const lifeCycle = new LifeCycle(catalogue, allocation, SYSTEM_RANDOM);
-    const other = new LifeCycle(new Catalogue(connection, 5_000, 2 ** 20), allocation, SYSTEM_RANDOM);
+    const lifeCycleWith = (of: Catalogue) =>
+      new LifeCycle(of, new Generations(of, allocation, SYSTEM_RANDOM));
+    const lifeCycle = lifeCycleWith(catalogue);
+    const other = lifeCycleWith(new Catalogue(connection, 5_000, 2 ** 20));
     const [spec, creating, clearing] = [filterSpec(), keyed(), keyed()];
     const generations: string[] = [];
 

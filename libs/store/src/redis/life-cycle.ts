@@ -1,10 +1,8 @@
-import { deadlineIn, msUntil } from '../clock.js';
+import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { busy, type Named, notFound, otherExists, taken } from '../refusals.js';
-import type { RandomSource } from '../random-source.js';
 import { isSameFilter } from '../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
-import type { Allocation } from './allocation.js';
 import {
   type Catalogue,
   endOfPatience,
@@ -12,24 +10,20 @@ import {
   type CatalogueRecord,
   underWay,
 } from './catalogue.js';
-import { Claim, STALE_MS } from './claim.js';
-import { allLayers, allTags, type CatalogueEntry } from './entry.js';
+import { type CatalogueChange, carryOut, STALE_MS } from './catalogue-change.js';
+import type { Claim } from './claim.js';
+import type { CatalogueEntry } from './entry.js';
 import { RedisFilter } from './filter.js';
-import { segmentTags } from './keys.js';
-import { itemsPerScript } from './packing.js';
-
-const GENERATION_BYTES = 8;
+import { type Generations, identity, type Making } from './generations.js';
 
 /**
- * Creation, clearing and removal of filters. Each first sets the catalogue entry to a state that names the work, so
- * that others wait and no old positions can be written. Then it does the work and publishes the result. If an operation
- * dies half way, the next one on that name finishes it.
+ * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during which
+ * others wait and no old positions can be written. If an operation dies half way, the next one on that name finishes it.
  */
 export class LifeCycle {
   constructor(
     private readonly catalogue: Catalogue,
-    private readonly allocation: Allocation,
-    private readonly random: RandomSource,
+    private readonly generations: Generations,
   ) {}
 
   async create(
@@ -44,13 +38,13 @@ export class LifeCycle {
     return this.onEntry('create', spec, operation, recalled, async (read, now) => {
       const { entry } = read;
       if (!entry || entry.state === 'creating') {
-        const claim = this.describe(spec, 'create', operation, now, entry);
-        const filter = await this.build(read, claim, operation, 'create', quota);
+        const next = this.generations.describe(spec, 'create', operation, now, entry);
+        const filter = await this.make(read, next, { operation, verb: 'create', quota });
         return filter && { filter, created: true };
       }
       if (!isSameFilter(entry, spec)) throw otherExists(entry);
       if (entry.state === 'clearing') {
-        await this.build(read, this.emptied(entry, 'create', operation, now), operation);
+        await this.make(read, this.generations.emptied(entry, 'create', operation, now), { operation });
         return undefined;
       }
       const value = { fingerprint: operation.fingerprint, entry, created: false };
@@ -74,14 +68,17 @@ export class LifeCycle {
     return this.onEntry('import', spec, operation, recordedFilter, async (read, now) => {
       const { entry } = read;
       if (entry && entry.state !== 'creating') throw taken(entry);
-      const next = this.describe(spec, 'import', operation, now, entry);
-      const claim = await this.claim(read, next, operation.deadline, quota);
-      return claim?.orGiveUp(async () => {
-        await fill(claim);
-        const filter = await claim.publish({ ...operation, deadline: deadlineIn(timeoutMs) }, 'import');
-        if (!filter) throw underWay(next);
-        return filter;
-      });
+      const next = this.generations.describe(spec, 'import', operation, now, entry);
+      const reading = { begun: false };
+      const fillOnce = (claim: Claim) => {
+        reading.begun = true;
+        return fill(claim);
+      };
+      const how = { operation, verb: 'import', quota, fill: fillOnce, publishMs: timeoutMs };
+      const filter = await this.make(read, next, how);
+      // What has been read of the parts cannot be read again.
+      if (!filter && reading.begun) throw underWay(next);
+      return filter;
     });
   }
 
@@ -89,7 +86,8 @@ export class LifeCycle {
     return this.onEntry('clear', { name, kind }, operation, recordedFilter, (read, now) => {
       const entry = existing(read, name, kind);
       if (entry.state === 'creating') throw notFound(entry);
-      return this.build(read, this.emptied(entry, 'clear', operation, now), operation, 'clear');
+      const next = this.generations.emptied(entry, 'clear', operation, now);
+      return this.make(read, next, { operation, verb: 'clear' });
     });
   }
 
@@ -98,9 +96,8 @@ export class LifeCycle {
     await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
       // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
       const entry = existing(read, name, kind);
-      const under = { since: now, operation: identity('drop', operation) };
-      const dropping = { ...entry, state: 'dropping' as const, ...under, ...retire(entry) };
-      return (await this.remove(read, dropping, operation)) || undefined;
+      const of = { verb: 'drop', operation };
+      return this.remove(read, this.generations.removing(entry, now, operation.deadline, of));
     });
   }
 
@@ -133,7 +130,7 @@ export class LifeCycle {
       if (idle || ours || now - entry.since > STALE_MS) {
         // A stale removal is finished first. The new request comes after it.
         if (entry?.state === 'dropping' && !ours) {
-          await this.remove(read, { ...entry, since: now }, undefined, operation.deadline);
+          await this.remove(read, this.generations.removing(entry, now, operation.deadline));
           continue;
         }
         const result = await step(read, now);
@@ -146,76 +143,25 @@ export class LifeCycle {
     }
   }
 
-  /** The entry of a new generation. */
-  private describe(
-    spec: FilterSpec,
-    verb: string,
-    operation: Operation,
-    now: number,
-    before: CatalogueEntry | undefined,
-  ): CatalogueEntry {
-    const generation = this.random.id(GENERATION_BYTES);
-    const { name, kind, type, semantics, capacity, errorRate, geometry, layers } = spec;
-    const { urlProfile, maxAttempts, maxAgeSeconds } = spec;
-    return {
-      ...{ name, kind, type, semantics, capacity, errorRate, geometry },
-      ...(layers === undefined ? {} : { layers, made: 1 }),
-      ...(urlProfile === undefined ? {} : { urlProfile }),
-      ...(maxAttempts === undefined ? {} : { maxAttempts }),
-      ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
-      seed: Buffer.from(spec.seed).toString('hex'),
-      generation,
-      createdAt: now,
-      tags: segmentTags(generation, geometry.segments),
-      itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
-      state: 'creating',
-      since: now,
-      operation: identity(verb, operation),
-      ...(before ? retire(before) : { retired: [] }),
-    };
-  }
-
-  /** The entry of a filter's next, empty generation. */
-  private emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
-    const spec = { ...entry, seed: this.random.seed() };
-    const { original } = entry;
-    const emptied = this.describe(spec, verb, operation, now, entry);
-    return { ...emptied, ...(original && { original }), state: 'clearing' };
-  }
-
   /**
-   * Claims, allocates, publishes, and records the operation as one of `verb` if given. Undefined if another was faster.
+   * Makes the generation that `entry` describes. Before the quota refuses it, dead work that still counts under the quota's
+   * prefix is removed. Undefined if another was faster.
    */
-  private async build(
+  private async make(
     read: EntryRead,
     entry: CatalogueEntry,
-    operation: Operation,
-    verb?: string,
-    quota?: Quota,
+    making: Omit<Making, 'makeRoom'>,
   ): Promise<RedisFilter | undefined> {
-    const { deadline } = operation;
-    const claim = await this.claim(read, entry, deadline, quota);
-    return claim?.orGiveUp(async () => {
-      for (const segment of entry.tags.keys()) await claim.allocate(segment, deadline);
-      return claim.publish(operation, verb);
-    });
+    const { quota, operation } = making;
+    const makeRoom = quota && (() => this.freeStale(quota.prefix, operation.deadline));
+    const change = this.generations.making(entry, { ...making, makeRoom });
+    const published = await carryOut(this.catalogue, read, change);
+    return published?.entry && new RedisFilter(published.entry);
   }
 
-  /** See Claim.take. Before it refuses, it removes dead work that still counts under the quota's prefix. */
-  private async claim(
-    read: EntryRead,
-    entry: CatalogueEntry,
-    deadline: number,
-    quota: Quota | undefined,
-  ): Promise<Claim | undefined> {
-    const take = () => Claim.take(this.catalogue, this.allocation, read, entry, deadline, quota);
-    try {
-      return await take();
-    } catch (error) {
-      const exceeded = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
-      if (!exceeded || !quota || !(await this.freeStale(quota.prefix, deadline))) throw error;
-      return take();
-    }
+  /** Undefined if the entry has changed since it was read. */
+  private async remove(read: EntryRead, change: CatalogueChange): Promise<true | undefined> {
+    return (await carryOut(this.catalogue, read, change)) && true;
   }
 
   /**
@@ -231,9 +177,8 @@ export class LifeCycle {
       // The entry may have been published or cleared since its name was read.
       if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
       if (now - entry.since <= STALE_MS) continue;
-      const dropping = { ...entry, state: 'dropping' as const, since: now, ...retire(entry) };
       try {
-        await this.remove(read, dropping, undefined, deadline);
+        await this.remove(read, this.generations.removing(entry, now, deadline));
         // Also true if another instance was faster: there may be room now.
         freed = true;
       } catch (error) {
@@ -245,32 +190,6 @@ export class LifeCycle {
     if (!freed && failure) throw failure;
     return freed;
   }
-
-  private async remove(
-    read: EntryRead,
-    dropping: CatalogueEntry,
-    operation: Operation | undefined,
-    deadline = operation?.deadline ?? 0,
-  ): Promise<boolean> {
-    const claimed = await this.catalogue.set(read, dropping, deadline);
-    if (claimed === undefined) return false;
-    await this.allocation.free(dropping.retired ?? [], dropping.retiredLayers ?? [], deadline);
-    const record = operation && { verb: 'drop', operation, value: { fingerprint: operation.fingerprint } };
-    return (
-      (await this.catalogue.set({ raw: claimed, entry: dropping }, undefined, deadline, { record })) !==
-      undefined
-    );
-  }
-}
-
-/** Distinguishes an operation that is under way from all others. */
-function identity(verb: string, { id, fingerprint }: Operation): string {
-  return `${verb}:${id}:${fingerprint}`;
-}
-
-/** What is to be deleted of an entry that is replaced or dropped. */
-function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredLayers'> {
-  return { retired: allTags(entry), retiredLayers: allLayers(entry) };
 }
 
 function recordedFilter({ entry }: CatalogueRecord): RedisFilter {

@@ -30,6 +30,7 @@ import { RedisCounters } from './counters.js';
 import { RedisCredentials } from './credentials.js';
 import { countItems, describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
+import { Generations } from './generations.js';
 import { Growth } from './growth.js';
 import { RedisInspection } from './inspection.js';
 import { type EndSync, ItemCalls } from './items/item-calls.js';
@@ -93,7 +94,7 @@ export class RedisStore implements Store {
     } = options;
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     const allocation = new Allocation(connection);
-    this.lifeCycle = new LifeCycle(this.catalogue, allocation, random);
+    this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
     this.views = new Views(connection, this.catalogue, stragglers);

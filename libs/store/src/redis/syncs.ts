@@ -15,7 +15,7 @@ import type { RandomSource } from '../random-source.js';
 import type { Filter, Operation, Quota } from '../store.js';
 import { forgottenBy, type Sync, type SyncPlan, type Syncs } from '../syncs.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
-import { STALE_MS } from './claim.js';
+import { STALE_MS } from './catalogue-change.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, type EntrySync, plannedIn } from './entry.js';
 import { RedisSource } from './export-source.js';

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { filterSpec, made } from '../../../../test/contract/calls.js';
+import { deadline, filterSpec, made } from '../../../../test/contract/calls.js';
 import { startRedis, type RedisServer } from '../../../../test/support/redis-server.js';
+import { SYSTEM_RANDOM } from '../random-source.js';
 import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
-import { Claim } from './claim.js';
+import { carryOut } from './catalogue-change.js';
+import type { Claim } from './claim.js';
 import { Connection } from './connection.js';
 import type { CatalogueEntry } from './entry.js';
+import { Generations } from './generations.js';
 import { segmentTags } from './keys.js';
 
 let server: RedisServer | undefined;
@@ -15,8 +18,6 @@ afterEach(async () => {
   await connection?.close();
   await server?.stop();
 });
-
-const inTime = () => Date.now() + 5_000;
 
 function entryOf(name: string): CatalogueEntry {
   const { seed, ...spec } = filterSpec({ name });
@@ -27,20 +28,22 @@ function entryOf(name: string): CatalogueEntry {
   };
 }
 
-describe('a claim that another takes over while keys are made under it', () => {
+describe('a generation that another takes over while its keys are made', () => {
   it('is not published, and leaves none of them', async () => {
     server = await startRedis();
     connection = new Connection({ url: server.url, timeoutMs: 5_000 });
     await connection.firstTry();
     const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
-    const allocation = new Allocation(connection);
+    const generations = new Generations(catalogue, new Allocation(connection), SYSTEM_RANDOM);
     const [slow, quick] = [entryOf('seen'), entryOf('seen')];
-    const claim = await Claim.take(catalogue, allocation, await catalogue.read('seen'), slow, inTime());
-    await catalogue.set(await catalogue.read('seen'), quick, inTime());
-    await claim?.allocate(0, inTime());
     const keysOfSlow = async () => connection?.client.call('KEYS', `*${slow.generation}*`);
-    expect(await keysOfSlow()).not.toEqual([]);
-    expect(await claim?.publish(made(), 'create')).toBeUndefined();
+    const fill = async (claim: Claim) => {
+      await catalogue.set(await catalogue.read('seen'), quick, deadline());
+      await claim.allocate(0, deadline());
+      expect(await keysOfSlow()).not.toEqual([]);
+    };
+    const making = generations.making(slow, { operation: made(), verb: 'create', fill });
+    expect(await carryOut(catalogue, await catalogue.read('seen'), making)).toBeUndefined();
     expect(await keysOfSlow()).toEqual([]);
     expect((await catalogue.read('seen')).entry?.generation).toBe(quick.generation);
   });
