@@ -5,7 +5,7 @@ import { called, dataLost } from '../refusals.js';
 import type { Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
-import { STALE_MS } from './catalogue-change.js';
+import { carryOut, type HeldEntry, STALE_MS } from './catalogue-change.js';
 import type { CatalogueEntry, EntryList, Grown } from './entry.js';
 import type { RedisFilter, RedisList } from './filter.js';
 
@@ -18,17 +18,10 @@ const LACKING_MS = 60_000;
 /** Time for deleting what was made in vain. */
 const FREE_MS = 10_000;
 
-/** An entry that says which layer is being made. */
-interface Announced {
-  readonly raw: string;
-  readonly entry: CatalogueEntry;
-}
-
 /**
- * Makes the next layer of a list of a filter. The catalogue says that it is being made, so that whoever drops the filter deletes
- * its keys; then the keys are made; then the catalogue says that it is there. From then on segments may open it. Anyone
- * may go on with what another has begun, dead or alive: making a key twice is harmless. Deleting keys again, since memory
- * does not suffice, is not: meanwhile nobody may begin to make any, and who had begun deletes what it has made since.
+ * Makes the next layer of a list of a filter: a change of the catalogue entry, which another call may go on with at once, since
+ * making a key twice is harmless. Deleting keys again, for lack of memory, is a change of its own, during which no call may
+ * begin to make any. A call that had begun deletes what it has made since.
  */
 export class Growth {
   /** By generation and list, since several handles may have the same. */
@@ -144,13 +137,11 @@ export class Growth {
     quota: Quota | undefined,
     deadline: number,
   ): Promise<void> {
-    for (let allocated = false; ;) {
+    for (;;) {
       const read = await this.catalogue.read(filter.name, deadline);
       const entry = current(read.entry, filter);
       const found = listIn(entry, list);
       if (!entry || !found) {
-        // The layer is not known to whoever has ended the list, or was not when its keys were deleted.
-        if (allocated) await this.free(filter, list, known, deadlineIn(FREE_MS));
         if (entry && list !== filter.list) {
           filter.learn(entry.sync);
           return;
@@ -164,17 +155,14 @@ export class Growth {
       }
       // A segment that has opened a layer beyond the last is not as any script left it.
       if (made >= list.plan.length) throw dataLost(filter);
-      const claimed = await this.announce(filter, list, read, entry, quota, deadline);
-      if (!claimed) continue;
-      allocated = true;
-      try {
-        await joinAll(entry.tags.map((tag) => this.makeKeys(claimed.entry, list, made, tag, deadline)));
-      } catch (error) {
-        await this.giveUp(filter, list, claimed, made, isFull(error)).catch(() => undefined);
-        throw error;
-      }
-      const grown = withList(claimed.entry, list, { growing: undefined, made: made + 1 });
-      await this.catalogue.set(claimed, grown, deadline);
+      await carryOut(this.catalogue, read, {
+        announced: await this.announced(filter, list, entry, deadline),
+        ...{ deadline, quota },
+        prepare: ({ entry: growing }) =>
+          joinAll(entry.tags.map((tag) => this.makeKeys(growing, list, made, tag, deadline))),
+        publish: (growing) => ({ entry: withList(growing, list, { growing: undefined, made: made + 1 }) }),
+        undo: (held, error) => this.undo(filter, list, held, made, error),
+      });
     }
   }
 
@@ -196,55 +184,53 @@ export class Growth {
 
   /**
    * Deletes the keys of a layer that could not be made, if that is for lack of memory, or if the list has gone. Otherwise
-   * they stay for whoever tries next.
+   * they stay for the call that tries next.
    */
-  private async giveUp(
+  private async undo(
     filter: RedisFilter,
     list: RedisList,
-    claimed: Announced,
+    held: HeldEntry,
     layer: number,
-    isForMemory: boolean,
+    error: unknown,
   ): Promise<void> {
+    if (error !== undefined && !isFull(error)) return;
     const deadline = deadlineIn(FREE_MS);
-    for (let before: EntryRead = claimed; msUntil(deadline) > 0;) {
+    const read = () => this.catalogue.read(filter.name, deadline);
+    const first: EntryRead = error === undefined ? await read() : held.read;
+    for (let before = first; msUntil(deadline) > 0; before = await read()) {
       const entry = current(before.entry, filter);
       const found = listIn(entry, list);
+      // The call that has ended the list did not know of the layer, or deleted its keys before these were made.
       if (!entry || !found) return this.free(filter, list, layer, deadline);
-      // Whoever makes the layer, or deletes it, will find what this call has made.
-      const othersWork = found.givingUp !== undefined || (before !== claimed && found.growing !== undefined);
-      if (!isForMemory || othersWork || (found.made ?? 1) > layer) return;
-      const leaving = withList(entry, list, { givingUp: await this.catalogue.now(deadline) });
-      const raw = await this.catalogue.set(before, leaving, deadline);
-      if (raw !== undefined) {
-        await this.free(filter, list, layer, deadline);
-        const left = withList(leaving, list, { growing: undefined, givingUp: undefined });
-        await this.catalogue.set({ raw, entry: leaving }, left, deadline);
-        return;
-      }
-      before = await this.catalogue.read(filter.name, deadline);
+      // The call that makes the layer, or deletes it, will find what this one has made.
+      const othersWork = found.givingUp !== undefined || (before !== first && found.growing !== undefined);
+      if (!isFull(error) || othersWork || (found.made ?? 1) > layer) return;
+      const done = await carryOut(this.catalogue, before, {
+        announced: withList(entry, list, { givingUp: await this.catalogue.now(deadline) }),
+        deadline,
+        prepare: () => this.free(filter, list, layer, deadline),
+        publish: (leaving) => ({
+          entry: withList(leaving, list, { growing: undefined, givingUp: undefined }),
+        }),
+      });
+      if (done) return;
     }
   }
 
-  /** Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
-  private async announce(
+  /** The entry while the next layer is made; undefined if it says so already. Throws STORE_FULL if another gives it up. */
+  private async announced(
     filter: RedisFilter,
     list: RedisList,
-    read: EntryRead,
     entry: CatalogueEntry,
-    quota: Quota | undefined,
     deadline: number,
-  ): Promise<Announced | undefined> {
+  ): Promise<CatalogueEntry | undefined> {
     const { made = 1, growing: begun, givingUp } = listIn(entry, list) ?? {};
     const growing = made + 1;
-    if (begun === growing && givingUp === undefined) return { raw: read.raw, entry };
+    if (begun === growing && givingUp === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
-    if (givingUp !== undefined && now - givingUp <= STALE_MS) {
-      throw noMemory(filter);
-    }
-    // The time makes it another text than one that has been given up: whoever was late with that cannot publish it.
-    const next = withList(entry, list, { growing, givingUp: undefined, grewAt: now });
-    const raw = await this.catalogue.set(read, next, deadline, { quota });
-    return raw === undefined ? undefined : { raw, entry: next };
+    if (givingUp !== undefined && now - givingUp <= STALE_MS) throw noMemory(filter);
+    // The time makes it another text than one that has been given up: a late call cannot publish that.
+    return withList(entry, list, { growing, givingUp: undefined, grewAt: now });
   }
 }
 
