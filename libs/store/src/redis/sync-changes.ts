@@ -7,6 +7,7 @@ import type { Operation, Quota } from '../store.js';
 import type { Sync, SyncPlan } from '../syncs.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
+import { carryOut } from './catalogue-change.js';
 import { type CatalogueEntry, type EntrySync, layersOf } from './entry.js';
 import { tokenOf } from './filter.js';
 import { CATALOGUE, segmentKeys } from './keys.js';
@@ -31,8 +32,8 @@ export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
 }
 
 /**
- * Begins and ends syncs. The catalogue says what is being done, then each segment does it in a script of its own, then the
- * catalogue says that it is done, and keys that are left are deleted. Any instance may repeat any step.
+ * Begins and ends syncs: catalogue changes (see CatalogueChange), in which each segment takes part by a script of its own. To end
+ * one is two changes: the segments end it, then the keys that are left are deleted. Any instance may go on with each.
  */
 export class SyncChanges {
   constructor(
@@ -63,23 +64,23 @@ export class SyncChanges {
    * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has
    * changed meanwhile.
    */
-  async open({ raw, entry }: Syncing, operation: Operation): Promise<boolean> {
+  async open(found: Syncing, operation: Operation): Promise<boolean> {
     const { deadline } = operation;
+    const { entry } = found;
     const { sync } = entry;
-    const open = { ...entry, sync: { ...sync, stage: 'open' as const } };
-    try {
-      await this.makeKeys(entry, deadline);
-      const synced = tokenOf(entry, sync.id);
-      const isDone = await this.inSegments(openSyncScript, entry, tokenOf(entry), synced, deadline);
-      const record = openedBy(operation, entry);
-      const set = isDone && (await this.catalogue.set({ raw, entry }, open, deadline, { record }));
-      if (set !== false && set !== undefined) return true;
-    } catch (error) {
-      await this.undo(entry, deadlineIn(UNDO_MS)).catch(() => undefined);
-      throw error;
-    }
-    await this.undo(entry, deadlineIn(UNDO_MS));
-    return false;
+    const opened = await carryOut(this.catalogue, found, {
+      deadline,
+      prepare: async () => {
+        await this.makeKeys(entry, deadline);
+        return this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
+      },
+      publish: () => ({
+        entry: { ...entry, sync: { ...sync, stage: 'open' as const } },
+        record: openedBy(operation, entry),
+      }),
+      undo: () => this.undo(entry, deadlineIn(UNDO_MS)),
+    });
+    return opened !== undefined;
   }
 
   private async makeKeys(
@@ -136,30 +137,25 @@ export class SyncChanges {
   }
 
   /** False if there is more to do, or the entry has changed. True also if nothing is to be done. */
-  private async finish({ raw, entry }: Syncing, deadline: number): Promise<boolean> {
+  private async finish(found: Syncing, deadline: number): Promise<boolean> {
+    const { entry } = found;
     const { sync, tags, base = 0 } = entry;
     const { ended, stage } = sync;
     if (!ended || stage === 'opening' || stage === 'open') return true;
-    const synced = tokenOf(entry, sync.id);
     const { sync: _sync, ...rest } = entry;
-    const over = {
-      ...ended,
-      state: stage === 'abandoning' ? ('abandoned' as const) : ('committed' as const),
-    };
-    const record = endOf(entry, over, deadline);
-    if (stage === 'abandoning') {
-      if (!(await this.inSegments(abandonSyncScript, entry, synced, tokenOf(entry), deadline))) return false;
-      const left = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
-      await this.catalogue.set({ raw, entry }, { ...rest, endedSync: { ...ended, left }, left }, deadline, {
-        record,
-      });
-      return false;
-    }
-    const next = tokenOf({ ...entry, base: sync.base });
-    if (!(await this.inSegments(commitSyncScript, entry, synced, next, deadline))) return false;
-    const left = layersOf(entry, base, tags.length);
-    const renewed = { ...withPlan(rest, sync), endedSync: { ...ended, left }, left };
-    await this.catalogue.set({ raw, entry }, renewed, deadline, { record });
+    const isCommitted = stage === 'committing';
+    const over = { ...ended, state: isCommitted ? ('committed' as const) : ('abandoned' as const) };
+    const [script, next, left] = isCommitted
+      ? [commitSyncScript, withPlan(rest, sync), layersOf(entry, base, tags.length)]
+      : [abandonSyncScript, rest, layersOf({ ...sync, ...sync.plan }, sync.base, tags.length)];
+    await carryOut(this.catalogue, found, {
+      deadline,
+      prepare: () => this.inSegments(script, entry, tokenOf(entry, sync.id), tokenOf(next), deadline),
+      publish: () => ({
+        entry: { ...next, endedSync: { ...ended, left }, left },
+        record: endOf(entry, over, deadline),
+      }),
+    });
     return false;
   }
 
@@ -167,11 +163,15 @@ export class SyncChanges {
   private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
     const { entry } = read;
     if (!entry?.left) return true;
-    await this.allocation.freeSync(entry.tags, entry.left, entry.base ?? 0, deadline);
-    const { left: _left, ...rest } = entry;
-    const done = (await this.catalogue.set(read, rest, deadline)) !== undefined;
-    if (done) await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
-    return done;
+    const { left, ...rest } = entry;
+    const swept = await carryOut(this.catalogue, read, {
+      deadline,
+      prepare: () => this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline),
+      publish: () => ({ entry: rest }),
+    });
+    if (!swept) return false;
+    await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
+    return true;
   }
 
   /** Notes a call of a filter's sync, for those who look after syncs. */
