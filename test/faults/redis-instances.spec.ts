@@ -15,6 +15,8 @@ import { ItemCalls } from '../../libs/store/src/redis/items/item-calls.js';
 import { Segments } from '../../libs/store/src/redis/segments.js';
 import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
 import { SyncChanges, syncing } from '../../libs/store/src/redis/sync-changes.js';
+import { SyncEnds } from '../../libs/store/src/redis/sync-ends.js';
+import { SyncSums } from '../../libs/store/src/redis/sync-sums.js';
 import { RedisSyncs } from '../../libs/store/src/redis/syncs.js';
 import { Views } from '../../libs/store/src/redis/views.js';
 import {
@@ -139,13 +141,17 @@ function changesWith(catalogue: Catalogue): SyncChanges {
 /** The syncs of an instance that sees `catalogue`. */
 function syncsWith(catalogue: Catalogue): RedisSyncs {
   const allocation = new Allocation(connection);
-  const views = new Views(connection, catalogue, new Stragglers(connection, catalogue, allocation));
+  const changes = changesWith(catalogue);
+  const stragglers = new Stragglers(connection, catalogue, allocation);
+  const views = new Views(connection, catalogue, stragglers, changes);
   const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
   const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
-  const itemCalls = new ItemCalls(segments, growth, limits, () => Promise.resolve());
+  const sums = new SyncSums(connection);
+  const ends = new SyncEnds(catalogue, changes, sums);
+  const itemCalls = new ItemCalls(segments, growth, limits, ends);
   return new RedisSyncs({
-    ...{ connection, catalogue, views, changes: changesWith(catalogue), segments, itemCalls },
+    ...{ connection, catalogue, views, changes, sums, ends, segments, itemCalls },
     ...{ random: SYSTEM_RANDOM, timeoutMs: TIMEOUT_MS, idleMs: 60_000 },
   });
 }
@@ -272,7 +278,7 @@ describe('an instance that stands still while another ends a sync', () => {
     await keep(other, await current(other, filter), id, HELD);
     const catalogue = new ChangedAfterRead(() => commit(filter, id));
     const stragglers = new Stragglers(connection, catalogue, new Allocation(connection));
-    const views = new Views(connection, catalogue, stragglers);
+    const views = new Views(connection, catalogue, stragglers, changesWith(catalogue));
     const rejected = handle.viewOf(0);
     const next = await views.look(rejected, deadline());
     await expectStale(views.look(next, deadline()));

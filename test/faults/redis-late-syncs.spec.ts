@@ -253,7 +253,12 @@ describe('an instance that goes on with opening a sync after it was given up', (
         }
       }
       const stragglers = new Outrun(connection, catalogue, allocation);
-      const views = new Views(connection, catalogue, stragglers);
+      const views = new Views(
+        connection,
+        catalogue,
+        stragglers,
+        new SyncChanges(connection, catalogue, allocation, stragglers),
+      );
       const view = RedisFilter.of(await current(one, filter)).viewOf(1);
       await openLate(filter, 1, id);
       const again = await views.look(view, deadline());

@@ -311,16 +311,30 @@ export class Catalogue {
     return Number(await this.connection.run(nowScript, [CATALOGUE.filters], [], deadline));
   }
 
+  /** The entry of an open filter. Throws as `Counters` do if the filter is gone, or is not as its handle has it. */
+  async entryOf(
+    filter: RedisFilter,
+    deadline: number,
+  ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
+    const { raw, entry } = await this.read(filter.name, deadline);
+    if (entry?.state !== 'ready' || !isOf(filter, entry)) throw await this.explainLoss(filter);
+    return { raw, entry };
+  }
+
   /** The error for a segment of an open filter that is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
       return notFound(filter);
     }
-    const isCurrent = entry.generation === filter.generation && (entry.base ?? 0) === filter.base;
-    if (!isCurrent || entry.state !== 'ready') return new StaleFilterError(filter.name);
+    if (!isOf(filter, entry) || entry.state !== 'ready') return new StaleFilterError(filter.name);
     return dataLost(filter);
   }
+}
+
+/** Whether an entry has the generation and the layers of a handle. */
+function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): boolean {
+  return generation === filter.generation && base === filter.base;
 }
 
 /** The error while another operation works on the entry. */

@@ -4,10 +4,12 @@ import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
 import { RedisFilter, type RedisList } from './filter.js';
-import type { EndSync, ItemCalls } from './items/item-calls.js';
+import type { ItemCalls } from './items/item-calls.js';
+import type { ItemCounts } from './item-counts.js';
 import { itemsPerRead, segmentsOf } from './packing.js';
 import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from './segments.js';
+import type { SyncEnds } from './sync-ends.js';
 
 /** How long the last item count seen by this process is relied on for the limit on items, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
@@ -23,8 +25,8 @@ export class RedisCounters implements Counters {
   constructor(
     private readonly segments: Segments,
     private readonly itemCalls: ItemCalls,
-    private readonly countItems: (filter: RedisFilter) => Promise<void>,
-    private readonly endSync: EndSync,
+    private readonly counts: ItemCounts,
+    private readonly ends: SyncEnds,
     private readonly clock: Clock,
   ) {}
 
@@ -103,7 +105,7 @@ export class RedisCounters implements Counters {
   ): Promise<void> {
     const { list, sync } = filter;
     if (this.clock.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
-      await this.countItems(filter);
+      await this.counts.refresh(filter);
       list.itemsSeenAt = this.clock.now();
     }
     const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
@@ -119,7 +121,7 @@ export class RedisCounters implements Counters {
     // The sync's list takes in what the own one has, too. What the own list has room for is not refused because another has none.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
-      await this.endSync(filter, sync.id, operation.deadline);
+      await this.ends.giveUpFull(filter, sync.id, operation.deadline);
   }
 
   /**

@@ -28,12 +28,13 @@ import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { RedisCounters } from './counters.js';
 import { RedisCredentials } from './credentials.js';
-import { countItems, describeFilter } from './describe.js';
+import { describeFilter } from './describe.js';
 import { RedisFilter } from './filter.js';
 import { Generations } from './generations.js';
 import { Growth } from './growth.js';
 import { RedisInspection } from './inspection.js';
-import { type EndSync, ItemCalls } from './items/item-calls.js';
+import { ItemCounts } from './item-counts.js';
+import { ItemCalls } from './items/item-calls.js';
 import { LifeCycle } from './life-cycle.js';
 import { RedisQueue } from './queue.js';
 import { QueueWatches } from './queue-watches.js';
@@ -43,6 +44,8 @@ import { Segments, segmentKeysOf } from './segments.js';
 import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
 import { Stragglers } from './stragglers.js';
 import { SyncChanges } from './sync-changes.js';
+import { SyncEnds } from './sync-ends.js';
+import { SyncSums } from './sync-sums.js';
 import { RedisSyncs } from './syncs.js';
 import { RedisTransfer } from './transfer.js';
 import { Views } from './views.js';
@@ -97,22 +100,24 @@ export class RedisStore implements Store {
     this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
-    this.views = new Views(connection, this.catalogue, stragglers);
+    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
+    this.views = new Views(connection, this.catalogue, stragglers, changes);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
-    const endSync: EndSync = (filter, id, deadline) => this.syncs.abandonFull(filter, id, deadline);
-    const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, endSync);
-    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
+    const sums = new SyncSums(connection);
+    const ends = new SyncEnds(this.catalogue, changes, sums);
+    const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, ends);
     this.syncs = new RedisSyncs({
-      ...{ connection, catalogue: this.catalogue, views: this.views, changes, segments, itemCalls },
+      ...{ connection, catalogue: this.catalogue, views: this.views, changes, sums, ends },
+      ...{ segments, itemCalls },
       ...{ random, timeoutMs, idleMs: syncIdleMs },
     });
     this.counters = new RedisCounters(
       segments,
       itemCalls,
-      (filter) => this.syncs.countItems(filter, () => countItems(connection, this.views, filter, timeoutMs)),
-      endSync,
+      new ItemCounts(connection, this.views, sums, timeoutMs),
+      ends,
       connection.clock,
     );
     this.watches = new QueueWatches(

@@ -1,6 +1,6 @@
 import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
-import { syncEnded, syncNotFound } from '../refusals.js';
+import { ABANDONED, syncEnded, syncNotFound } from '../refusals.js';
 import type { Sync, SyncState } from '../syncs.js';
 import { within } from '../within.js';
 import type { Catalogue } from './catalogue.js';
@@ -57,6 +57,20 @@ export class SyncEnds {
       }
       await this.changes.goOn(name, deadline);
       return;
+    }
+  }
+
+  /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
+  async giveUpFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+    try {
+      await this.giveUp(filter.name, id, ABANDONED.full, deadline);
+      // A commit cannot be given up. It makes the handle stale.
+      const { entry } = await this.catalogue.entryOf(filter, deadline);
+      filter.learn(entry.sync);
+      if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
+    } catch (error) {
+      // The filter was cleared or dropped meanwhile. The next script finds that out.
+      if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
     }
   }
 

@@ -25,10 +25,10 @@ import type { ChunkCall, ItemCalls } from './items/item-calls.js';
 import type { Answer, Segments } from './segments.js';
 import { countUnlisted, perChunk } from './per-chunk.js';
 import { planOf, type SyncChanges, syncing, type Syncing } from './sync-changes.js';
-import { ignoreTime, stateOf, STEP_MS, SyncEnds } from './sync-ends.js';
+import { ignoreTime, stateOf, STEP_MS, type SyncEnds } from './sync-ends.js';
 import { keepField, SyncQueue } from './sync-queue.js';
 import { recallOpened } from './sync-records.js';
-import { figuresOf, NOTHING, type Sums, SyncSums } from './sync-sums.js';
+import { figuresOf, NOTHING, type Sums, type SyncSums } from './sync-sums.js';
 import type { Views } from './views.js';
 
 const ID_BYTES = 8;
@@ -45,6 +45,8 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly views: Views;
   readonly changes: SyncChanges;
+  readonly sums: SyncSums;
+  readonly ends: SyncEnds;
   readonly segments: Segments;
   readonly itemCalls: ItemCalls;
   readonly random: RandomSource;
@@ -61,10 +63,9 @@ export class RedisSyncs implements Syncs {
   private readonly queue: SyncQueue;
 
   constructor(private readonly parts: Parts) {
-    const { connection, catalogue, views, changes, random, timeoutMs } = parts;
-    views.goOn = (filter, deadline) => changes.goOn(filter.name, deadline);
-    this.sums = new SyncSums(connection);
-    this.ends = new SyncEnds(catalogue, changes, this.sums);
+    const { connection, catalogue, views, ends, sums, random, timeoutMs } = parts;
+    this.sums = sums;
+    this.ends = ends;
     this.queue = new SyncQueue({
       ...{ connection, random, sums: this.sums },
       source: (filter) => new RedisSource(connection, catalogue, views, filter, timeoutMs),
@@ -265,25 +266,6 @@ export class RedisSyncs implements Syncs {
     return sync && sync.stage !== 'abandoning' ? this.viewOf(filter, sync, deadline) : undefined;
   }
 
-  /** Has the filter know how many items its segments hold, those of its sync's list, too. */
-  async countItems(filter: RedisFilter, own: () => Promise<void>): Promise<void> {
-    await own();
-    if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.parts.timeoutMs));
-  }
-
-  /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
-  async abandonFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
-    try {
-      await this.ends.giveUp(filter.name, id, ABANDONED.full, deadline);
-      // A commit cannot be given up. It makes the handle stale.
-      const { entry } = await this.read(filter, deadline);
-      if (entry.sync?.id === id) await this.parts.changes.goOn(filter.name, deadline);
-    } catch (error) {
-      // The filter was cleared or dropped meanwhile. The next script finds that out.
-      if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
-    }
-  }
-
   /** Undefined if the entry has changed since it was read. */
   private async announce(
     read: EntryRead & { readonly entry: CatalogueEntry },
@@ -311,11 +293,9 @@ export class RedisSyncs implements Syncs {
     filter: RedisFilter,
     deadline: number,
   ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
-    const { raw, entry } = await this.parts.catalogue.read(filter.name, deadline);
-    const isCurrent = entry?.generation === filter.generation && (entry.base ?? 0) === filter.base;
-    if (!isCurrent || entry.state !== 'ready') throw await this.parts.catalogue.explainLoss(filter);
-    filter.learn(entry.sync);
-    return { raw, entry };
+    const read = await this.parts.catalogue.entryOf(filter, deadline);
+    filter.learn(read.entry.sync);
+    return read;
   }
 
   /** The recorded answers of an operation; undefined unless all of its items were kept. */

@@ -6,19 +6,18 @@ import type { Connection } from './connection.js';
 import type { RedisFilter, SegmentView } from './filter.js';
 import { segmentKeysOf } from './segments.js';
 import type { Stragglers } from './stragglers.js';
+import type { SyncChanges } from './sync-changes.js';
 
 /**
  * Finds out why a script has found a segment not as the filter's handle has it: since a sync has begun or ended, also by the hand
  * of another instance; since the filter is gone; or since data is lost.
  */
 export class Views {
-  /** Goes on with a commit of which the catalogue says that it is under way. */
-  goOn: (filter: RedisFilter, deadline: number) => Promise<void> = () => Promise.resolve();
-
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
     private readonly stragglers: Stragglers,
+    private readonly changes: SyncChanges,
   ) {}
 
   /**
@@ -34,11 +33,9 @@ export class Views {
     if (msUntil(deadline) < 0) {
       throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
     }
-    const { raw, entry } = await this.catalogue.read(filter.name, deadline);
-    const isCurrent = entry?.generation === filter.generation && (entry.base ?? 0) === filter.base;
-    if (!isCurrent || entry.state !== 'ready') throw await this.catalogue.explainLoss(filter);
+    const { raw, entry } = await this.catalogue.entryOf(filter, deadline);
     if (entry.sync?.stage === 'committing') {
-      await this.goOn(filter, deadline);
+      await this.changes.goOn(filter.name, deadline);
       throw await this.catalogue.explainLoss(filter);
     }
     filter.learn(entry.sync);

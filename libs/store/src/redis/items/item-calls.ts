@@ -9,6 +9,7 @@ import type { Growth } from '../growth.js';
 import { hiddenKey, removedKey } from '../keys.js';
 import { type Chunk, packHashes, packPayloads } from '../packing.js';
 import { type Answer, type Lack, segmentKeysOf, type Segments } from '../segments.js';
+import type { SyncEnds } from '../sync-ends.js';
 import type { ArgValues, Frame, ItemTask, Verb } from './frame.js';
 import { locate } from './locate.js';
 import { type ItemProgram, itemProgram } from './programs.js';
@@ -22,20 +23,17 @@ export interface ChunkCall {
   readonly field: string;
 }
 
-/** Gives up a sync of a filter, because its layers have no room for an add. */
-export type EndSync = (filter: RedisFilter, id: string, deadline: number) => Promise<void>;
-
 /** The bounds of a filter, for all of its segments together. */
 export interface ItemLimits {
   readonly maxSyncForgets: number;
   readonly maxHidden: number;
 }
 
-/** How a call may grow a list. Without `endSync`, the call fails if the layers of a sync cannot grow. */
+/** How a call may grow a list. If the layers of a sync cannot grow, the call fails, or it ends the sync. */
 interface Growing {
   readonly deadline: number;
   readonly quota?: Quota | undefined;
-  readonly endSync?: EndSync;
+  readonly endsSync?: boolean;
 }
 
 /** A layer that a script needs: the next one of its list, or one whose keys are lost. */
@@ -66,7 +64,7 @@ export class ItemCalls {
     private readonly segments: Segments,
     private readonly growth: Growth,
     private readonly limits: ItemLimits,
-    private readonly endSync: EndSync,
+    private readonly ends: SyncEnds,
   ) {}
 
   async add(call: ChunkCall, payloads?: readonly string[], ttlMs?: number): Promise<Answer> {
@@ -79,7 +77,7 @@ export class ItemCalls {
       attempts: filter.maxAttempts ?? 0,
       lives: ttlMs ?? maxAgeMs(filter),
     };
-    const answer = await this.grown(filter, segment, { ...operation, endSync: this.endSync }, (view) =>
+    const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, (view) =>
       this.change('add', call, view, payloads !== undefined, values),
     );
     if (filter.list.nearlyFull(segment)) this.growth.ahead(filter, filter.list, quota);
@@ -218,7 +216,7 @@ export class ItemCalls {
     growing: Growing,
     run: (view: SegmentView) => Promise<Answer | Lack>,
   ): Promise<Answer> {
-    const { deadline, endSync } = growing;
+    const { deadline, endsSync } = growing;
     for (let view = filter.viewOf(segment); ;) {
       const known = { own: filter.list.made, sync: view.sync?.list.made ?? 0 };
       const answer = await run(view);
@@ -235,8 +233,8 @@ export class ItemCalls {
         if (lacking) await this.grow(filter, segment, lacking, growing);
       } catch (error) {
         const { sync } = view;
-        if (!endSync || !sync || lacking?.list !== sync.list || !lacksRoom(error)) throw error;
-        await endSync(filter, sync.id, deadline);
+        if (!endsSync || !sync || lacking?.list !== sync.list || !lacksRoom(error)) throw error;
+        await this.ends.giveUpFull(filter, sync.id, deadline);
       }
       view = filter.viewOf(segment);
     }
