@@ -236,7 +236,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
 
 /** Without a look at the items of other instances each second, which would be another request in some rounds. */
 function alone(filter: Filter): Filter {
-  RedisFilter.of(filter).list.itemsSeenAt = Infinity;
+  RedisFilter.of(filter).list.counted(Infinity);
   return filter;
 }
 

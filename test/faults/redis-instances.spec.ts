@@ -180,7 +180,7 @@ describe('a call that is retried after another instance has opened a sync', () =
     const handle = await one.open(filter.name, filter.kind);
     await until('connected', async () => (await one.readiness()).ready);
     // The calls do not ask how full the set is, so their scripts are chosen before the sync is opened.
-    RedisFilter.of(handle).list.itemsSeenAt = Infinity;
+    RedisFilter.of(handle).list.counted(Infinity);
     proxy.interrupt();
     const adding = add(one, handle, items(20, 'new'));
     const removing = remove(one, handle, HELD.slice(0, 20));

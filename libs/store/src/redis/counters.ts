@@ -3,7 +3,8 @@ import type { Clock } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
 import type { Counters, Filter, Operation } from '../store.js';
-import { RedisFilter, type RedisList } from './filter.js';
+import { RedisFilter } from './filter.js';
+import { type RedisList } from './layer-list.js';
 import type { ItemCalls } from './items/item-calls.js';
 import type { ItemCounts } from './item-counts.js';
 import { itemsPerRead, segmentsOf } from './packing.js';
@@ -88,7 +89,7 @@ export class RedisCounters implements Counters {
     positions: Positions,
     deadline: number,
   ): Promise<Uint8Array> {
-    const known = [...filter.list.known, ...(filter.sync?.list.known ?? [])];
+    const known = [...filter.list.layers, ...(filter.sync?.list.layers ?? [])];
     const size = itemsPerRead(known.map((layer) => layer.geometry));
     return perChunk(filter, positions, size, (chunk) =>
       this.itemCalls.read(verb, filter, positions, chunk, deadline),
@@ -104,9 +105,9 @@ export class RedisCounters implements Counters {
     operation: Operation,
   ): Promise<void> {
     const { list, sync } = filter;
-    if (this.clock.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
+    if (!list.isCountedSince(this.clock.now() - ITEMS_SEEN_FOR_MS)) {
       await this.counts.refresh(filter);
-      list.itemsSeenAt = this.clock.now();
+      list.counted(this.clock.now());
     }
     const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
     if (short(list)) {

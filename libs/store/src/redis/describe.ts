@@ -118,7 +118,7 @@ function scriptOf({ queued, ages }: DescribeTask): Script {
 function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
   const args: number[] = [];
-  for (const [layer, { geometry }] of list.known.entries()) {
+  for (const [layer, { geometry }] of list.layers.entries()) {
     const pieces = list.piecesOf(layer);
     if (layer === 0 && pieces === 1) continue;
     keys.push(...layerKeys(segment, { number: list.base + layer, pieces }));

@@ -124,3 +124,11 @@ export function allLayers(entry: CatalogueEntry): LayerPieces[] {
   }
   return Array.from(most, ([number, pieces]) => ({ number, pieces }));
 }
+
+/** What the meta of a segment has as its generation: see RedisFilter.viewOf. It begins with the generation. */
+export function tokenOf(
+  { generation, base = 0 }: Pick<CatalogueEntry, 'generation' | 'base'>,
+  sync?: string,
+): string {
+  return `${generation}${base === 0 ? '' : `.${base}`}${sync === undefined ? '' : `+${sync}`}`;
+}

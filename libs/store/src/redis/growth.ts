@@ -7,7 +7,8 @@ import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { carryOut, type HeldEntry, STALE_MS } from './catalogue-change.js';
 import type { CatalogueEntry, EntryList, Grown } from './entry.js';
-import type { RedisFilter, RedisList } from './filter.js';
+import type { RedisFilter } from './filter.js';
+import type { RedisList } from './layer-list.js';
 
 /** After a failure ahead of need it is not tried again for so long: the add that needs the layer will try, and say why not. */
 const PAUSE_MS = 1_000;
@@ -28,6 +29,8 @@ export class Growth {
   private readonly underWay = new Map<string, Promise<void>>();
   /** Likewise, when there was last no memory for its next layer; by the clock's monotonic(). */
   private readonly lacking = new Map<string, number>();
+  /** When a layer may be made ahead of need again, after a failure; by the clock's monotonic(). */
+  private readonly pausedUntil = new WeakMap<RedisList, number>();
   private closed = false;
 
   constructor(
@@ -81,9 +84,14 @@ export class Growth {
   /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
   ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
     const { clock } = this.catalogue;
-    if (this.closed || this.underWay.has(keyOf(filter, list)) || clock.now() < list.growsAgainAt) return;
+    if (
+      this.closed ||
+      this.underWay.has(keyOf(filter, list)) ||
+      clock.monotonic() < (this.pausedUntil.get(list) ?? 0)
+    )
+      return;
     this.grow(filter, list, list.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
-      list.growsAgainAt = clock.now() + PAUSE_MS;
+      this.pausedUntil.set(list, clock.monotonic() + PAUSE_MS);
     });
   }
 
@@ -103,13 +111,13 @@ export class Growth {
     const found = listIn(entry, list);
     if (entry && !found && list !== filter.list) {
       // A sync that is over needs no more layers. The next call takes another view.
-      filter.learn(entry.sync);
+      filter.known.learn(entry);
       return;
     }
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
     // The catalogue has lost the layer, too.
-    if (made <= from) list.made = made;
+    if (made <= from) list.shrankTo(made);
     for (let layer = from; layer < made; layer++) {
       await this.makeKeys(entry, list, layer, entry.tags[segment] as string, deadline);
     }
@@ -120,8 +128,7 @@ export class Growth {
     const { entry } = await this.catalogue.read(filter.name, deadline);
     const found = current(entry, filter);
     if (!found) return;
-    filter.list.made = Math.max(filter.list.made, found.made ?? 1);
-    filter.learn(found.sync);
+    filter.known.learn(found);
   }
 
   /** To be called once there are no connections: waits until what is under way has noticed. */
@@ -143,14 +150,14 @@ export class Growth {
       const found = listIn(entry, list);
       if (!entry || !found) {
         if (entry && list !== filter.list) {
-          filter.learn(entry.sync);
+          filter.known.learn(entry);
           return;
         }
         throw await this.catalogue.explainLoss(filter);
       }
       const { made = 1 } = found;
       if (made > known) {
-        list.made = made;
+        list.grewTo(made);
         return;
       }
       // A segment that has opened a layer beyond the last is not as any script left it.

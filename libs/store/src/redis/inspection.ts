@@ -78,7 +78,7 @@ export class RedisInspection implements Inspection {
     const filter = RedisFilter.of(handle);
     await this.knowLayers(filter, deadline);
     const { list } = filter;
-    const layers = list.known.map(({ geometry }) => geometry);
+    const layers = list.layers.map(({ geometry }) => geometry);
     const tallies = layers.map((geometry) => new SampleTally(geometry));
     const bySegment = new Map<number, (PagePlace & { layer: number })[]>();
     for (const [layer, places] of drawPages(layers).entries()) {
@@ -107,7 +107,7 @@ export class RedisInspection implements Inspection {
     const { segment, indexes } = chunk;
     const { list, maxAgeSeconds } = filter;
     const keys = segmentKeysOf(filter, segment);
-    const layers = list.known.map(({ geometry }) => ({
+    const layers = list.layers.map(({ geometry }) => ({
       geometry,
       here: relocate(positions, geometry, indexes),
     }));

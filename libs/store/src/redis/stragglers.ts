@@ -4,7 +4,7 @@ import type { Allocation } from './allocation.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
 import type { CatalogueEntry } from './entry.js';
-import { tokenOf } from './filter.js';
+import { tokenOf } from './entry.js';
 import { segmentKeys } from './keys.js';
 import { abandonSyncScript, commitSyncScript } from './scripts/sync.js';
 

@@ -9,7 +9,7 @@ import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { carryOut } from './catalogue-change.js';
 import { type CatalogueEntry, type EntrySync, layersOf } from './entry.js';
-import { tokenOf } from './filter.js';
+import { tokenOf } from './entry.js';
 import { CATALOGUE, segmentKeys } from './keys.js';
 import type { Connection } from './connection.js';
 import type { Script } from './scripts/script.js';

@@ -66,7 +66,7 @@ export class SyncEnds {
       await this.giveUp(filter.name, id, ABANDONED.full, deadline);
       // A commit cannot be given up. It makes the handle stale.
       const { entry } = await this.catalogue.entryOf(filter, deadline);
-      filter.learn(entry.sync);
+      filter.known.learn(entry);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
       // The filter was cleared or dropped meanwhile. The next script finds that out.

@@ -67,7 +67,7 @@ export class SyncQueue {
   private async copy(filter: RedisFilter, id: string): Promise<void> {
     const { sync } = filter;
     if (sync?.id !== id) return;
-    filter.takePart();
+    filter.known.takePart();
     const found = await this.keeper.sums.of(filter, sync, deadlineIn(STEP_MS));
     try {
       for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);

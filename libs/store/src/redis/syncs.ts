@@ -161,7 +161,7 @@ export class RedisSyncs implements Syncs {
     operation: Operation,
   ): Promise<Uint8Array> {
     const { deadline } = operation;
-    if (!filter.takesPartIn(id)) await this.learn(filter, id, deadline);
+    if (!filter.known.takesPartIn(id)) await this.learn(filter, id, deadline);
     await this.parts.segments.begin(filter, operation, 'keep');
     await this.refuseOverfull(filter, id, positions, operation);
     await this.noteCall(filter, id, deadline);
@@ -294,7 +294,7 @@ export class RedisSyncs implements Syncs {
     deadline: number,
   ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
     const read = await this.parts.catalogue.entryOf(filter, deadline);
-    filter.learn(read.entry.sync);
+    filter.known.learn(read.entry);
     return read;
   }
 
@@ -331,7 +331,7 @@ export class RedisSyncs implements Syncs {
       return this.learn(filter, id, deadline);
     }
     if (sync.stage !== 'open') throw syncEnded(filter, { id, state: stateOf(sync) });
-    filter.takePart();
+    filter.known.takePart();
   }
 
   private async keepChunk(call: ChunkCall, id: string, counted: boolean): Promise<Answer> {
@@ -388,9 +388,9 @@ export class RedisSyncs implements Syncs {
     // The segments find out what has become of it.
     if (sync?.id !== id) return;
     const { list } = sync;
-    if (this.parts.connection.now() - list.itemsSeenAt > ITEMS_SEEN_FOR_MS) {
+    if (!list.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
       await this.sums.of(filter, sync, deadline);
-      list.itemsSeenAt = this.parts.connection.now();
+      list.counted(this.parts.connection.now());
     }
     if (positions.count <= list.room) return;
     // What was kept before needs no room.
@@ -405,7 +405,7 @@ export class RedisSyncs implements Syncs {
   /** Undefined if it can go on no longer, since more was removed than can be noted. */
   private async viewOf(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<Sync | undefined> {
     if (sync.ended) return { ...sync.ended, state: stateOf(sync) };
-    if (sync.stage === 'open') filter.takePart();
+    if (sync.stage === 'open') filter.known.takePart();
     const sums = await this.sums.of(filter, sync, deadline);
     if (sums?.full) return undefined;
     const bytes = filter.sync?.list.bytes ?? 0;

@@ -38,9 +38,9 @@ export class Views {
       await this.changes.goOn(filter.name, deadline);
       throw await this.catalogue.explainLoss(filter);
     }
-    filter.learn(entry.sync);
+    filter.known.learn(entry);
     const token = await this.tokenIn(filter, segment, deadline);
-    filter.sees(segment, token);
+    filter.known.sees(segment, token);
     const next = { ...filter.viewOf(segment), entry: raw };
     if (next.token !== rejected || before !== raw) return next;
     const { name, generation, tags } = filter;

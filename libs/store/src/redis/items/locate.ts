@@ -1,5 +1,6 @@
 import { type Geometry, pageBytes, positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
-import type { RedisList, SegmentView } from '../filter.js';
+import type { RedisList } from '../layer-list.js';
+import type { SegmentView } from '../filter.js';
 import { pieceKey, type SegmentKeys } from '../keys.js';
 import { type Chunk, isWide, packItems } from '../packing.js';
 import type { LayerShape, LayerValues, Lists } from './frame.js';
@@ -61,7 +62,7 @@ function layersOf(
   segment: number,
   itemsIn: (geometry: Geometry, inPlace: boolean) => Items,
 ): LocatedLayer[] {
-  return list.known.map(({ geometry }, layer) => {
+  return list.layers.map(({ geometry }, layer) => {
     const count = list.piecesOf(layer);
     const { positions, indexes } = itemsIn(geometry, layer === 0 && count === 1);
     const touched = count > 1 ? touchedPieces(positions, segment * count) : { pieces: [0], places: '' };
