@@ -9,6 +9,7 @@ import type { SetModel } from './model.js';
 import { Violation } from './notes.js';
 import { openStore, pump, type Time } from './open-store.js';
 import type { Limits } from './plan.js';
+import { deadLettersOf } from './store-calls.js';
 
 const EVERYTHING = 1_000;
 const OPERATION = {
@@ -66,7 +67,7 @@ async function contentsOf(store: Store, filter: Filter): Promise<unknown> {
   const { added, removed, age } = await store.describe(filter);
   const contents = { found: ITEMS.filter((_, i) => counts[i] === 1), added, removed, hidden: age?.hidden };
   if (filter.kind !== 'visited-set') return { ...contents, queued: [] };
-  const dead = await store.queue.deadLetters(filter, EVERYTHING);
+  const dead = await deadLettersOf(store, filter);
   const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION);
   const attempts = [
     ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),

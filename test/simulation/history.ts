@@ -173,7 +173,7 @@ class History {
     void send(scheduler.store, callers.filterOf(call), call).then(
       (answer) =>
         judge.end(attempt, () => {
-          judge.answered(attempt, answer.value);
+          judge.answered(attempt, answer);
           callers.learn(call, answer);
         }),
       (error: unknown) =>

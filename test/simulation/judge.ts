@@ -7,6 +7,7 @@ import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Time } from './open-store.js';
 import type { Limits } from './plan.js';
+import type { Answer } from './store-calls.js';
 import { Truth, type Listener } from './truth.js';
 
 /** A call under way. */
@@ -90,11 +91,13 @@ export class Judge implements Observer, Listener {
     if (this.failure !== undefined) throw new Violation(this.failure);
   }
 
-  answered(attempt: Attempt, value: unknown): void {
+  answered(attempt: Attempt, { value, isPaged }: Answer): void {
     const { call, number, isRepeat } = attempt;
     const { verb } = call;
     this.notes.note(`${number} answers ${JSON.stringify(value)}`);
-    if (![...attempt.candidates.values()].some((expected) => expected.matches(value)))
+    if (isPaged) this.notes.tally('read in pages');
+    const isMixed = isPaged && attempt.candidates.size > 1;
+    if (!isMixed && ![...attempt.candidates.values()].some((expected) => expected.matches(value)))
       this.wrong(attempt, JSON.stringify(value));
     if (
       RECORDED.has(verb) &&

@@ -41,10 +41,11 @@ export class SetModel {
   constructor(
     readonly filter: Filter,
     private readonly clock: { now: number },
+    movesPerChange: number,
   ) {
     this.list = listOf(filter, clock);
     this.nextLayer = plannedLayers(filter).length;
-    if (filter.kind === 'visited-set') this.queue = new QueueModel(filter.maxAttempts, clock);
+    if (filter.kind === 'visited-set') this.queue = new QueueModel(filter.maxAttempts, clock, movesPerChange);
   }
 
   has(item: string): boolean {
@@ -153,8 +154,10 @@ export class Model {
   readonly answers = new Map<string, { readonly at: number; readonly value: unknown }>();
   readonly clock = { now: 0 };
 
-  static of(events: readonly Event[], now: number): Model {
-    const model = new Model();
+  constructor(private readonly movesPerChange: number) {}
+
+  static of(events: readonly Event[], now: number, movesPerChange: number): Model {
+    const model = new Model(movesPerChange);
     for (const event of events) model.apply(event);
     model.clock.now = now;
     return model;
@@ -182,16 +185,20 @@ export class Model {
     this.answers.set(call.operation.id, { at: event.at, value });
   }
 
+  private empty(filter: Filter): SetModel {
+    return new SetModel(filter, this.clock, this.movesPerChange);
+  }
+
   private execute(call: Call, answer: unknown): unknown {
     if (call.verb === 'create') {
       const { filter } = answer as { filter: Filter };
       const existing = this.sets.get(call.set);
-      if (!existing) this.sets.set(call.set, new SetModel(filter, this.clock));
+      if (!existing) this.sets.set(call.set, this.empty(filter));
       return { generation: existing?.filter.generation ?? filter.generation, created: !existing };
     }
     if (call.verb === 'drop') return void this.sets.delete(call.set);
     if (call.verb === 'clear') {
-      this.sets.set(call.set, new SetModel(answer as Filter, this.clock));
+      this.sets.set(call.set, this.empty(answer as Filter));
       return { generation: (answer as Filter).generation };
     }
     const set = this.current(call);

@@ -26,7 +26,7 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 
 export function openStore(
   { environment, disk }: Place,
-  { maxRecordBytes, ...limits }: Limits,
+  { maxRecordBytes, sizes, ...limits }: Limits,
   time: Time,
   random: Random,
 ): Promise<EmbeddedStore> {
@@ -39,7 +39,11 @@ export function openStore(
       seed: () => random.bytes(16),
     },
   };
-  const place = { database: new Database(environment), disk, lock: { release: () => undefined } };
+  const place = {
+    database: new Database(environment, undefined, sizes),
+    disk,
+    lock: { release: () => undefined },
+  };
   return EmbeddedStore.on(options, (session) => Engine.on(place, session));
 }
 

@@ -1,6 +1,7 @@
 import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
 import type { FilterSpec } from '#store';
 import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
+import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/sizes.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
 
@@ -34,6 +35,7 @@ export interface Limits {
   readonly maxSyncForgets: number;
   readonly syncIdleMs: number;
   readonly maxRecordBytes: number | undefined;
+  readonly sizes: Sizes;
 }
 
 /** A history that is to be: everything that chance decides. */
@@ -79,6 +81,7 @@ export function planOf(seed: number): Plan {
     maxSyncForgets: random.pick([1, 3, 100]),
     syncIdleMs: 60_000,
     maxRecordBytes: random.below(8) === 0 ? 300 : undefined,
+    sizes: sizesOf(random, features),
   };
   const weights = verbsOf(features);
   const items = 3 + random.below(MOST_ITEMS - 3);
@@ -86,6 +89,20 @@ export function planOf(seed: number): Plan {
   const steps: Step[] = [];
   while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
   return { seed, limits, sets, steps };
+}
+
+/** Small enough for the few items of a history to need the next row, slice or page. */
+function sizesOf(random: Random, features: ReadonlySet<Feature>): Sizes {
+  const small = {
+    ...{ rowBytes: random.pick([30, 100]), leasePortion: 1 + random.below(3), blockBytes: 1, headRows: 1 },
+    ...{ blocksPerSlice: 1, blocksPerIdleSlice: 2, recordsPerSlice: 1 + random.below(4), purgedPerSlice: 2 },
+    ...{ entriesPerSlice: 2, entriesPerPage: 1 + random.below(2), lettersPerPage: 1 + random.below(2) },
+    ...{ sweptPerSlice: 1 + random.below(2), sweptRowsPerSlice: 1, itemsPerTurn: 2, shownPerTable: 1 },
+    // What is forgotten counts, too, until a sweep takes it out, and the model does not know when.
+    ...(!features.has('remove') && !features.has('age') && { movesPerChange: 1 + random.below(3) }),
+  };
+  const drawn = Object.entries(small).filter(() => random.below(2) === 0);
+  return { ...DEFAULT_SIZES, ...Object.fromEntries(drawn) };
 }
 
 function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {

@@ -24,6 +24,7 @@ export class QueueModel {
   constructor(
     private readonly maxAttempts: number | undefined,
     private readonly clock: { now: number },
+    private readonly movesPerChange: number,
   ) {}
 
   get now(): number {
@@ -89,7 +90,6 @@ export class QueueModel {
 
   /** Gives entries back; `uncounted` leases are no attempts. */
   release(entries: readonly Entry[], delayMs: number, reason: string, counts: boolean): void {
-    this.moveDue();
     const number = ++this.delays;
     for (const [index, entry] of entries.entries()) {
       if (counts && this.isExhausted(entry)) {
@@ -103,7 +103,6 @@ export class QueueModel {
   }
 
   putBack(entries: readonly Entry[]): void {
-    this.moveDue();
     for (const entry of entries) {
       entry.attempt = 0;
       this.toLine(entry);
@@ -136,11 +135,17 @@ export class QueueModel {
     );
   }
 
-  /** Has what is due come into line, in the order in which it is due. */
+  /** Has what is due come into line, in the order in which it is due; of more than one change moves, the first. */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
     due.sort((a, b) => compare(dueKey(a), dueKey(b)));
+    let moved = 0;
+    let row = '';
     for (const entry of due) {
+      const own = dueKey(entry).slice(0, -1).join(' ');
+      if (own !== row && moved >= this.movesPerChange) break;
+      row = own;
+      moved++;
       if (entry.place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
       else this.toLine(entry);
     }

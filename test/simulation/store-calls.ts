@@ -9,6 +9,8 @@ export interface Answer {
   readonly leased?: readonly LeasedEntry[];
   readonly letters?: readonly { readonly id: string; readonly payload: string }[];
   readonly sync?: string;
+  /** It was read in several pages: changes may come between them. */
+  readonly isPaged?: boolean;
 }
 
 const EVERYTHING = 1_000;
@@ -74,8 +76,8 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
     case 'purge':
       return bytes(queue.purge(filter, letters, operation));
     case 'dead-letters': {
-      const { entries } = await queue.deadLetters(filter, EVERYTHING);
-      return { value: entries, letters: entries };
+      const { entries, isPaged } = await deadLettersOf(store, filter);
+      return { value: entries, letters: entries, isPaged };
     }
     case 'open-sync': {
       const { id } = await syncs.open(filter, call.spec, operation);
@@ -94,6 +96,18 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
     default:
       throw new TypeError(`a call has no set: ${call.verb}`);
   }
+}
+
+/** All dead letters, and whether they were read in several pages. */
+export async function deadLettersOf({ queue }: Store, filter: Filter) {
+  let page = await queue.deadLetters(filter, EVERYTHING);
+  const entries = [...page.entries];
+  const isPaged = page.next !== undefined;
+  while (page.next !== undefined) {
+    page = await queue.deadLetters(filter, EVERYTHING, page.next);
+    entries.push(...page.entries);
+  }
+  return { entries, isPaged };
 }
 
 async function bytes(call: Promise<Uint8Array>): Promise<Answer> {

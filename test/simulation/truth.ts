@@ -27,7 +27,7 @@ export interface Listener {
 
 /** What is true: a model that is changed as the rows say that transactions did. */
 export class Truth {
-  model = new Model();
+  model: Model;
   /** What ran; of that the first `committed` are on disk. */
   private events: Event[] = [];
   private committed = 0;
@@ -38,7 +38,9 @@ export class Truth {
     private readonly time: Time,
     private readonly notes: Notes,
     private readonly listener: Listener,
-  ) {}
+  ) {
+    this.model = new Model(limits.sizes.movesPerChange);
+  }
 
   /** A call is being sent. */
   add(call: Call): void {
@@ -106,7 +108,7 @@ export class Truth {
     if (committed) this.committed = this.events.length;
     if (this.events.length === this.committed) return;
     this.events = this.events.slice(0, this.committed);
-    this.model = Model.of(this.events, this.time.now);
+    this.model = Model.of(this.events, this.time.now, this.limits.sizes.movesPerChange);
     this.notes.tally('changes undone');
   }
 

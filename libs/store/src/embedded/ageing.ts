@@ -4,7 +4,7 @@ import { Hidden } from './hidden.js';
 /** The time of a list of layers that ages. It never goes back. */
 export class Ageing {
   readonly epochMs: number;
-  readonly hidden = new Hidden();
+  readonly hidden: Hidden;
   /** While it is loaded: how many items were hidden when the state was written. */
   stored = 0;
   /** What was hidden until before this epoch has been deleted, or is being. */
@@ -12,7 +12,11 @@ export class Ageing {
   private present = 0;
   private now = 0;
 
-  constructor(readonly maxAgeMs: number) {
+  constructor(
+    readonly maxAgeMs: number,
+    shownPerTable: number,
+  ) {
+    this.hidden = new Hidden(shownPerTable);
     this.epochMs = epochMs(maxAgeMs / 1_000);
   }
 

@@ -7,12 +7,6 @@ import { JOURNAL_FIRST } from './journal.js';
 import { blockKey, numberKey, readNumber } from './keys.js';
 import type { Memory } from './memory.js';
 
-/** Blocks written in one transaction, so that the event loop is held for a few milliseconds at most. */
-const SLICE_BLOCKS = 16;
-/** The same for a store that is being closed, when no caller is waiting: fewer, larger writes. */
-export const IDLE_SLICE_BLOCKS = 128;
-const SLICE_RECORDS = 256;
-
 /**
  * Whether a checkpoint is due. It keeps the journal within a constant factor of the cells, on disk and in loading time.
  */
@@ -34,22 +28,23 @@ export async function checkpoint(
   database: Database,
   commits: Commits,
   memory: Memory,
-  sliceBlocks = SLICE_BLOCKS,
+  blocksPerSlice = database.sizes.blocksPerSlice,
 ): Promise<void> {
   const { sequence: last, journalBytes: bytes } = memory;
   for (const state of [...memory.filters.values()]) {
     // A layer that comes to be meanwhile has nothing but what the journal keeps.
     for (const layer of state.lost ? [] : [...state.layers]) {
       const blocks = dirtyBlocks(layer);
-      for (let at = 0; at < blocks.length; at += sliceBlocks) {
+      for (let at = 0; at < blocks.length; at += blocksPerSlice) {
         await commits.run(() =>
-          writeBlocks(database, memory, state, layer, blocks.slice(at, at + sliceBlocks)),
+          writeBlocks(database, memory, state, layer, blocks.slice(at, at + blocksPerSlice)),
         );
       }
     }
   }
+  const { recordsPerSlice } = database.sizes;
   while (memory.journalFirst <= last) {
-    const next = Math.min(last + 1, memory.journalFirst + SLICE_RECORDS);
+    const next = Math.min(last + 1, memory.journalFirst + recordsPerSlice);
     await commits.run(() => cutJournal(database, memory.journalFirst, next));
     memory.journalFirst = next;
   }

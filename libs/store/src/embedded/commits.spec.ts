@@ -21,7 +21,7 @@ describe('a change', () => {
   /** Commits over memory that has `sequence` journal records and a database that has three. */
   const commitsAt = async (sequence: number): Promise<Commits> => {
     await database.transaction(() => void database.meta.putSync(JOURNAL_LAST, numberKey(3)), false);
-    const memory = new Memory(SYSTEM_CLOCK);
+    const memory = new Memory(SYSTEM_CLOCK, database.sizes.headRows);
     memory.sequence = sequence;
     return new Commits(database, memory, false);
   };

@@ -34,14 +34,16 @@ export class Commits {
   /** Settles with the commit of the last change that ran; undefined when all are committed. */
   private last: Promise<void> | undefined;
   private unfinished = 0;
-  private readonly portions = new Portions();
+  private readonly portions: Portions;
   private idle: (() => void)[] = [];
 
   constructor(
     private readonly database: Database,
     private readonly memory: Memory,
     private readonly flush: boolean,
-  ) {}
+  ) {
+    this.portions = new Portions(database.sizes.itemsPerTurn);
+  }
 
   /**
    * Runs `change` alone in a write transaction, and resolves with its result once that is committed. If `change`

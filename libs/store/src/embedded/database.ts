@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Damage } from './damage.js';
 import type { Environment, Rows } from './environment.js';
 import { LmdbEnvironment } from './lmdb-environment.js';
+import { DEFAULT_SIZES } from './sizes.js';
 import { Snapshot } from './snapshot.js';
 import { Table } from './table.js';
 
@@ -64,6 +65,7 @@ export class Database {
   constructor(
     readonly environment: Environment,
     readonly damage = new Damage(),
+    readonly sizes = DEFAULT_SIZES,
   ) {
     const table = (name: string): Table => new Table(name, environment.rows(name));
     this.unsealedMeta = environment.rows('meta');

@@ -19,7 +19,7 @@ import {
   Workbench,
 } from './testing/fixtures.js';
 import { generationKey, prefixRange } from './keys.js';
-import { ONE_PAGE_BYTES } from './table.js';
+import { ONE_PAGE_BYTES } from './sizes.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());

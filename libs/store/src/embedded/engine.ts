@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
-import { checkpoint, checkpointDue, IDLE_SLICE_BLOCKS } from './checkpoint.js';
+import { checkpoint, checkpointDue } from './checkpoint.js';
 import { CommitError } from './commits.js';
 import { Database } from './database.js';
 import { assertInTime, byDeadline } from './deadline.js';
@@ -241,7 +241,8 @@ export class Engine {
     if (session && !session.commits.failed) {
       // The journal has everything. Without this checkpoint only the next start would be slower.
       const { commits, memory } = session;
-      await checkpoint(this.database, commits, memory, IDLE_SLICE_BLOCKS).catch(() => undefined);
+      const { blocksPerIdleSlice } = this.database.sizes;
+      await checkpoint(this.database, commits, memory, blocksPerIdleSlice).catch(() => undefined);
     }
     await this.database.close();
     this.place.lock.release();

@@ -7,6 +7,7 @@ import type { LayerState } from './layer-state.js';
 import { MarkTable } from './queue/mark-table.js';
 import { QueueState } from './queue/queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
+import { DEFAULT_SIZES, type Sizes } from './sizes.js';
 
 /** Counts of calls on a filter; see FilterStats. Those of its items are its layers'. */
 export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
@@ -53,8 +54,9 @@ export class SyncState {
     readonly opened: OpenSync,
     cells: readonly Uint8Array[],
     maxAgeSeconds: number | undefined,
+    sizes: Sizes,
   ) {
-    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells, maxAgeSeconds);
+    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells, maxAgeSeconds, sizes);
     this.calledAt = opened.openedAt;
   }
 }
@@ -89,10 +91,11 @@ export class FilterState implements RecordScope {
     public filter: Filter,
     cells: readonly Uint8Array[],
     now: number,
+    sizes = DEFAULT_SIZES,
   ) {
     this.key = generationKey(filter.generation);
     this.since = filter.createdAt;
-    this.list = new LayerList(filter.base, plannedLayers(filter), cells, filter.maxAgeSeconds);
+    this.list = new LayerList(filter.base, plannedLayers(filter), cells, filter.maxAgeSeconds, sizes);
     this.nextLayer = this.list.end;
     this.windows = freshWindows(now);
   }

@@ -13,7 +13,7 @@ export function newGeneration({ now, random }: Session, spec: FilterSpec, seed: 
 
 /** Inside a transaction: makes a generation the current one of its name. `cells` are all zero. */
 export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
-  publishState(session, new FilterState(filter, cells, session.now));
+  publishState(session, new FilterState(filter, cells, session.now, session.database.sizes));
 }
 
 /** As `publish`, for a filter whose cells and queue are in the database already. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Random, SEED } from '../../../../test/support/random.js';
 import { Hidden } from './hidden.js';
+import { DEFAULT_SIZES } from './sizes.js';
 
 const COUNT = 5_000;
 const words = (n: number): Uint32Array => Uint32Array.of(n * 0x9e3779b1, n, n ^ 0x5bd1e995, n * 3);
@@ -8,7 +9,7 @@ const words = (n: number): Uint32Array => Uint32Array.of(n * 0x9e3779b1, n, n ^ 
 describe('hidden items', () => {
   it(`agree with a map: hidden, shown, hidden until another epoch, expired; SEED=${SEED}`, () => {
     const random = new Random(SEED);
-    const hidden = new Hidden();
+    const hidden = new Hidden(DEFAULT_SIZES.shownPerTable);
     const model = new Map<number, number>();
     let epoch = 100;
     hidden.advance(epoch);

@@ -4,9 +4,6 @@ import { MarkTable } from './queue/mark-table.js';
 /** In a table: what the hash is in it. */
 const Mark = { Hidden: 1, Shown: 2 } as const;
 
-/** So many may be left in a table that were shown since, whatever else it has. */
-const MOST_SHOWN = 1_000;
-
 /** A change that is to be written: the hash, four words, and the last epoch in which it is, or was, hidden. */
 export interface HiddenChange {
   readonly hash: Uint32Array;
@@ -27,6 +24,9 @@ export class Hidden {
   private epoch = 0;
   /** Not written yet. */
   private changes: HiddenChange[] = [];
+
+  /** See Sizes. */
+  constructor(private readonly shownPerTable: number) {}
 
   /** How many there are. */
   get size(): number {
@@ -79,7 +79,7 @@ export class Hidden {
 
   private compact(slot: number): void {
     const shown = this.shown[slot] as number;
-    if (shown < MOST_SHOWN || shown < (this.sizes[slot] as number)) return;
+    if (shown < this.shownPerTable || shown < (this.sizes[slot] as number)) return;
     const kept = new MarkTable();
     this.tables[slot]?.forEach((words, at, mark) => {
       if (mark === Mark.Hidden) kept.set(words, at, mark);

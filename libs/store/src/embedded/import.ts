@@ -17,11 +17,8 @@ import type { LayerState } from './layer-state.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import { Room } from './room.js';
 import type { Session } from './session.js';
+import type { Sizes } from './sizes.js';
 import { IMPORT } from './verbs.js';
-
-/** Blocks written in one transaction: 1 MiB. */
-const SLICE_BLOCKS = 16;
-const SLICE_ENTRIES = 256;
 
 /** See Transfer.import. */
 export async function importParts(
@@ -77,6 +74,7 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
  */
 class Making {
   private readonly state: FilterState;
+  private readonly sizes: Sizes;
   /** Of each layer, the cells of its segments. */
   private readonly cells: Uint8Array[][] = [[]];
   /** Bytes of the current segment received so far. */
@@ -92,15 +90,16 @@ class Making {
     private readonly operation: Operation,
   ) {
     const filter = newGeneration(session, spec, spec.seed);
-    this.state = new FilterState(filter, this.cells[0] as Uint8Array[], session.now);
+    this.sizes = session.database.sizes;
+    this.state = new FilterState(filter, this.cells[0] as Uint8Array[], session.now, this.sizes);
     this.state.tick(session.now);
   }
 
   async take(part: Part): Promise<void> {
     switch (part.type) {
       case 'queue':
-        for (let at = 0; at < part.entries.length; at += SLICE_ENTRIES) {
-          const slice = part.entries.slice(at, at + SLICE_ENTRIES);
+        for (let at = 0; at < part.entries.length; at += this.sizes.entriesPerSlice) {
+          const slice = part.entries.slice(at, at + this.sizes.entriesPerSlice);
           await this.write((session) => {
             const queue = new TodoQueue(session, this.state);
             queue.restore(slice);
@@ -213,9 +212,10 @@ class Making {
     this.filled = 0;
     const { blocksPerSegment } = layer;
     const end = (segment + 1) * blocksPerSegment;
-    for (let from = segment * blocksPerSegment; from < end; from += SLICE_BLOCKS) {
+    const { blocksPerSlice } = this.sizes;
+    for (let from = segment * blocksPerSegment; from < end; from += blocksPerSlice) {
       await this.write((session) =>
-        this.writeBlocks(session, layer, from, Math.min(from + SLICE_BLOCKS, end)),
+        this.writeBlocks(session, layer, from, Math.min(from + blocksPerSlice, end)),
       );
     }
   }

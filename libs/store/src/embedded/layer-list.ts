@@ -3,6 +3,7 @@ import type { StoreErrorCode } from '../errors.js';
 import type { LayerStats } from '../store.js';
 import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
+import type { Sizes } from './sizes.js';
 
 /** The layers of a filter, or those that a sync of it fills. */
 export class LayerList {
@@ -24,10 +25,11 @@ export class LayerList {
     /** All that there may be. */
     readonly plan: readonly [Layer, ...Layer[]],
     cells: readonly Uint8Array[],
-    maxAgeSeconds?: number,
+    maxAgeSeconds: number | undefined,
+    private readonly sizes: Sizes,
   ) {
-    if (maxAgeSeconds !== undefined) this.age = new Ageing(maxAgeSeconds * 1_000);
-    this.layers = [new LayerState(base, plan[0], cells)];
+    if (maxAgeSeconds !== undefined) this.age = new Ageing(maxAgeSeconds * 1_000, sizes.shownPerTable);
+    this.layers = [new LayerState(base, plan[0], cells, sizes)];
   }
 
   /** Number of the first layer that is not of this list. */
@@ -59,7 +61,7 @@ export class LayerList {
 
   /** Closes the newest layer and opens the next, with these cells. */
   grow(cells: readonly Uint8Array[]): LayerState {
-    const layer = new LayerState(this.base + this.layers.length, this.next as Layer, cells);
+    const layer = new LayerState(this.base + this.layers.length, this.next as Layer, cells, this.sizes);
     if (this.age) layer.advance(this.age.epoch);
     this.layers.push(layer);
     this.reserved = undefined;

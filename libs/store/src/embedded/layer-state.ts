@@ -1,12 +1,7 @@
 import { cellCount, pageBytes, segmentBytes, type Layer } from '#bloom';
 import { Expiring, itemsFromCells } from '../age.js';
 import type { LayerStats } from '../store.js';
-
-/**
- * Cells are checkpointed in blocks of this size, or of as many whole pages as fit. The last block of a segment may be shorter.
- * No page straddles two blocks.
- */
-const MAX_BLOCK_BYTES = 65_536;
+import { DEFAULT_SIZES } from './sizes.js';
 
 /** The counts of a layer, while they change. */
 export type LayerTally = { -readonly [K in keyof LayerStats]: LayerStats[K] };
@@ -16,6 +11,7 @@ export class LayerState {
   readonly segmentBytes: number;
   readonly blocksPerSegment: number;
   readonly pageBytes: number;
+  /** The last block of a segment may be shorter. No page straddles two blocks. */
   readonly blockBytes: number;
   /** Per block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
@@ -33,11 +29,12 @@ export class LayerState {
     readonly plan: Layer,
     /** The cells, an array per segment of the layer. */
     readonly segments: readonly Uint8Array[],
+    { blockBytes } = DEFAULT_SIZES,
   ) {
     const { geometry } = plan;
     this.segmentBytes = segmentBytes(geometry);
     this.pageBytes = pageBytes(geometry);
-    this.blockBytes = Math.floor(MAX_BLOCK_BYTES / this.pageBytes) * this.pageBytes;
+    this.blockBytes = Math.max(1, Math.floor(blockBytes / this.pageBytes)) * this.pageBytes;
     this.blocksPerSegment = Math.ceil(this.segmentBytes / this.blockBytes);
     this.expiring = geometry.cellBits === 8 ? new Expiring() : undefined;
     this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);

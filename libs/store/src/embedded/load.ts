@@ -40,13 +40,17 @@ interface Loading {
  */
 export function loadMemory(database: Database, clock: Clock): Memory {
   database.damage.assertBearable();
-  const memory = new Memory(clock);
+  const { sizes } = database;
+  const memory = new Memory(clock, sizes.headRows);
   const now = clock.now();
   const loading = new Map<string, Loading>();
   for (const { key, value } of database.catalogue.getRange({})) {
     const { filter, sync, ...entry } = decodeEntry(value);
-    const state = new FilterState(filter, allocateCells(filter.geometry), now);
-    if (sync) state.sync = new SyncState(sync, allocateCells(sync.plan.geometry), filter.maxAgeSeconds);
+    const state = new FilterState(filter, allocateCells(filter.geometry), now, sizes);
+    if (sync) {
+      const cells = allocateCells(sync.plan.geometry);
+      state.sync = new SyncState(sync, cells, filter.maxAgeSeconds, sizes);
+    }
     Object.assign(state, entry);
     const damaged = database.damage.concerns(filter.generation);
     state.lost = damaged || !decodeState(database.states.get(state.key), state, allocateCells) || state.lost;

@@ -19,7 +19,7 @@ export class Memory {
   readonly rooms = new Set<TakenRoom>();
   /** By id: the stored value of each credential. */
   readonly credentials = new Map<string, string>();
-  readonly headRows = new HeadRows();
+  readonly headRows: HeadRows;
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record; the first is 1. */
@@ -31,7 +31,11 @@ export class Memory {
   /** Damaged keys of the journal, which belong to no record. */
   readonly strayRecords: Buffer[] = [];
 
-  constructor(readonly clock: Clock) {
+  constructor(
+    readonly clock: Clock,
+    headRows: number,
+  ) {
+    this.headRows = new HeadRows(headRows);
     const windows = freshWindows(clock.now());
     this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows };
   }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Portions } from './portions.js';
+import { DEFAULT_SIZES } from './sizes.js';
 
 interface Asked {
   /** Numbers of the changes that may be handed over, in the order of admission. */
@@ -23,7 +24,7 @@ function ask(portions: Portions, ...sizes: number[]): Asked {
 
 describe('Portions', () => {
   it('hands over a portion, and the next one when all of it has run, in order', async () => {
-    const { entered, leave } = ask(new Portions(), 8_000, 8_000, 1, 10_000, 5);
+    const { entered, leave } = ask(new Portions(DEFAULT_SIZES.itemsPerTurn), 8_000, 8_000, 1, 10_000, 5);
     await setImmediate();
     expect(entered).toEqual([0, 1]);
     leave[0]?.();
@@ -39,7 +40,7 @@ describe('Portions', () => {
   });
 
   it('hands over nothing in the go in which a portion runs', async () => {
-    const portions = new Portions();
+    const portions = new Portions(DEFAULT_SIZES.itemsPerTurn);
     const first = ask(portions, 9_000, 1);
     await Promise.resolve();
     first.leave[0]?.();
@@ -51,7 +52,7 @@ describe('Portions', () => {
   });
 
   it('has room again when all have left, each counted once', async () => {
-    const portions = new Portions();
+    const portions = new Portions(DEFAULT_SIZES.itemsPerTurn);
     for (let round = 0; round < 3; round++) {
       const { entered, leave } = ask(portions, 9_000, 9_000);
       await setImmediate();

@@ -1,9 +1,3 @@
-/**
- * Items of changes that run in one turn of the event loop. They take 2 to 10 ms, in which the process does nothing
- * else.
- */
-const ITEMS_A_GO = 8_192;
-
 interface Waiting {
   readonly items: number;
   readonly enter: () => void;
@@ -19,12 +13,15 @@ export class Portions {
   private items = 0;
   private releasing = false;
 
+  /** See `itemsPerTurn` in sizes.ts. */
+  constructor(private readonly most: number) {}
+
   /**
    * Resolves when a change of `items` items may be handed over, in order of arrival. The caller calls the returned
    * function when the change has run; a second call does nothing.
    */
   async enter(items: number): Promise<() => void> {
-    if (this.waiting.length > 0 || this.releasing || this.items >= ITEMS_A_GO) {
+    if (this.waiting.length > 0 || this.releasing || this.items >= this.most) {
       await new Promise<void>((enter) => this.waiting.push({ items, enter }));
     } else {
       this.items += items;
@@ -46,7 +43,7 @@ export class Portions {
 
   private release(): void {
     this.releasing = false;
-    while (this.items < ITEMS_A_GO) {
+    while (this.items < this.most) {
       const next = this.waiting.shift();
       if (next === undefined) return;
       this.items += next.items;

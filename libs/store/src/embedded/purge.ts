@@ -15,8 +15,6 @@ import type { FilterState } from './filter-state.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';
 
-const SLICE_KEYS = 256;
-
 /** Deletes data that nothing refers to any more, in the background, a slice per transaction. */
 export class Purger {
   private readonly due: { table: Table; range: KeyRange }[] = [];
@@ -109,11 +107,12 @@ export class Purger {
   private async run(): Promise<void> {
     // The caller is inside a transaction, where no other may begin.
     await setImmediate();
+    const most = this.database.sizes.purgedPerSlice;
     try {
       for (let next = this.due[0]; next && !this.stopped; next = this.due[0]) {
         const { table, range } = next;
-        const removed = await this.commits.run(() => removeSlice(table, range));
-        if (removed < SLICE_KEYS) this.due.shift();
+        const removed = await this.commits.run(() => removeSlice(table, range, most));
+        if (removed < most) this.due.shift();
       }
     } catch {
       // A commit failed. The rest is found again when the store reloads.
@@ -134,8 +133,8 @@ function retiredLayers({ lists, nextLayer }: FilterState): [from: number, end: n
   return retired;
 }
 
-function removeSlice(table: Table, range: KeyRange): number {
-  const keys = Array.from(table.getKeys({ ...range, limit: SLICE_KEYS }));
+function removeSlice(table: Table, range: KeyRange, limit: number): number {
+  const keys = Array.from(table.getKeys({ ...range, limit }));
   for (const key of keys) table.removeSync(key);
   return keys.length;
 }

@@ -3,12 +3,6 @@ import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 
 /** A value is followed by two checksums of 4 bytes: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;
-/**
- * Bytes of a value that take a page of LMDB to themselves. For a value of several pages LMDB looks for as many free ones side by
- * side, and carries all free pages that it has looked at from commit to commit from then on: after a checkpoint, which
- * frees thousands, a URL that was queued took four times the CPU.
- */
-export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /** `KeyDamaged`: it is unknown whose row it was. */
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;

@@ -1,11 +1,11 @@
 import type { FilterState } from '../filter-state.js';
 
-/** Rows that are kept, each of another queue: a page, but for rows of one long entry. */
-const KEPT = 256;
-
 /** The first rows of the queues that were last used, as they were read: one is copied and checked as a whole when it is read. */
 export class HeadRows {
   private readonly rows = new Map<FilterState, { readonly number: number; readonly bytes: Buffer }>();
+
+  /** How many are kept, each of another queue. */
+  constructor(private readonly most: number) {}
 
   get(state: FilterState, number: number, read: () => Buffer): Buffer {
     const known = this.rows.get(state);
@@ -13,7 +13,7 @@ export class HeadRows {
     const bytes = read();
     this.rows.delete(state);
     this.rows.set(state, { number, bytes });
-    if (this.rows.size > KEPT) this.forget(this.rows.keys().next().value as FilterState);
+    if (this.rows.size > this.most) this.forget(this.rows.keys().next().value as FilterState);
     return bytes;
   }
 

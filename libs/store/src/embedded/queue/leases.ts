@@ -13,11 +13,6 @@ export interface HeldEntry {
   readonly entry: Entry;
 }
 
-/**
- * Entries a row: so many are written anew when one of them is settled, which with URLs of usual length is two pages of the
- * database; and so many fewer rows there are than entries.
- */
-const PORTION = 64;
 const PORTION_AT = GENERATION_BYTES + 8;
 const HEAD_BYTES = 8;
 const packer = new EntryPacker();
@@ -26,14 +21,18 @@ const packer = new EntryPacker();
 interface Portion {
   readonly lease: number;
   readonly number: number;
-  /** By the rest of the index; undefined where none is held. */
+  /** Index of its first place. */
+  readonly first: number;
+  /** Undefined where none is held. */
   readonly places: (HeldEntry | undefined)[];
   changed: boolean;
 }
 
-/** The entries that leases hold, inside a write transaction: a row each PORTION of them, which goes when none is left. */
+/** The entries that leases hold, inside a write transaction: a row each portion of them, which goes when none is left. */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
+  /** See `leasePortion` in sizes.ts. */
+  private readonly size: number;
   /** The portions that were looked at since the last flush: callers name entries in any order. */
   private readonly open = new Map<string, Portion>();
   /** The one that was looked at last: mostly it is looked at again. */
@@ -45,15 +44,17 @@ export class Leases {
     private readonly due: DueIndex,
   ) {
     this.key.set(state.key);
+    this.size = database.sizes.leasePortion;
   }
 
   /** A new lease: its number. Each of the entries has been leased once more. */
   grant(entries: readonly Entry[], until: number): number {
     const { queue } = this.state;
+    const { size } = this;
     const lease = queue.nextLease++;
-    for (let from = 0; from < entries.length; from += PORTION) {
-      const held = entries.slice(from, from + PORTION).map((entry, i) => ({ index: from + i, until, entry }));
-      this.database.leases.putSync(this.rowKey(lease, from / PORTION), packHeld(held, 1));
+    for (let from = 0; from < entries.length; from += size) {
+      const held = entries.slice(from, from + size).map((entry, i) => ({ index: from + i, until, entry }));
+      this.database.leases.putSync(this.rowKey(lease, from / size), packHeld(held, 1));
     }
     queue.leased += entries.length;
     this.due.countEnds(lease, until, entries.length);
@@ -62,7 +63,8 @@ export class Leases {
 
   /** What a lease holds at a place. */
   at(lease: number, index: number): HeldEntry | undefined {
-    return this.portionOf(lease, index).places[index % PORTION];
+    const { places, first } = this.portionOf(lease, index);
+    return places[index - first];
   }
 
   /** Takes an entry out of its lease. Written with the next flush. */
@@ -104,13 +106,14 @@ export class Leases {
 
   private change(lease: number, { index }: HeldEntry, to?: HeldEntry): void {
     const portion = this.portionOf(lease, index);
-    portion.places[index % PORTION] = to;
+    portion.places[index - portion.first] = to;
     portion.changed = true;
   }
 
   private portionOf(lease: number, index: number): Portion {
-    const number = Math.floor(index / PORTION);
-    if (this.last?.lease === lease && this.last.number === number) return this.last;
+    const { last } = this;
+    if (last?.lease === lease && index >= last.first && index < last.first + last.places.length) return last;
+    const number = Math.floor(index / this.size);
     const name = `${lease} ${number}`;
     this.last = this.open.get(name) ?? this.read(lease, number);
     this.open.set(name, this.last);
@@ -118,10 +121,12 @@ export class Leases {
   }
 
   private read(lease: number, number: number): Portion {
-    const places = new Array<HeldEntry | undefined>(PORTION).fill(undefined);
+    const { size } = this;
+    const first = number * size;
+    const places = new Array<HeldEntry | undefined>(size).fill(undefined);
     const row = this.database.leases.get(this.rowKey(lease, number));
-    if (row) for (const held of unpackHeld(row)) places[held.index % PORTION] = held;
-    return { lease, number, places, changed: false };
+    if (row) for (const held of unpackHeld(row)) places[held.index - first] = held;
+    return { lease, number, first, places, changed: false };
   }
 
   private close(): void {

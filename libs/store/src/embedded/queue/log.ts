@@ -1,7 +1,7 @@
 import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, writeNumber } from '../keys.js';
-import { DamagedRow, ONE_PAGE_BYTES, RowState } from '../table.js';
+import { DamagedRow, RowState } from '../table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from './head-rows.js';
 
@@ -14,6 +14,7 @@ const packer = new EntryPacker();
  */
 export class QueueLog {
   private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
+  private readonly rowBytes: number;
 
   constructor(
     private readonly database: Database,
@@ -21,6 +22,7 @@ export class QueueLog {
     private readonly heads: HeadRows,
   ) {
     this.key.set(state.key);
+    this.rowBytes = database.sizes.rowBytes;
     packer.clear();
   }
 
@@ -97,7 +99,7 @@ export class QueueLog {
   private makeRoom(payloadBytes: number, discoveredAt: number): void {
     const { queue } = this.state;
     const bytes = packer.length + ENTRY_HEAD_BYTES + payloadBytes;
-    if (bytes > ONE_PAGE_BYTES) this.flush();
+    if (bytes > this.rowBytes) this.flush();
     if (queue.waiting++ === 0) queue.headDiscoveredAt = discoveredAt;
   }
 

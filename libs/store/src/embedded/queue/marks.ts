@@ -1,9 +1,7 @@
 import { MarkTable } from './mark-table.js';
-import { ONE_PAGE_BYTES } from '../table.js';
 import { HASH_BYTES, HASH_WORDS, viewOf, type Entry } from './entry.js';
 
 const CLOCK_BYTES = 6;
-const MARKS_A_ROW = Math.floor((ONE_PAGE_BYTES - CLOCK_BYTES) / HASH_BYTES);
 
 /**
  * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
@@ -63,10 +61,16 @@ export class Marks {
   }
 }
 
-/** Rows: the clock, then the hashes of some of these items. */
-export function* packMarks(clock: number, hashes: Uint32Array, items: Uint32Array): Generator<Buffer> {
-  for (let from = 0; from < items.length; from += MARKS_A_ROW)
-    yield packRow(clock, hashes, items.subarray(from, from + MARKS_A_ROW));
+/** Rows of at most so many bytes: the clock, then the hashes of some of these items. */
+export function* packMarks(
+  clock: number,
+  hashes: Uint32Array,
+  items: Uint32Array,
+  rowBytes: number,
+): Generator<Buffer> {
+  const most = Math.floor((rowBytes - CLOCK_BYTES) / HASH_BYTES);
+  for (let from = 0; from < items.length; from += most)
+    yield packRow(clock, hashes, items.subarray(from, from + most));
 }
 
 function packRow(clock: number, hashes: Uint32Array, items: Uint32Array): Buffer {

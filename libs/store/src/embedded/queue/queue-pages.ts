@@ -3,9 +3,6 @@ import type { QueuePage } from '../../transfer/export-parts.js';
 import type { Engine } from '../engine.js';
 import { QueueSnapshot, type Place } from './queue-snapshot.js';
 
-/** Entries that a page looks at: the event loop is held for about a millisecond. */
-const PAGE_ENTRIES = 1_000;
-
 /**
  * The entries of a queue as they are committed now, of a segment or of all. Entries move while they are read; of one moment each
  * is in one place.
@@ -23,9 +20,9 @@ export async function* queuePages(
     const { removals } = queue;
     for (let place: Place | undefined, more = true; more;) {
       const from = place;
-      const { entries, next } = await engine.read((memory) => {
+      const { entries, next } = await engine.read((memory, _, { sizes }) => {
         memory.current(filter);
-        return queue.page(segment, PAGE_ENTRIES, from);
+        return queue.page(segment, sizes.entriesPerPage, from);
       });
       yield { entries, removals };
       place = next;

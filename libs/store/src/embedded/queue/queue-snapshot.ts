@@ -41,7 +41,7 @@ export class QueueSnapshot {
     { filter }: FilterState,
     private readonly snapshot: Snapshot,
   ) {
-    this.state = new FilterState(filter, [], 0);
+    this.state = new FilterState(filter, [], 0, database.sizes);
     const { transaction } = snapshot;
     decodeQueue(database.states.get(this.state.key, { transaction }), this.state);
     readMarks(database, this.state, snapshot);

@@ -8,11 +8,6 @@ import { entriesOf, EntryPacker, type Entry } from './entry.js';
 import { Leases } from './leases.js';
 import { QueueLog } from './log.js';
 
-/** Entries, or rows of them, that one slice looks at: some milliseconds. */
-const SLICE = 1_000;
-/** Rows of the log that one slice looks through: a thousand entries if the rows are full. */
-const SLICE_ROWS = 20;
-
 /** The parts of a session that a sweep uses. */
 export interface SweptStore {
   readonly database: Database;
@@ -42,9 +37,10 @@ type Lives = (entry: Entry) => boolean;
 
 function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextRow;
+  const { sweptRowsPerSlice } = database.sizes;
   for (let row = 0; row < end;) {
     const log = new QueueLog(database, state, memory.headRows);
-    for (let looked = 0; looked < SLICE_ROWS; looked++) {
+    for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
       // Those before have been taken since, or by this.
       row = Math.max(row, state.queue.headRow);
       if (row >= end) break;
@@ -56,9 +52,10 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
 
 function* sweepLeases({ database }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextLease;
+  const { sweptPerSlice } = database.sizes;
   for (let lease = 0; ;) {
     const leases = new Leases(database, state, new DueIndex(database, state));
-    for (let looked = 0; looked < SLICE; lease++) {
+    for (let looked = 0; looked < sweptPerSlice; lease++) {
       const next = leases.nextHolding(lease);
       if (next === undefined || next >= end) {
         leases.flush();
@@ -75,9 +72,10 @@ function* sweepLeases({ database }: SweptStore, state: FilterState, lives: Lives
 }
 
 function* sweepDelayed({ database }: SweptStore, state: FilterState, lives: Lives) {
+  const { sweptPerSlice } = database.sizes;
   for (let last: Due | undefined; ;) {
     const index = new DueIndex(database, state);
-    for (let looked = 0; looked < SLICE; looked++) {
+    for (let looked = 0; looked < sweptPerSlice; looked++) {
       const due = index.first(last?.at ?? 0, last);
       if (!due) return;
       last = due;
@@ -96,11 +94,12 @@ function* sweepDelayed({ database }: SweptStore, state: FilterState, lives: Live
 
 function* sweepLetters({ database }: SweptStore, state: FilterState, lives: Lives) {
   const end = state.queue.nextDead;
+  const { sweptPerSlice } = database.sizes;
   const letters = new DeadLetters(database, state);
   for (let from = 1; from < end;) {
-    const some = letters.from(from, SLICE);
+    const some = letters.from(from, sweptPerSlice);
     for (const { number, entry } of some) if (!lives(entry)) letters.remove(number);
-    if (some.length < SLICE) return;
+    if (some.length < sweptPerSlice) return;
     from = (some.at(-1)?.number ?? end) + 1;
     yield;
   }

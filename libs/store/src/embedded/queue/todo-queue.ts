@@ -25,11 +25,6 @@ import { packMarks } from './marks.js';
 
 /** The embedded store keeps one queue a visited set, whatever its segments. */
 const SEGMENT = 0;
-/** Entries that one change takes from where they are due, and forgotten ones that it passes in the log: some milliseconds. */
-const MOVED_A_GO = 1_000;
-const SKIPPED_A_GO = 5_000;
-/** Dead letters that one page looks at, at most. */
-const LISTED_A_GO = 1_000;
 
 const packer = new EntryPacker();
 
@@ -102,9 +97,10 @@ export class TodoQueue {
     }
     if (count === 0) return;
     const forgotten = items.subarray(0, count);
+    const { marks, sizes } = this.session.database;
     queue.marks.note(queue.clock, hashes, forgotten);
-    for (const row of packMarks(queue.clock, hashes, forgotten))
-      this.session.database.marks.putSync(numberedKey(key, queue.nextMark++), row);
+    for (const row of packMarks(queue.clock, hashes, forgotten, sizes.rowBytes))
+      marks.putSync(numberedKey(key, queue.nextMark++), row);
     this.session.sweeper.consider(this.state);
   }
 
@@ -166,8 +162,9 @@ export class TodoQueue {
 
   /** Dead letters behind the one of this number. */
   deadLetters(limit: number, after: number): DeadLetterPage {
-    const looked = this.letters.from(after + 1, Math.min(limit, LISTED_A_GO) + 1);
-    const more = looked.length > Math.min(limit, LISTED_A_GO);
+    const most = Math.min(limit, this.session.database.sizes.lettersPerPage);
+    const looked = this.letters.from(after + 1, most + 1);
+    const more = looked.length > most;
     const page = more ? looked.slice(0, -1) : looked;
     const last = page.at(-1);
     const entries = page
@@ -210,10 +207,11 @@ export class TodoQueue {
     const { queue } = this.state;
     const before = queue.leased + queue.delayed;
     if (before === 0) return;
+    const { movesPerChange } = this.session.database.sizes;
     for (let due = this.due.next(now); due; due = this.due.next(now)) {
       if (due.kind === DueKind.LeaseEnd) this.endLease(due);
       else this.endDelay(due);
-      if (before - queue.leased - queue.delayed >= MOVED_A_GO) break;
+      if (before - queue.leased - queue.delayed >= movesPerChange) break;
     }
     this.log.flush();
   }
@@ -244,8 +242,9 @@ export class TodoQueue {
     const taken: Entry[] = [];
     let bytes = 0;
     let skipped = 0;
+    const { skipsPerLease } = this.session.database.sizes;
     this.log.takeWhile((entry) => {
-      if (taken.length === max || skipped > SKIPPED_A_GO) return false;
+      if (taken.length === max || skipped > skipsPerLease) return false;
       if (this.isForgotten(entry)) {
         skipped++;
         return true;

@@ -3,7 +3,6 @@ import type { Database } from '../database.js';
 import type { FilterState, SyncState } from '../filter-state.js';
 import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../keys.js';
 import { HASH_BYTES, HASH_WORDS, viewOf } from '../queue/entry.js';
-import { ONE_PAGE_BYTES } from '../table.js';
 
 /*
  * The removals since a sync was opened, by the items' hashes: exactly. A list that is sent later must not bring back what was
@@ -14,7 +13,6 @@ import { ONE_PAGE_BYTES } from '../table.js';
 const Noted = { Added: 1, Removed: 2 } as const;
 type Noted = (typeof Noted)[keyof typeof Noted];
 
-const HASHES_A_ROW = Math.floor((ONE_PAGE_BYTES - 1) / HASH_BYTES);
 /** Rows may hold so many hashes for each removal that may be noted: items that come and go are in several. */
 const HASHES_A_REMOVAL = 4;
 
@@ -86,15 +84,16 @@ export function readRemovals(database: Database, state: FilterState): boolean {
 }
 
 function writeRows(
-  { removed }: Database,
+  { removed, sizes }: Database,
   { key }: FilterState,
   sync: SyncState,
   kind: Noted,
   { hash }: Positions,
   items: Uint32Array,
 ): void {
-  for (let from = 0; from < items.length; from += HASHES_A_ROW) {
-    const some = items.subarray(from, from + HASHES_A_ROW);
+  const most = Math.floor((sizes.rowBytes - 1) / HASH_BYTES);
+  for (let from = 0; from < items.length; from += most) {
+    const some = items.subarray(from, from + most);
     const row = Buffer.allocUnsafe(1 + HASH_BYTES * some.length);
     const view = viewOf(row);
     row[0] = kind;

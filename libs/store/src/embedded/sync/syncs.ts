@@ -194,7 +194,7 @@ function openIn(session: Session, state: FilterState, plan: SyncPlan, cells: rea
     base: state.nextLayer,
     openedAt: session.now,
   };
-  const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds);
+  const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds, session.database.sizes);
   // Not by the clock, which may have been set back: time is that of the filter.
   if (state.list.age) sync.list.advance(state.list.age.epoch);
   if (state.queue.held === 0) sync.copied = 1;
