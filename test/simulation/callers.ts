@@ -1,7 +1,8 @@
-import type { Filter, StoreError } from '#store';
+import type { Filter, FilterSpec } from '#store';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
-import { KEYLESS, MUTATIONS, type Call, type Held, type Verb } from './calls.js';
+import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Verb } from './calls.js';
 import { itemOf } from './items.js';
+import type { Refusal } from './judge.js';
 import { syncSpecOf, type Plan, type Step } from './plan.js';
 import type { Answer } from './store-calls.js';
 import type { Time } from './open-store.js';
@@ -14,6 +15,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
   'put-back': 'dead-letters',
   purge: 'dead-letters',
   keep: 'open-sync',
+  import: 'drop',
 };
 
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
@@ -35,6 +37,7 @@ export class Callers {
   private readonly handles = new Map<string, Filter>();
   private readonly letters: (Call['letters'][number] & { set: string })[] = [];
   private readonly syncs: { set: string; id: string }[] = [];
+  private readonly exports: Exported[] = [];
   /** Handles by generation and base, for repeats. */
   private readonly filters = new Map<string, Filter>();
 
@@ -70,11 +73,15 @@ export class Callers {
     const syncs = this.syncs.filter((one) => one.set === set);
     const sync = syncs.at(number % 8 === 0 ? number % syncs.length : -1)?.id;
     if (['get-sync', 'commit-sync', 'abandon-sync'].includes(verb) && sync === undefined) return undefined;
+    const source = this.exports.findLast(({ filter }) => fits(spec, filter));
+    if (verb === 'import' && !source) return undefined;
     // What a call needs is fetched first.
     const isLacking =
       (['ack', 'release', 'extend'].includes(verb) && held.length === 0) ||
       (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
-      (verb === 'keep' && sync === undefined);
+      (verb === 'keep' && sync === undefined) ||
+      // The name of an import is to be free, mostly.
+      (verb === 'import' && generation !== undefined && number % 4 > 0);
     return this.callOf(
       {
         ...{
@@ -93,6 +100,8 @@ export class Callers {
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
         letters: some(letters, number),
+        source,
+        tear: source && verb === 'import' && number % 4 === 0 ? number % source.parts.length : undefined,
       },
       caller,
     );
@@ -128,7 +137,7 @@ export class Callers {
     const recorded = this.calls.filter(({ verb }) => RECORDED.has(verb));
     // Mostly one of the last: the records of others may be gone.
     const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
-    return call && { ...call, operation: { ...call.operation, repeat: true } };
+    return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
   }
 
   learn({ set, verb, generation }: Call, { filter, leased, letters, sync, value }: Answer): void {
@@ -145,10 +154,21 @@ export class Callers {
     if (verb === 'drop' || (verb === 'commit-sync' && value === 'committed')) this.handles.delete(set);
   }
 
+  learnExport(exported: Exported): void {
+    // A sync gives a set another geometry, and its list is in an order that the model does not know.
+    if (exported.filter.base === 0 && exported.set.exact) this.exports.push(exported);
+  }
+
   /** A call was refused. */
-  learnRefusal({ set }: Call, code: StoreError['code'] | 'STALE' | undefined): void {
+  learnRefusal({ set }: Call, code: Refusal | undefined): void {
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(set);
   }
+}
+
+/** Whether a set can be imported under the name of this one. */
+function fits({ kind, type, semantics, layers, maxAgeSeconds }: FilterSpec, filter: Filter): boolean {
+  const same = filter.kind === kind && filter.type === type && filter.semantics === semantics;
+  return same && !filter.layers === !layers && filter.maxAgeSeconds === maxAgeSeconds;
 }
 
 /** A few of the values, chosen by a number. */

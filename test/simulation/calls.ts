@@ -1,4 +1,5 @@
-import type { FilterSpec, Operation, Sync } from '#store';
+import type { Filter, FilterSpec, Operation, Part, Sync } from '#store';
+import type { SetModel } from './model.js';
 
 /** Verbs that are recorded under an operation. */
 export const MUTATIONS = [
@@ -16,6 +17,7 @@ export const MUTATIONS = [
   'purge',
   'open-sync',
   'keep',
+  'import',
 ] as const;
 /** All others: they read, or are recorded by what they do. */
 export const OTHERS = [
@@ -28,13 +30,14 @@ export const OTHERS = [
   'commit-sync',
   'abandon-sync',
   'tend',
+  'export',
 ] as const;
 export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
 
 /** Of a call that reuses the operation of another one. */
 export const OTHER_FINGERPRINT = 'other';
 /** Verbs that need no handle of a set. */
-export const KEYLESS: ReadonlySet<Verb> = new Set(['create', 'drop', 'clear', 'open', 'tend']);
+export const KEYLESS: ReadonlySet<Verb> = new Set(['create', 'drop', 'clear', 'open', 'tend', 'import']);
 
 /** A lease and the place in it that an id names. */
 export interface Held {
@@ -43,6 +46,14 @@ export interface Held {
   readonly lease: number;
   readonly index: number;
   readonly item: string;
+}
+
+/** An export of a set that did not change meanwhile. */
+export interface Exported {
+  readonly filter: Filter;
+  readonly parts: readonly Part[];
+  /** The set then. */
+  readonly set: SetModel;
 }
 
 /** A call as it is sent: the same for each repeat. */
@@ -63,6 +74,9 @@ export interface Call {
   /** Ids of dead letters, and their items. */
   readonly letters: readonly { readonly id: string; readonly generation: string; readonly item: string }[];
   readonly sync: string;
+  /** What an import reads, and after how many parts it breaks off. */
+  readonly source?: Exported | undefined;
+  readonly tear?: number | undefined;
   readonly operation: Operation;
 }
 

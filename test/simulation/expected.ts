@@ -37,6 +37,8 @@ export function expectedNow(
   if (operation.fingerprint === OTHER_FINGERPRINT) return refused('IDEMPOTENCY_KEY_REUSED');
   if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
   if (verb === 'create') return known && asAnswered(call, known.value);
+  if (verb === 'import')
+    return known ? asAnswered(call, known.value) : named ? refused('FILTER_EXISTS') : undefined;
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
   // A sync is read after it has been opened. It may be gone by then.
@@ -98,6 +100,9 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
       return equal(items.map((item) => set.count(item)));
     case 'describe':
       return described(set);
+    case 'export':
+      // Its parts are looked at once they are imported.
+      return { text: 'exported', matches: () => true };
     case 'lease':
       return queue?.isEmpty ? leased([]) : undefined;
     case 'dead-letters':

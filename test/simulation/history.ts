@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
+import type { Filter, Part } from '#store';
 import { Callers } from './callers.js';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
-import { assertImported, exported } from './copy.js';
+import { assertImported, type Finished } from './copy.js';
 import { itemOf, MOST_ITEMS } from './items.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
 import { Notes, Violation } from './notes.js';
+import type { Sightings } from './sightings.js';
+import { assertTidy } from './tidy.js';
 import { turn } from './open-store.js';
-import type { Plan, Step } from './plan.js';
+import { TWIN, type Plan, type Step } from './plan.js';
 import { Scheduler } from './scheduler.js';
 import { send } from './store-calls.js';
 
@@ -38,13 +41,17 @@ export async function runHistory(plan: Plan): Promise<Outcome> {
 class History {
   readonly notes = new Notes();
   private readonly time = { now: START, latest: START, passed: 0 };
+  private readonly disk: SimulatedDisk;
   private readonly judge: Judge;
   private readonly scheduler: Scheduler;
   private readonly callers: Callers;
+  /** Exports that are still to be looked at. */
+  private readonly finished: Finished[] = [];
 
   constructor(private readonly plan: Plan) {
     const { time, notes } = this;
     const disk = new SimulatedDisk(time);
+    this.disk = disk;
     this.judge = new Judge(plan.limits, time, disk, notes);
     this.scheduler = new Scheduler(plan, time, disk, this.judge, notes);
     this.callers = new Callers(plan, time);
@@ -52,10 +59,12 @@ class History {
 
   async run(): Promise<void> {
     await this.scheduler.open();
-    for (const { name } of this.plan.sets) await this.once({ verb: 'create', set: name });
+    for (const { name } of this.plan.sets)
+      if (name !== TWIN) await this.once({ verb: 'create', set: name });
     for (const step of this.plan.steps) {
       await this.take(step);
       this.judge.assertSound();
+      await this.copy();
     }
     await this.end();
   }
@@ -92,13 +101,16 @@ class History {
   /** Everything is still there after all faults, and after restarts; and what is queued is handed out. */
   private async end(): Promise<void> {
     await this.scheduler.settle();
+    await this.copy();
     this.scheduler.advance(FAULT_MS);
     await this.lookAtAll();
+    this.assertTidy();
     this.scheduler.advance(FAULT_MS);
     this.judge.isOver = true;
     await this.lookAtAll();
     await this.scheduler.restart(true);
     await this.lookAtAll();
+    for (const { name } of this.plan.sets) await this.once({ verb: 'export', set: name });
     await this.copy();
     this.scheduler.advance(200_000);
     for (const { name, kind } of this.plan.sets) {
@@ -106,6 +118,11 @@ class History {
     }
     await this.scheduler.restart(false);
     await this.lookAtAll();
+    this.assertTidy();
+  }
+
+  private assertTidy(): void {
+    assertTidy(this.disk, this.judge.truth.model);
   }
 
   private async lookAtAll(): Promise<void> {
@@ -119,18 +136,21 @@ class History {
     }
   }
 
-  /** Every set can be exported, and imported elsewhere. */
+  /** What was exported can be imported elsewhere. */
   private async copy(): Promise<void> {
     const { plan, time, scheduler } = this;
     const { random } = scheduler;
-    for (const { name } of plan.sets) {
-      const filter = this.callers.handle(name);
-      const set = this.judge.truth.model.sets.get(name);
-      if (!filter || !set) continue;
-      const parts = await scheduler.pump(exported(scheduler.store, filter));
-      await assertImported(filter, parts, set, { limits: plan.limits, time, random });
-      this.notes.tally('copied');
+    for (const one of this.finished.splice(0)) {
+      await assertImported(one, { limits: plan.limits, time, random });
+      this.notes.tally(one.set ? 'copied' : 'copied while it changed');
     }
+  }
+
+  private exported(filter: Filter, parts: readonly Part[], seen: Sightings): void {
+    const { now } = this.time;
+    const set = seen.unchanged?.imported(filter, { now }, Infinity);
+    this.finished.push({ filter, parts, seen, set });
+    if (set) this.callers.learnExport({ filter, parts, set });
   }
 
   private async drain(set: string): Promise<void> {
@@ -170,11 +190,13 @@ class History {
     if (!call) return;
     const { judge, callers, scheduler } = this;
     const attempt = judge.begin(call, isRepeat, scheduler.canTell);
-    void send(scheduler.store, callers.filterOf(call), call).then(
+    const filter = callers.filterOf(call);
+    void send(scheduler.store, filter, call, () => attempt.read++).then(
       (answer) =>
         judge.end(attempt, () => {
           judge.answered(attempt, answer);
           callers.learn(call, answer);
+          if (filter && answer.parts) this.exported(filter, answer.parts, attempt.seen);
         }),
       (error: unknown) =>
         judge.end(attempt, () => {

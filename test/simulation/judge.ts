@@ -7,7 +7,9 @@ import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Time } from './open-store.js';
 import type { Limits } from './plan.js';
+import { Sightings } from './sightings.js';
 import type { Answer } from './store-calls.js';
+import { Torn } from './torn.js';
 import { Truth, type Listener } from './truth.js';
 
 /** A call under way. */
@@ -16,10 +18,18 @@ export interface Attempt {
   readonly call: Call;
   readonly isRepeat: boolean;
   readonly startedAt: number;
+  /** Whether it is a repeat of a call that had been executed. */
+  readonly wasDone: boolean;
+  /** Generation of the set that had the name when it was sent. */
+  readonly taken: string | undefined;
   /** What it may answer, by what was true at some time since it was sent. */
   readonly candidates: Map<string, Expected>;
   /** The same, by what changes that ran have made true: they may not be committed. */
   readonly tentative: Map<string, Expected>;
+  /** What an export may have seen. */
+  readonly seen: Sightings;
+  /** Parts that an import has read. */
+  read: number;
 }
 
 /** After a failed commit calls are refused for so long at most. */
@@ -63,10 +73,13 @@ export class Judge implements Observer, Listener {
       this.isFaulty = this.pending.size > 0 || isTelling;
     }
     const attempt: Attempt = {
-      ...{ number: this.sent++, call, isRepeat },
+      ...{ number: this.sent++, call, isRepeat, taken: this.truth.model.sets.get(call.set)?.filter.generation },
+      wasDone: isRepeat && this.truth.isCommitted(call),
       startedAt: this.time.passed,
       candidates: new Map(),
       tentative: new Map(),
+      seen: new Sightings(),
+      read: 0,
     };
     this.truth.add(call);
     this.pending.set(attempt.number, attempt);
@@ -105,6 +118,8 @@ export class Judge implements Observer, Listener {
       !(verb === 'lease' && (value as unknown[]).length === 0)
     )
       throw new Violation(`${verb} ${number} was answered before it was committed`);
+    if (attempt.wasDone && attempt.read > 0 && !this.truth.isForgetful(call))
+      throw new Violation(`import ${number} has read its parts though it is a repeat`);
     this.notes.tally(isRepeat ? `repeated ${verb}` : verb);
     if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
     const list = this.truth.model.sets.get(call.set)?.list;
@@ -129,6 +144,11 @@ export class Judge implements Observer, Listener {
       if (!this.isOver) this.isFaulty = true;
       return;
     }
+    if (code === 'TORN' && call.tear !== undefined) return;
+    const { model } = this.truth;
+    const isTaken = attempt.taken !== undefined && model.sets.get(call.set)?.filter.generation === attempt.taken;
+    if (code === 'FILTER_EXISTS' && attempt.read > 0 && isTaken)
+      throw new Violation(`import ${number} has read parts of a set whose name is taken`);
     if (code === 'SYNC_NOT_FOUND' && this.limits.maxRecordBytes !== undefined) return;
     if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);
   }
@@ -196,6 +216,8 @@ export class Judge implements Observer, Listener {
   /** Adds what a call would answer now. */
   private expectOf(attempt: Attempt): void {
     const { call, isRepeat } = attempt;
+    const set = call.verb === 'export' && this.truth.model.current(call);
+    if (set) attempt.seen.look(set, this.time.now);
     this.expect(attempt, expectedNow(this.truth.model, call, { isRepeat }));
     if (isRepeat && this.truth.mayHaveExpired(call)) this.expect(attempt, refused('IDEMPOTENCY_KEY_EXPIRED'));
     if (this.truth.isForgetful(call))
@@ -207,8 +229,11 @@ export class Judge implements Observer, Listener {
   }
 }
 
+export type Refusal = StoreError['code'] | 'STALE' | 'TORN';
+
 /** The code of a refusal; undefined if it is another error. */
-export function refusalOf(error: unknown): StoreError['code'] | 'STALE' | undefined {
+export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof StaleFilterError) return 'STALE';
+  if (error instanceof Torn) return 'TORN';
   return error instanceof StoreError ? error.code : undefined;
 }

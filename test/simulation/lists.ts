@@ -12,6 +12,8 @@ export interface ListModel {
   count(item: string): number;
   /** Whether a batch fits. */
   fits(items: readonly string[]): boolean;
+  /** The same list, of another set. */
+  copy(filter: FilterSpec, clock: { now: number }): ListModel;
   /** Items of its layers; undefined if that is an estimate. */
   readonly items: number | undefined;
 }
@@ -55,6 +57,16 @@ export class CellList implements ListModel {
     if (items.length <= room) return true;
     for (let n = this.layers.length; n < this.plan.length; n++) room += this.capacityOf(n);
     return new Set(items.filter((item) => !this.has(item))).size <= room;
+  }
+
+  copy(filter: FilterSpec): CellList {
+    const copy = new CellList(filter, this.plan, this.grows);
+    for (const [n, layer] of this.layers.entries()) {
+      if (n > 0) copy.grow();
+      copy.open.cells.set(layer.cells);
+      Object.assign(copy.open.tally, layer.tally);
+    }
+    return copy;
   }
 
   get items(): number {
@@ -168,6 +180,13 @@ export class AgedList implements ListModel {
 
   fits(): boolean {
     return true;
+  }
+
+  copy(filter: FilterSpec, clock: { now: number }): AgedList {
+    const copy = new AgedList(filter, clock);
+    for (const [place, cell] of this.cells) copy.cells.set(place, cell);
+    for (const [item, until] of this.hidden) copy.hidden.set(item, until);
+    return copy;
   }
 
   /** Items that are hidden now. */

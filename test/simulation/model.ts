@@ -20,6 +20,7 @@ interface SyncModel {
   readonly openedAt: number;
   readonly list: ListModel;
   readonly base: number;
+  readonly planned: number;
   readonly removed: Set<string>;
   /** Hashes in the rows of removals. */
   rowHashes: number;
@@ -36,7 +37,13 @@ export class SetModel {
   readonly ended = new Map<string, { readonly state: string; readonly at: number }>();
   readonly queue: QueueModel | undefined;
   readonly tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
+  /** How often it has been changed. */
+  changes = 0;
+  /** Numbers of layers that are gone. */
+  readonly retired = new Set<number>();
   private nextLayer: number;
+  /** How many layers its list may have. */
+  planned: number;
 
   constructor(
     readonly filter: Filter,
@@ -44,8 +51,17 @@ export class SetModel {
     movesPerChange: number,
   ) {
     this.list = listOf(filter, clock);
-    this.nextLayer = plannedLayers(filter).length;
+    this.nextLayer = this.planned = plannedLayers(filter).length;
     if (filter.kind === 'visited-set') this.queue = new QueueModel(filter.maxAttempts, clock, movesPerChange);
+  }
+
+  /** A set with the contents of this one, as its export has them. */
+  imported(filter: Filter, clock: { now: number }, movesPerChange: number): SetModel {
+    const copy = new SetModel(filter, clock, movesPerChange);
+    copy.list = this.list.copy(filter, clock);
+    Object.assign(copy.tally, this.tally);
+    if (this.queue) copy.queue?.restore(this.queue.exported, filter);
+    return copy;
   }
 
   has(item: string): boolean {
@@ -93,10 +109,11 @@ export class SetModel {
   }
 
   openSync(id: string, spec: FilterSpec): void {
-    const list = listOf(spec, this.clock);
+    const list = listOf({ ...spec, seed: this.filter.seed }, this.clock);
     const base = this.nextLayer;
-    this.nextLayer += plannedLayers(spec).length;
-    const sync = { id, openedAt: this.clock.now, list, base, removed: new Set<string>() };
+    const planned = plannedLayers(spec).length;
+    this.nextLayer += planned;
+    const sync = { id, openedAt: this.clock.now, list, base, planned, removed: new Set<string>() };
     this.sync = { ...sync, rowHashes: 0, listed: 0, fresh: 0 };
     for (const { item } of this.queue?.entries ?? []) this.keepOne(this.sync, item, true);
   }
@@ -116,12 +133,22 @@ export class SetModel {
   endSync({ id, state }: SyncEnd): void {
     const { sync } = this;
     if (!sync) return;
+    this.changes++;
     this.ended.set(id, { state, at: this.clock.now });
     this.sync = undefined;
-    if (state !== 'committed') return;
+    if (state !== 'committed') {
+      this.retire(sync);
+      return;
+    }
+    this.retire(this);
     this.list = sync.list;
     this.base = sync.base;
+    this.planned = sync.planned;
     this.exact = false;
+  }
+
+  private retire({ base, planned }: { readonly base: number; readonly planned: number }): void {
+    for (let number = base; number < base + planned; number++) this.retired.add(number);
   }
 
   /** Whether the list of a sync takes the item anew. `queued`: items that have expired are not kept. */
@@ -176,13 +203,18 @@ export class Model {
       return;
     }
     if ('moved' in event) {
-      for (const { filter, queue } of this.sets.values())
-        if (filter.generation === event.moved) queue?.moveDue();
+      for (const set of this.sets.values()) {
+        if (set.filter.generation !== event.moved) continue;
+        set.changes++;
+        set.queue?.moveDue();
+      }
       return;
     }
     const { call } = event;
     const value = this.execute(call, event.answer);
     this.answers.set(call.operation.id, { at: event.at, value });
+    const set = this.sets.get(call.set);
+    if (set) set.changes++;
   }
 
   private empty(filter: Filter): SetModel {
@@ -200,6 +232,12 @@ export class Model {
     if (call.verb === 'clear') {
       this.sets.set(call.set, this.empty(answer as Filter));
       return { generation: (answer as Filter).generation };
+    }
+    if (call.verb === 'import') {
+      if (!call.source || this.sets.has(call.set)) return 'an import was executed that cannot be';
+      const filter = answer as Filter;
+      this.sets.set(call.set, call.source.set.imported(filter, this.clock, this.movesPerChange));
+      return { generation: filter.generation };
     }
     const set = this.current(call);
     if (!set) return 'a call with an outdated handle was executed';

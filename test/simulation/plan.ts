@@ -59,9 +59,12 @@ const FEATURES = [
   'reads',
   'dead-letters',
   'clock set back',
+  'transfer',
 ] as const;
 type Feature = (typeof FEATURES)[number];
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
+/** A set like the first, which is there only once it has been created or imported. */
+export const TWIN = 'twin';
 /** At so low a rate no two items collide; at the other one they do. */
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
 const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
@@ -75,6 +78,7 @@ export function planOf(seed: number): Plan {
   );
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
+  if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
   const limits = {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),
     maxMarks: random.pick([0, 1, 3, 100]),
@@ -198,6 +202,7 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
       'get-sync',
       'tend',
     );
+  if (features.has('transfer')) verbs.push('export', 'export', 'export', ...Array<Verb>(5).fill('import'));
   if (features.has('names')) verbs.push('open', 'clear', 'drop');
   if (features.has('reads')) verbs.push('check', 'count', 'describe');
   return verbs;

@@ -1,3 +1,6 @@
+import { positionsOf } from '#bloom';
+import type { Filter } from '#store';
+
 /** An entry of a queue, where it is. */
 export interface Entry {
   readonly item: string;
@@ -135,6 +138,27 @@ export class QueueModel {
     );
   }
 
+  /** Its entries in the order of an export: those in line, leased, delayed, dead letters. */
+  get exported(): readonly Entry[] {
+    return this.entries.toSorted((a, b) => compare(exportKey(a), exportKey(b)));
+  }
+
+  /** Queues what an export of a set has: segment by segment. */
+  restore(entries: readonly Entry[], { seed, geometry }: Filter): void {
+    const { segment } = positionsOf(
+      entries.map(({ item }) => item),
+      seed,
+      geometry,
+    );
+    const order = Array.from(entries.keys()).sort((a, b) => (segment[a] as number) - (segment[b] as number));
+    for (const n of order) {
+      const { item, attempt, place } = entries[n] as Entry;
+      const entry: Entry = { item, attempt, place: { in: 'line' } };
+      this.entries.push(entry);
+      if (place.in === 'dead') this.die(entry, place.reason);
+    }
+  }
+
   /** Has what is due come into line, in the order in which it is due; of more than one change moves, the first. */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
@@ -165,6 +189,12 @@ export class QueueModel {
   private isExhausted({ attempt }: Entry): boolean {
     return this.maxAttempts !== undefined && attempt >= this.maxAttempts;
   }
+}
+
+function exportKey({ place }: Entry): number[] {
+  if (place.in === 'line') return [0];
+  if (place.in === 'lease') return [1, place.lease, place.index];
+  return place.in === 'delay' ? [2, place.until, place.number, place.index] : [3, place.number];
 }
 
 /** By the time, leases first, then by their numbers and places. */

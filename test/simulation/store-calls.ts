@@ -1,6 +1,7 @@
 import { positionsOf, type Positions } from '#bloom';
-import type { Filter, LeasedEntry, Store } from '#store';
-import type { Call } from './calls.js';
+import type { Filter, FilterSpec, LeasedEntry, Part, Store } from '#store';
+import type { Call, Exported } from './calls.js';
+import { partsUntil } from './torn.js';
 
 /** What a call answers, in the form that the model has it. `raw` has the ids in it. */
 export interface Answer {
@@ -9,6 +10,7 @@ export interface Answer {
   readonly leased?: readonly LeasedEntry[];
   readonly letters?: readonly { readonly id: string; readonly payload: string }[];
   readonly sync?: string;
+  readonly parts?: readonly Part[];
   /** It was read in several pages: changes may come between them. */
   readonly isPaged?: boolean;
 }
@@ -16,7 +18,13 @@ export interface Answer {
 const EVERYTHING = 1_000;
 const NOTHING: Answer = { value: undefined };
 
-export async function send(store: Store, filter: Filter | undefined, call: Call): Promise<Answer> {
+/** `onRead` is told of each part that an import reads. */
+export async function send(
+  store: Store,
+  filter: Filter | undefined,
+  call: Call,
+  onRead: () => void,
+): Promise<Answer> {
   const { verb, spec, set: name, operation } = call;
   const { kind } = spec;
   if (verb === 'create') {
@@ -30,6 +38,12 @@ export async function send(store: Store, filter: Filter | undefined, call: Call)
   if (verb === 'clear') {
     const cleared = await store.clear(name, kind, operation);
     return { value: { generation: cleared.generation }, filter: cleared };
+  }
+  if (verb === 'import') {
+    const { filter: exported, parts } = call.source as Exported;
+    const source = partsUntil(parts, call.tear, onRead);
+    const made = await store.transfer.import({ ...specOf(exported), name }, source, operation);
+    return { value: { generation: made.generation }, filter: made };
   }
   if (verb === 'tend') {
     await store.syncs.tend();
@@ -91,11 +105,23 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
       return { value: (await syncs.commit(filter, sync, 1, Infinity)).state };
     case 'abandon-sync':
       return { value: (await syncs.abandon(filter, sync, Infinity)).state };
+    case 'export': {
+      const parts: Part[] = [];
+      for await (const part of store.transfer.export(filter)) parts.push(part);
+      return { value: parts.length, parts };
+    }
     case 'describe':
       return { value: await store.describe(filter) };
     default:
       throw new TypeError(`a call has no set: ${call.verb}`);
   }
+}
+
+/** What an import of an exported set asks for. */
+export function specOf(filter: Filter): FilterSpec {
+  const { generation: _generation, base: _base, createdAt: _createdAt, spread: _spread, ...rest } = filter;
+  const { original: _original, ...spec } = rest;
+  return spec;
 }
 
 /** All dead letters, and whether they were read in several pages. */

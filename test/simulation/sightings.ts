@@ -1,0 +1,67 @@
+import { itemOf, MOST_ITEMS } from './items.js';
+import type { SetModel } from './model.js';
+
+/** As in export-parts.ts: after so many removals, an export may have an item that is neither removed nor queued. */
+const ATTEMPTS = 3;
+const NUMBERS = Array.from({ length: MOST_ITEMS }, (_, n) => n);
+
+interface Sighting {
+  readonly set: SetModel;
+  readonly changes: number;
+  readonly now: number;
+  readonly has: readonly boolean[];
+  readonly queued: readonly boolean[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** What a copy of a set has. */
+export interface Contents {
+  readonly found: readonly string[];
+  /** Each begins with an item and a blank. */
+  readonly queued: readonly string[];
+  readonly added: number;
+}
+
+/** A set at each moment of a call that reads it piece by piece. */
+export class Sightings {
+  private readonly all: Sighting[] = [];
+
+  look(set: SetModel, now: number): void {
+    const { changes, tally } = set;
+    const last = this.all.at(-1);
+    if (last?.set === set && last.changes === changes && last.now === now) return;
+    const has = NUMBERS.map((n) => set.list.has(itemOf(n)));
+    const entries = set.queue?.entries ?? [];
+    const queued = NUMBERS.map((n) => entries.some(({ item }) => item === itemOf(n)));
+    this.all.push({ set, changes, now, has, queued, added: tally.added, removed: tally.removed });
+  }
+
+  /** The set, if it was the same all the while. */
+  get unchanged(): SetModel | undefined {
+    const [first] = this.all;
+    // A sync that is committed gives a set another list, which an export does not see.
+    const isSame = this.all.length === 1 && first?.set.changes === first?.changes;
+    return isSame ? first?.set : undefined;
+  }
+
+  /** What contradicts every moment in a copy with these contents; undefined if nothing does. */
+  contradicting({ found, queued, added }: Contents): string | undefined {
+    const { all } = this;
+    const [first, last] = [all[0], all.at(-1)];
+    if (!first || !last || added < first.added || added > last.added) return `${added} added`;
+    for (const n of NUMBERS) {
+      const item = itemOf(n);
+      const isFound = found.includes(item);
+      const isQueued = queued.some((entry) => entry.startsWith(`${item} `));
+      if (isFound && !all.some(({ has }) => has[n])) return `${item}, which was never there`;
+      if (!isFound && all.every(({ has }) => has[n])) return `no ${item}, which was always there`;
+      if (isQueued && !all.some((one) => one.queued[n])) return `${item} queued, which never was`;
+      if (!isQueued && all.every((one) => one.queued[n])) return `${item} not queued, which always was`;
+      const isLost = isFound && !isQueued && !all.some((one) => one.has[n] && !one.queued[n]);
+      if (isLost && last.removed - first.removed < ATTEMPTS)
+        return `${item}, but not queued, as it was all the while`;
+    }
+    return undefined;
+  }
+}
