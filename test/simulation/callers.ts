@@ -3,7 +3,7 @@ import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Verb } from './calls.js';
 import { itemOf } from './items.js';
 import type { Refusal } from './judge.js';
-import { syncSpecOf, type Plan, type Step } from './plan.js';
+import { syncSpecOf, TWIN, type Plan, type Step } from './plan.js';
 import type { Answer } from './store-calls.js';
 import type { Time } from './open-store.js';
 
@@ -18,7 +18,18 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
   import: 'drop',
 };
 
+const PROFILE = { stripParameters: ['utm_source'] };
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
+/** Less often called than others, and so repeated more often. */
+const SETTLING: ReadonlySet<Verb> = new Set([
+  'ack',
+  'release',
+  'extend',
+  'put-back',
+  'purge',
+  'keep',
+  'import',
+]);
 const OF_QUEUE: ReadonlySet<Verb> = new Set([
   'discover',
   'lease',
@@ -59,12 +70,8 @@ export class Callers {
   next({ verb, set: n, items, number, ms, flag, caller }: Extract<Step, { do: 'call' }>): Call | undefined {
     const spec = this.plan.sets[n];
     if (!spec) return undefined;
-    const { name: set, kind, type, semantics, maxAgeSeconds } = spec;
-    if (
-      (OF_QUEUE.has(verb) && kind !== 'visited-set') ||
-      (type === 'standard' && (verb === 'remove' || verb === 'count'))
-    )
-      return undefined;
+    const { name: set, kind, semantics, maxAgeSeconds } = spec;
+    if (OF_QUEUE.has(verb) && kind !== 'visited-set') return undefined;
     if (semantics === 'multiset' && (verb.endsWith('sync') || verb === 'keep')) return undefined;
     // A set that is dropped and made again has the same seed here: ids of its old entries may fit its new ones.
     const generation = this.handles.get(set)?.generation;
@@ -82,10 +89,13 @@ export class Callers {
       (verb === 'keep' && sync === undefined) ||
       // The name of an import is to be free, mostly.
       (verb === 'import' && generation !== undefined && number % 4 > 0);
+    // A set that is not there is mostly made first.
+    const isGone = generation === undefined && !KEYLESS.has(verb) && number % 4 > 0;
+    const makes = source ? 'import' : set === TWIN ? 'open' : 'create';
     return this.callOf(
       {
         ...{
-          verb: isLacking ? (NEEDED[verb] ?? verb) : verb,
+          verb: isGone ? makes : isLacking ? (NEEDED[verb] ?? verb) : verb,
           set,
           ms,
           sync: sync ?? '',
@@ -101,7 +111,10 @@ export class Callers {
         held: some(held, number),
         letters: some(letters, number),
         source,
-        tear: source && verb === 'import' && number % 4 === 0 ? number % source.parts.length : undefined,
+        ...(verb === 'create' && number % 8 === 0 && { spec: otherThan(spec, flag) }),
+        asOther: verb === 'open' && number % 8 === 0,
+        after: number % 3 === 0 ? set : undefined,
+        tear: source && number % 3 === 0 ? number % source.parts.length : undefined,
       },
       caller,
     );
@@ -134,7 +147,9 @@ export class Callers {
 
   /** An earlier call, to be sent again. */
   earlier(number: number): Call | undefined {
-    const recorded = this.calls.filter(({ verb }) => RECORDED.has(verb));
+    const settling = this.calls.filter(({ verb }) => SETTLING.has(verb));
+    const isSettling = number % 3 === 0 && settling.length > 0;
+    const recorded = isSettling ? settling : this.calls.filter(({ verb }) => RECORDED.has(verb));
     // Mostly one of the last: the records of others may be gone.
     const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
     return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
@@ -169,6 +184,13 @@ export class Callers {
 function fits({ kind, type, semantics, layers, maxAgeSeconds }: FilterSpec, filter: Filter): boolean {
   const same = filter.kind === kind && filter.type === type && filter.semantics === semantics;
   return same && !filter.layers === !layers && filter.maxAgeSeconds === maxAgeSeconds;
+}
+
+/** Another set of the same name and cells. */
+function otherThan(spec: FilterSpec, byProfile: boolean): FilterSpec {
+  return byProfile && spec.kind === 'visited-set'
+    ? { ...spec, urlProfile: PROFILE }
+    : { ...spec, errorRate: spec.errorRate * 2 };
 }
 
 /** A few of the values, chosen by a number. */

@@ -1,5 +1,5 @@
 import type { Filter, FilterSpec, Operation, Part, Sync } from '#store';
-import type { SetModel } from './model.js';
+import type { SetModel } from './set-model.js';
 
 /** Verbs that are recorded under an operation. */
 export const MUTATIONS = [
@@ -31,13 +31,22 @@ export const OTHERS = [
   'abandon-sync',
   'tend',
   'export',
+  'list',
 ] as const;
 export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
 
 /** Of a call that reuses the operation of another one. */
 export const OTHER_FINGERPRINT = 'other';
 /** Verbs that need no handle of a set. */
-export const KEYLESS: ReadonlySet<Verb> = new Set(['create', 'drop', 'clear', 'open', 'tend', 'import']);
+export const KEYLESS: ReadonlySet<Verb> = new Set([
+  'create',
+  'drop',
+  'clear',
+  'open',
+  'tend',
+  'import',
+  'list',
+]);
 
 /** A lease and the place in it that an id names. */
 export interface Held {
@@ -77,6 +86,10 @@ export interface Call {
   /** What an import reads, and after how many parts it breaks off. */
   readonly source?: Exported | undefined;
   readonly tear?: number | undefined;
+  /** Of a page of names: the last one before it. */
+  readonly after?: string | undefined;
+  /** Opens a set as one of the other kind. */
+  readonly asOther?: boolean;
   readonly operation: Operation;
 }
 

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { positionsOf } from '#bloom';
-import type { Filter, Part, Store } from '#store';
+import { encodeExportFile, ExportFileReader, exportHeader, type Filter, type Part, type Store } from '#store';
+import { collect, pieces, specOf } from '../support/export-files.js';
 import type { Random } from '../support/random.js';
 import { itemOf, MOST_ITEMS } from './items.js';
 import { AgedList } from './lists.js';
 import { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
-import type { SetModel } from './model.js';
+import type { SetModel } from './set-model.js';
 import { Violation } from './notes.js';
 import { openStore, pump, type Time } from './open-store.js';
-import type { Limits } from './plan.js';
+import type { Limits } from './limits.js';
 import type { Contents, Sightings } from './sightings.js';
-import { deadLettersOf, specOf } from './store-calls.js';
+import { deadLettersOf } from './store-calls.js';
 
 const EVERYTHING = 1_000;
 const OPERATION = {
@@ -31,7 +32,9 @@ export interface Finished {
   readonly set: SetModel | undefined;
 }
 
-/** Imports the parts of an exported set into an empty store, which is killed then, and looks whether all is there. */
+const CHUNK_BYTES = 1_000;
+
+/** Imports an exported set from a file into an empty store, which is killed then, and looks whether all is there. */
 export async function assertImported(
   { filter, parts, seen, set }: Finished,
   { limits, time, random }: { limits: Limits; time: Time; random: Random },
@@ -45,8 +48,11 @@ export async function assertImported(
     };
   };
   const first = await open();
+  const file = await collect(encodeExportFile(exportHeader(filter), each(parts)));
+  const reader = new ExportFileReader(pieces(file, CHUNK_BYTES), () => time.now);
+  const header = await reader.header();
   const made = await pump(
-    first.store.transfer.import(specOf(filter), each(parts), OPERATION),
+    first.store.transfer.import(specOf(header), reader.parts(header), OPERATION),
     first.environment,
   );
   first.environment.crash();
@@ -64,7 +70,10 @@ export async function assertImported(
     );
 }
 
-async function contentsOf(store: Store, filter: Filter): Promise<Contents & { removed: number; hidden: number | undefined }> {
+async function contentsOf(
+  store: Store,
+  filter: Filter,
+): Promise<Contents & { removed: number; hidden: number | undefined }> {
   const counts = await store.counters.check(
     filter,
     positionsOf(ITEMS, filter.seed, filter.geometry),

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Removed, type FilterStats, type LeasedEntry } from '#store';
+import { Removed, type FilterSpec, type FilterStats, type LeasedEntry } from '#store';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
-import { FORGOTTEN, type Model, type SetModel } from './model.js';
+import { FORGOTTEN, type Model } from './model.js';
+import type { SetModel } from './set-model.js';
 import { AgedList, CellList } from './lists.js';
 
 /** What a call may answer: as text, to be told apart and read, and how an answer is compared with it. */
@@ -36,7 +37,13 @@ export function expectedNow(
   if (verb === 'tend') return equal(undefined);
   if (operation.fingerprint === OTHER_FINGERPRINT) return refused('IDEMPOTENCY_KEY_REUSED');
   if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
-  if (verb === 'create') return known && asAnswered(call, known.value);
+  if ((verb === 'remove' || verb === 'count') && spec.type === 'standard') return refused('NOT_COUNTING');
+  if (verb === 'list') return listed(model, call);
+  if (verb === 'open' && call.asOther) return refused('FILTER_NOT_FOUND');
+  if (verb === 'create') {
+    if (known) return asAnswered(call, known.value);
+    return named && !isSame(named.filter, spec) ? refused('FILTER_EXISTS') : undefined;
+  }
   if (verb === 'import')
     return known ? asAnswered(call, known.value) : named ? refused('FILTER_EXISTS') : undefined;
   if (verb === 'drop' || verb === 'clear')
@@ -52,6 +59,18 @@ export function expectedNow(
     return leased(set.queue?.heldBy(lease).map(({ item, attempt }) => ({ item, attempt })) ?? []);
   }
   return known ? asAnswered(call, known.value) : inSet(model, set, call);
+}
+
+function isSame(one: FilterSpec, other: FilterSpec): boolean {
+  return one.errorRate === other.errorRate && isDeepStrictEqual(one.urlProfile, other.urlProfile);
+}
+
+/** A page of the names of a kind, and the last of them if there are more. */
+function listed({ sets }: Model, { spec, max, after = '' }: Call): Expected {
+  const names = [...sets.values()].flatMap(({ filter }) => (filter.kind === spec.kind ? [filter.name] : []));
+  const later = names.filter((name) => name > after).sort();
+  const page = later.slice(0, max);
+  return equal({ names: page, ...(later.length > max && { next: page.at(-1) }) });
 }
 
 /** The answer of a call that has been executed. */
@@ -94,6 +113,8 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     case 'add':
     case 'discover':
       return list.fits(items) ? undefined : refused('FILTER_FULL');
+    case 'remove':
+      return list instanceof AgedList && list.hidesTooMany(items) ? refused('STORE_FULL') : undefined;
     case 'check':
       return equal(items.map((item) => (set.has(item) ? 1 : 0)));
     case 'count':

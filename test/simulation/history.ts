@@ -4,6 +4,7 @@ import { Callers } from './callers.js';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { assertImported, type Finished } from './copy.js';
 import { itemOf, MOST_ITEMS } from './items.js';
+import { assertMissed } from './damaged.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
 import { Notes, Violation } from './notes.js';
@@ -59,8 +60,7 @@ class History {
 
   async run(): Promise<void> {
     await this.scheduler.open();
-    for (const { name } of this.plan.sets)
-      if (name !== TWIN) await this.once({ verb: 'create', set: name });
+    for (const { name } of this.plan.sets) if (name !== TWIN) await this.once({ verb: 'create', set: name });
     for (const step of this.plan.steps) {
       await this.take(step);
       this.judge.assertSound();
@@ -94,6 +94,9 @@ class History {
         break;
       case 'restart':
         await this.scheduler.restart(step.kill);
+        break;
+      case 'damage':
+        await this.damage();
     }
     await turn();
   }
@@ -119,6 +122,14 @@ class History {
     await this.scheduler.restart(false);
     await this.lookAtAll();
     this.assertTidy();
+  }
+
+  private async damage(): Promise<void> {
+    const { disk, callers, time, notes, scheduler, plan } = this;
+    await scheduler.restart(true);
+    const { model } = this.judge.truth;
+    const { random } = scheduler;
+    await assertMissed(disk, { model, callers, limits: plan.limits, time, random, notes });
   }
 
   private assertTidy(): void {
@@ -148,7 +159,7 @@ class History {
 
   private exported(filter: Filter, parts: readonly Part[], seen: Sightings): void {
     const { now } = this.time;
-    const set = seen.unchanged?.imported(filter, { now }, Infinity);
+    const set = seen.unchanged?.imported(filter, { now }, this.plan.limits);
     this.finished.push({ filter, parts, seen, set });
     if (set) this.callers.learnExport({ filter, parts, set });
   }

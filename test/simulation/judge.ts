@@ -6,7 +6,7 @@ import { AgedList } from './lists.js';
 import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Time } from './open-store.js';
-import type { Limits } from './plan.js';
+import type { Limits } from './limits.js';
 import { Sightings } from './sightings.js';
 import type { Answer } from './store-calls.js';
 import { Torn } from './torn.js';
@@ -73,7 +73,12 @@ export class Judge implements Observer, Listener {
       this.isFaulty = this.pending.size > 0 || isTelling;
     }
     const attempt: Attempt = {
-      ...{ number: this.sent++, call, isRepeat, taken: this.truth.model.sets.get(call.set)?.filter.generation },
+      ...{
+        number: this.sent++,
+        call,
+        isRepeat,
+        taken: this.truth.model.sets.get(call.set)?.filter.generation,
+      },
       wasDone: isRepeat && this.truth.isCommitted(call),
       startedAt: this.time.passed,
       candidates: new Map(),
@@ -146,7 +151,8 @@ export class Judge implements Observer, Listener {
     }
     if (code === 'TORN' && call.tear !== undefined) return;
     const { model } = this.truth;
-    const isTaken = attempt.taken !== undefined && model.sets.get(call.set)?.filter.generation === attempt.taken;
+    const isTaken =
+      attempt.taken !== undefined && model.sets.get(call.set)?.filter.generation === attempt.taken;
     if (code === 'FILTER_EXISTS' && attempt.read > 0 && isTaken)
       throw new Violation(`import ${number} has read parts of a set whose name is taken`);
     if (code === 'SYNC_NOT_FOUND' && this.limits.maxRecordBytes !== undefined) return;
@@ -229,11 +235,12 @@ export class Judge implements Observer, Listener {
   }
 }
 
-export type Refusal = StoreError['code'] | 'STALE' | 'TORN';
+export type Refusal = StoreError['code'] | 'STALE' | 'TORN' | 'NOT_COUNTING';
 
 /** The code of a refusal; undefined if it is another error. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof StaleFilterError) return 'STALE';
   if (error instanceof Torn) return 'TORN';
+  if (error instanceof TypeError && /is a standard one/.test(error.message)) return 'NOT_COUNTING';
   return error instanceof StoreError ? error.code : undefined;
 }

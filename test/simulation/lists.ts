@@ -121,6 +121,7 @@ export class AgedList implements ListModel {
   constructor(
     private readonly spec: FilterSpec,
     private readonly clock: { now: number },
+    private readonly maxHidden: number,
   ) {
     const { maxAgeSeconds = 0 } = spec;
     this.epochMs = epochMs(maxAgeSeconds);
@@ -183,10 +184,19 @@ export class AgedList implements ListModel {
   }
 
   copy(filter: FilterSpec, clock: { now: number }): AgedList {
-    const copy = new AgedList(filter, clock);
+    const copy = new AgedList(filter, clock, this.maxHidden);
     for (const [place, cell] of this.cells) copy.cells.set(place, cell);
     for (const [item, until] of this.hidden) copy.hidden.set(item, until);
     return copy;
+  }
+
+  /** Whether more would be hidden, if others keep the cells of all of these, than may be. */
+  hidesTooMany(items: readonly string[]): boolean {
+    const { hiddenItems, maxHidden } = this;
+    return (
+      hiddenItems + items.length > maxHidden &&
+      hiddenItems + items.filter((item) => this.has(item)).length > maxHidden
+    );
   }
 
   /** Items that are hidden now. */

@@ -71,6 +71,13 @@ export class SimulatedDisk implements Disk {
     return Promise.resolve(this.full);
   }
 
+  /** Another disk with the same rows. */
+  copy(): SimulatedDisk {
+    const copy = new SimulatedDisk(this.time);
+    for (const [name, table] of this.tables) copy.tables.set(name, table.copy());
+    return copy;
+  }
+
   table(name: string): SortedRows {
     let table = this.tables.get(name);
     if (!table) this.tables.set(name, (table = new SortedRows()));

@@ -1,8 +1,9 @@
-import { Added, Kept, plannedLayers, Removed, Settled, type Filter, type FilterSpec } from '#store';
+import { Added, Settled, type Filter } from '#store';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import type { Call, SyncEnd } from './calls.js';
-import { AgedList, CellList, type ListModel } from './lists.js';
-import { QueueModel } from './queue.js';
+import type { Limits } from './limits.js';
+import type { QueueModel } from './queue.js';
+import { SetModel } from './set-model.js';
 
 /** What a transaction did, as its record says. */
 export type Event = { readonly at: number } & (
@@ -15,165 +16,6 @@ export type Event = { readonly at: number } & (
 /** Of an id whose entry was forgotten or is another set's: Settled.Unknown, or Settled.Expired if nothing is held there. */
 export const FORGOTTEN = 9;
 
-interface SyncModel {
-  readonly id: string;
-  readonly openedAt: number;
-  readonly list: ListModel;
-  readonly base: number;
-  readonly planned: number;
-  readonly removed: Set<string>;
-  /** Hashes in the rows of removals. */
-  rowHashes: number;
-  listed: number;
-  fresh: number;
-}
-
-export class SetModel {
-  base = 0;
-  list: ListModel;
-  /** Whether the cells of its list are known: not after a sync, whose list was filled in another order. */
-  exact = true;
-  sync: SyncModel | undefined;
-  readonly ended = new Map<string, { readonly state: string; readonly at: number }>();
-  readonly queue: QueueModel | undefined;
-  readonly tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
-  /** How often it has been changed. */
-  changes = 0;
-  /** Numbers of layers that are gone. */
-  readonly retired = new Set<number>();
-  private nextLayer: number;
-  /** How many layers its list may have. */
-  planned: number;
-
-  constructor(
-    readonly filter: Filter,
-    private readonly clock: { now: number },
-    movesPerChange: number,
-  ) {
-    this.list = listOf(filter, clock);
-    this.nextLayer = this.planned = plannedLayers(filter).length;
-    if (filter.kind === 'visited-set') this.queue = new QueueModel(filter.maxAttempts, clock, movesPerChange);
-  }
-
-  /** A set with the contents of this one, as its export has them. */
-  imported(filter: Filter, clock: { now: number }, movesPerChange: number): SetModel {
-    const copy = new SetModel(filter, clock, movesPerChange);
-    copy.list = this.list.copy(filter, clock);
-    Object.assign(copy.tally, this.tally);
-    if (this.queue) copy.queue?.restore(this.queue.exported, filter);
-    return copy;
-  }
-
-  has(item: string): boolean {
-    return this.list.has(item) || (this.sync?.list.has(item) ?? false);
-  }
-
-  count(item: string): number {
-    return this.list.count(item) || (this.sync?.list.count(item) ?? 0);
-  }
-
-  add(items: readonly string[], ttlMs: number | undefined): number[] {
-    const { list, sync } = this;
-    const lasts = list instanceof AgedList ? list.lasts(ttlMs) : undefined;
-    const listed = new Set(items.filter((item) => sync?.list.has(item)));
-    const answers = items.map((item) => {
-      if (sync) this.addBeside(sync, item, lasts, listed.has(item));
-      if (!listed.has(item)) return list.add(item, lasts) ? Added.New : Added.Present;
-      if (list instanceof AgedList && list.has(item)) list.add(item, lasts);
-      return Added.Present;
-    });
-    const added = answers.filter((answer) => answer === Added.New).length;
-    this.tally.added += added;
-    this.tally.duplicate += items.length - added;
-    for (const item of items) if (sync?.removed.delete(item)) sync.rowHashes++;
-    return answers;
-  }
-
-  remove(items: readonly string[]): number[] {
-    const { sync } = this;
-    const answers = items.map((item) => this.list.remove(item));
-    if (sync) {
-      items.forEach((item, i) => {
-        const second = sync.list.remove(item);
-        if (answers[i] === Removed.Absent) answers[i] = second;
-        if (sync.removed.has(item)) return;
-        sync.removed.add(item);
-        sync.rowHashes++;
-      });
-    }
-    const removed = answers.filter((answer) => answer === Removed.Removed).length;
-    this.tally.removed += removed;
-    this.tally.refused += items.length - removed;
-    this.queue?.forget(items.filter((_, i) => answers[i] === Removed.Removed));
-    return answers;
-  }
-
-  openSync(id: string, spec: FilterSpec): void {
-    const list = listOf({ ...spec, seed: this.filter.seed }, this.clock);
-    const base = this.nextLayer;
-    const planned = plannedLayers(spec).length;
-    this.nextLayer += planned;
-    const sync = { id, openedAt: this.clock.now, list, base, planned, removed: new Set<string>() };
-    this.sync = { ...sync, rowHashes: 0, listed: 0, fresh: 0 };
-    for (const { item } of this.queue?.entries ?? []) this.keepOne(this.sync, item, true);
-  }
-
-  keep(items: readonly string[]): number[] {
-    const { sync } = this;
-    if (!sync) return [];
-    return items.map((item) => {
-      if (sync.removed.has(item)) return Kept.Forgotten;
-      sync.listed++;
-      const isNew = this.keepOne(sync, item, false) && !this.list.has(item);
-      if (isNew) sync.fresh++;
-      return isNew ? Kept.New : Kept.Present;
-    });
-  }
-
-  endSync({ id, state }: SyncEnd): void {
-    const { sync } = this;
-    if (!sync) return;
-    this.changes++;
-    this.ended.set(id, { state, at: this.clock.now });
-    this.sync = undefined;
-    if (state !== 'committed') {
-      this.retire(sync);
-      return;
-    }
-    this.retire(this);
-    this.list = sync.list;
-    this.base = sync.base;
-    this.planned = sync.planned;
-    this.exact = false;
-  }
-
-  private retire({ base, planned }: { readonly base: number; readonly planned: number }): void {
-    for (let number = base; number < base + planned; number++) this.retired.add(number);
-  }
-
-  /** Whether the list of a sync takes the item anew. `queued`: items that have expired are not kept. */
-  private keepOne({ list, openedAt }: SyncModel, item: string, queued: boolean): boolean {
-    const own = this.list;
-    if (!(own instanceof AgedList) || !(list instanceof AgedList))
-      return list.has(item) ? false : list.add(item);
-    const left = own.left(item);
-    if (left !== undefined) return list.add(item, left);
-    if (queued) return false;
-    return list.add(item, list.has(item) ? own.lastsSince(openedAt) : own.lasts());
-  }
-
-  private addBeside({ list }: SyncModel, item: string, lasts: number | undefined, listed: boolean): void {
-    if (!(this.list instanceof AgedList)) {
-      if (!listed && !list.has(item)) list.add(item);
-    } else list.add(item, Math.max(this.list.left(item) ?? 0, lasts ?? 0));
-  }
-}
-
-function listOf(spec: FilterSpec, clock: { now: number }): ListModel {
-  if (spec.maxAgeSeconds !== undefined) return new AgedList(spec, clock);
-  return new CellList(spec, plannedLayers(spec), spec.layers !== undefined);
-}
-
 /** All sets, as the transactions that ran have left them. */
 export class Model {
   readonly sets = new Map<string, SetModel>();
@@ -181,10 +23,10 @@ export class Model {
   readonly answers = new Map<string, { readonly at: number; readonly value: unknown }>();
   readonly clock = { now: 0 };
 
-  constructor(private readonly movesPerChange: number) {}
+  constructor(private readonly limits: Limits) {}
 
-  static of(events: readonly Event[], now: number, movesPerChange: number): Model {
-    const model = new Model(movesPerChange);
+  static of(events: readonly Event[], now: number, limits: Limits): Model {
+    const model = new Model(limits);
     for (const event of events) model.apply(event);
     model.clock.now = now;
     return model;
@@ -218,7 +60,7 @@ export class Model {
   }
 
   private empty(filter: Filter): SetModel {
-    return new SetModel(filter, this.clock, this.movesPerChange);
+    return new SetModel(filter, this.clock, this.limits);
   }
 
   private execute(call: Call, answer: unknown): unknown {
@@ -236,7 +78,7 @@ export class Model {
     if (call.verb === 'import') {
       if (!call.source || this.sets.has(call.set)) return 'an import was executed that cannot be';
       const filter = answer as Filter;
-      this.sets.set(call.set, call.source.set.imported(filter, this.clock, this.movesPerChange));
+      this.sets.set(call.set, call.source.set.imported(filter, this.clock, this.limits));
       return { generation: filter.generation };
     }
     const set = this.current(call);

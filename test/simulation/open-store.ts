@@ -1,10 +1,11 @@
+import type { Damage } from '../../libs/store/src/embedded/damage.js';
 import { Database } from '../../libs/store/src/embedded/database.js';
 import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
 import { Engine } from '../../libs/store/src/embedded/engine.js';
 import type { Random } from '../support/random.js';
 import type { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
 import { Violation } from './notes.js';
-import type { Limits } from './plan.js';
+import type { Limits } from './limits.js';
 
 export interface Time {
   /** Of the clock, which may be set back. */
@@ -17,6 +18,8 @@ export interface Time {
 export interface Place {
   readonly environment: MemoryEnvironment;
   readonly disk: SimulatedDisk;
+  /** What an inspection of the rows has found. */
+  readonly damage?: Damage;
 }
 
 /** Turns in which nothing happens, after which what is under way hangs. */
@@ -25,7 +28,7 @@ export const PATIENCE = 500;
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export function openStore(
-  { environment, disk }: Place,
+  { environment, disk, damage }: Place,
   { maxRecordBytes, sizes, ...limits }: Limits,
   time: Time,
   random: Random,
@@ -40,7 +43,7 @@ export function openStore(
     },
   };
   const place = {
-    database: new Database(environment, undefined, sizes),
+    database: new Database(environment, damage, sizes),
     disk,
     lock: { release: () => undefined },
   };

@@ -4,6 +4,7 @@ import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
 import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/sizes.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
+import type { Limits } from './limits.js';
 
 /** What happens next in a history. Numbers choose among what there is then, so that a step has a meaning without the others. */
 export type Step =
@@ -27,16 +28,9 @@ export type Step =
   | { readonly do: 'settle' }
   | { readonly do: 'time'; readonly ms: number }
   /** The process dies, and another one starts; or it closes the store first. */
-  | { readonly do: 'restart'; readonly kill: boolean };
-
-export interface Limits {
-  readonly checkpointBytes: number;
-  readonly maxMarks: number;
-  readonly maxSyncForgets: number;
-  readonly syncIdleMs: number;
-  readonly maxRecordBytes: number | undefined;
-  readonly sizes: Sizes;
-}
+  | { readonly do: 'restart'; readonly kill: boolean }
+  /** A row is damaged, on a copy of the disk of a process that has died. */
+  | { readonly do: 'damage' };
 
 /** A history that is to be: everything that chance decides. */
 export interface Plan {
@@ -60,6 +54,7 @@ const FEATURES = [
   'dead-letters',
   'clock set back',
   'transfer',
+  'damage',
 ] as const;
 type Feature = (typeof FEATURES)[number];
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
@@ -83,6 +78,7 @@ export function planOf(seed: number): Plan {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),
     maxMarks: random.pick([0, 1, 3, 100]),
     maxSyncForgets: random.pick([1, 3, 100]),
+    maxHidden: random.pick([2, 100, 100]),
     syncIdleMs: 60_000,
     maxRecordBytes: random.below(8) === 0 ? 300 : undefined,
     sizes: sizesOf(random, features),
@@ -110,9 +106,10 @@ function sizesOf(random: Random, features: ReadonlySet<Feature>): Sizes {
 }
 
 function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
-  const kind = features.has('queue') && random.below(4) > 0 ? 'visited-set' : 'filter';
   // If the clock goes back, the time of a set that ages is that of the last call before. The model does not know it.
   const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
+  // Only visited sets age.
+  const kind = ages || (features.has('queue') && random.below(4) > 0) ? 'visited-set' : 'filter';
   const syncs = features.has('syncs');
   const standard = kind === 'filter' && !ages && random.below(6) === 0;
   const multiset = kind === 'filter' && !ages && !standard && random.below(3) === 0;
@@ -203,7 +200,7 @@ function verbsOf(features: ReadonlySet<Feature>): Verb[] {
       'tend',
     );
   if (features.has('transfer')) verbs.push('export', 'export', 'export', ...Array<Verb>(5).fill('import'));
-  if (features.has('names')) verbs.push('open', 'clear', 'drop');
+  if (features.has('names')) verbs.push('open', 'clear', 'drop', 'create', 'list', 'list');
   if (features.has('reads')) verbs.push('check', 'count', 'describe');
   return verbs;
 }
@@ -245,5 +242,6 @@ function stepOf(
     const ahead = features.has('age') && random.below(8) > 0 ? SHORT_TIMES : TIMES;
     return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : ahead) };
   }
+  if (features.has('damage') && random.below(2) === 0) return { do: 'damage' };
   return features.has('kills') ? { do: 'restart', kill: random.below(4) > 0 } : { do: 'settle' };
 }

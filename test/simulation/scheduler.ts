@@ -5,6 +5,7 @@ import { MemoryEnvironment, type SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import { openStore, PATIENCE, pump, turn, type Time } from './open-store.js';
 import type { Plan } from './plan.js';
+import { assertTidy } from './tidy.js';
 
 const QUIET_TURNS = 4;
 
@@ -13,6 +14,8 @@ export class Scheduler {
   store!: EmbeddedStore;
   private environment!: MemoryEnvironment;
   readonly random: Random;
+  /** Since the store was opened. */
+  private hasFailed = false;
 
   constructor(
     private readonly plan: Plan,
@@ -37,6 +40,7 @@ export class Scheduler {
     if (!this.environment.canRun) return;
     this.notes.note(`run, ${commits ? 'committed' : full ? 'disk full' : 'commit failed'}`);
     this.disk.full = full;
+    this.hasFailed ||= !commits;
     this.runAll(commits);
   }
 
@@ -63,6 +67,8 @@ export class Scheduler {
       else if (environment.canTell) environment.tell();
       await turn();
     }
+    // After a failed commit only the next call finds what is left.
+    if (!this.hasFailed) assertTidy(this.disk, this.judge.truth.model);
   }
 
   async restart(kill: boolean): Promise<void> {
@@ -80,6 +86,7 @@ export class Scheduler {
 
   async open(): Promise<void> {
     const { disk, plan, time, random } = this;
+    this.hasFailed = false;
     const environment = new MemoryEnvironment(disk, this.judge);
     this.environment = environment;
     this.store = await this.pump(openStore({ environment, disk }, plan.limits, time, random));

@@ -1,5 +1,5 @@
 import { itemOf, MOST_ITEMS } from './items.js';
-import type { SetModel } from './model.js';
+import type { SetModel } from './set-model.js';
 
 /** As in export-parts.ts: after so many removals, an export may have an item that is neither removed nor queued. */
 const ATTEMPTS = 3;

@@ -6,7 +6,7 @@ import { planOf } from './plan.js';
 import { shrink } from './shrink.js';
 import { seedsFrom, simulate } from './simulate.js';
 
-const HISTORIES = 700;
+const HISTORIES = 600;
 /** Rules that so many histories must have decided, each of them. */
 const RULES = [
   ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
@@ -20,6 +20,8 @@ const RULES = [
   ...['refused: STORE_UNAVAILABLE', 'refused: STORE_FULL', 'refused: IDEMPOTENCY_KEY_EXPIRED'],
   'refused: IDEMPOTENCY_KEY_REUSED',
   ...['repeated ack', 'repeated extend', 'saturated', 'hidden', 'clock set back', 'copied'],
+  ...['export', 'import', 'repeated import', 'copied while it changed', 'refused: TORN'],
+  ...['refused: FILTER_EXISTS', 'refused: NOT_COUNTING', 'list', 'read in pages', 'damaged', 'lost'],
   ...['commit failed', 'changes undone', 'killed while calls were under way', 'closed and opened'],
 ];
 

@@ -1,5 +1,6 @@
 import { positionsOf, type Positions } from '#bloom';
-import type { Filter, FilterSpec, LeasedEntry, Part, Store } from '#store';
+import type { Filter, LeasedEntry, Part, Store } from '#store';
+import { specOf } from '../support/export-files.js';
 import type { Call, Exported } from './calls.js';
 import { partsUntil } from './torn.js';
 
@@ -42,15 +43,20 @@ export async function send(
   if (verb === 'import') {
     const { filter: exported, parts } = call.source as Exported;
     const source = partsUntil(parts, call.tear, onRead);
-    const made = await store.transfer.import({ ...specOf(exported), name }, source, operation);
+    const made = await store.transfer.import(specOf(exported, name), source, operation);
     return { value: { generation: made.generation }, filter: made };
+  }
+  if (verb === 'list') {
+    const { filters, next } = await store.list(kind, call.max, call.after);
+    return { value: { names: filters.map((filter) => filter.name), ...(next !== undefined && { next }) } };
   }
   if (verb === 'tend') {
     await store.syncs.tend();
     return NOTHING;
   }
   if (verb === 'open' || !filter) {
-    const opened = await store.open(name, kind);
+    const other = kind === 'filter' ? 'visited-set' : 'filter';
+    const opened = await store.open(name, call.asOther ? other : kind);
     return { value: { generation: opened.generation, base: opened.base }, filter: opened };
   }
   return inFilter(store, filter, call);
@@ -115,13 +121,6 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
     default:
       throw new TypeError(`a call has no set: ${call.verb}`);
   }
-}
-
-/** What an import of an exported set asks for. */
-export function specOf(filter: Filter): FilterSpec {
-  const { generation: _generation, base: _base, createdAt: _createdAt, spread: _spread, ...rest } = filter;
-  const { original: _original, ...spec } = rest;
-  return spec;
 }
 
 /** All dead letters, and whether they were read in several pages. */

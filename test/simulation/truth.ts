@@ -5,7 +5,7 @@ import { KEYLESS } from './calls.js';
 import type { Put } from './memory-environment.js';
 import { Model, type Event } from './model.js';
 import { Violation, type Notes } from './notes.js';
-import type { Limits } from './plan.js';
+import type { Limits } from './limits.js';
 import type { Time } from './open-store.js';
 
 const RECORDS_MS = { caller: 86_400_000, made: 60_000 } as const;
@@ -39,7 +39,7 @@ export class Truth {
     private readonly notes: Notes,
     private readonly listener: Listener,
   ) {
-    this.model = new Model(limits.sizes.movesPerChange);
+    this.model = new Model(limits);
   }
 
   /** A call is being sent. */
@@ -108,7 +108,7 @@ export class Truth {
     if (committed) this.committed = this.events.length;
     if (this.events.length === this.committed) return;
     this.events = this.events.slice(0, this.committed);
-    this.model = Model.of(this.events, this.time.now, this.limits.sizes.movesPerChange);
+    this.model = Model.of(this.events, this.time.now, this.limits);
     this.notes.tally('changes undone');
   }
 

@@ -46,7 +46,8 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
   return { header, parts };
 }
 
-export function specOf(header: ExportHeader, name = header.name): FilterSpec {
+/** What an import asks for, of the header of a file or a filter itself. */
+export function specOf(header: FilterSpec | ExportHeader, name = header.name): FilterSpec {
   const { kind, type, semantics, capacity, errorRate, geometry, layers, seed } = header;
   const { urlProfile, maxAttempts, maxAgeSeconds } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };

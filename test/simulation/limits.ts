@@ -1,0 +1,12 @@
+import type { Sizes } from '../../libs/store/src/embedded/sizes.js';
+
+/** Bounds of the store in a history. */
+export interface Limits {
+  readonly checkpointBytes: number;
+  readonly maxMarks: number;
+  readonly maxSyncForgets: number;
+  readonly maxHidden: number;
+  readonly syncIdleMs: number;
+  readonly maxRecordBytes: number | undefined;
+  readonly sizes: Sizes;
+}
