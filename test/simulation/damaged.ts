@@ -17,7 +17,18 @@ import { send } from './store-calls.js';
 
 /** Tables whose rows are missed if they are gone, and if they are altered. */
 const MISSED = ['states', 'blocks', 'journal', 'marks', 'removed', 'hidden'];
-const CHECKED = ['states', 'blocks', 'journal', 'marks', 'block-counts', 'leases', 'due', 'dead'];
+const CHECKED = [
+  'states',
+  'blocks',
+  'journal',
+  'marks',
+  'block-counts',
+  'leases',
+  'due',
+  'dead',
+  'removed',
+  'hidden',
+];
 const ITEMS = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
 
 interface System {

@@ -12,6 +12,8 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'due',
   'dead',
   'marks',
+  'removed',
+  'hidden',
   'records',
 ]);
 /** The key of the scope that holds the operations on names. */

@@ -131,6 +131,37 @@ describe('a filter that ages', () => {
   });
 });
 
+/** Tables of what is kept of removals, and a byte of their rows that is checked. */
+const OF_REMOVALS = [
+  ['removed', 3],
+  ['hidden', 7],
+] as const;
+
+describe('what is kept of removals', () => {
+  it.each(OF_REMOVALS)('a damaged row of %s loses its filter, and no other', async (table, at) => {
+    const store = await bench.open();
+    const whole = await createFilter(store, { name: 'whole' });
+    await store.counters.add(whole, positions(whole, keys(500)), operation());
+    const hurt = await createFilter(store, {
+      ...{ kind: 'visited-set', maxAgeSeconds: 86_400, capacity: 400, errorRate: 0.1 },
+    });
+    const added = await store.counters.add(hurt, positions(hurt, keys(700)), operation());
+    await store.syncs.open(hurt, hurt, operation());
+    const counted = keys(700).filter((_, n) => added[n] === 1);
+    await store.counters.remove(hurt, positions(hurt, counted), operation());
+    await store.close();
+    const database = Database.open(await bench.dataDir());
+    await database.transaction(() => {
+      const [key] = database[table].getKeys({ limit: 1 });
+      flipRow(database, table, Buffer.from(key!), at);
+    }, true);
+    await database.close();
+    const again = await bench.open();
+    await expect(again.describe(hurt)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
+    expect([...(await again.counters.check(whole, positions(whole, keys(500))))]).not.toContain(0);
+  });
+});
+
 describe('a journal', () => {
   it('with a gap loses the filters that changed at or after it, and no others', async () => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });
