@@ -217,6 +217,43 @@ describe('an instance that meets a sync while another opens it', () => {
   });
 });
 
+/** A catalogue after whose change to an open sync another instance does something first. */
+class Outpaced extends Catalogue {
+  constructor(private meanwhile: ((id: string) => Promise<unknown>) | undefined) {
+    super(connection, TIMEOUT_MS, 2 ** 20);
+  }
+
+  override async set(...args: Parameters<Catalogue['set']>): ReturnType<Catalogue['set']> {
+    const raw = await super.set(...args);
+    const { meanwhile } = this;
+    const sync = args[1]?.sync;
+    if (raw !== undefined && sync?.stage === 'open') {
+      this.meanwhile = undefined;
+      await meanwhile?.(sync.id);
+    }
+    return raw;
+  }
+}
+
+describe('an instance that opens a sync', () => {
+  it.each<[string, (filter: Filter, id: string) => Promise<unknown>]>([
+    ['committed', commit],
+    ['abandoned', async (filter, id) => other.syncs.abandon(await current(other, filter), id, deadline())],
+  ])('answers it if another has %s it first, and opens no other', async (state, endIt) => {
+    const filter = await make();
+    let ended = '';
+    const catalogue = new Outpaced(async (id) => {
+      ended = id;
+      await endIt(filter, id);
+    });
+    const handle = await current(other, filter);
+    expect(await syncsWith(catalogue).open(handle, syncPlan(handle), made())).toMatchObject({
+      ...{ id: ended, state },
+    });
+    expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
+  });
+});
+
 describe('a key that is lost while a sync is open', () => {
   it.each(['cells', 'operations:made:current', 'queue:leases', 'removed:', 'owed:'])(
     'is told as lost data, %s',

@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import { deadlineIn } from '../clock.js';
-import { StoreError } from '../errors.js';
+import { StaleFilterError, StoreError } from '../errors.js';
 import {
   ABANDONED,
   called,
@@ -116,10 +116,26 @@ export class RedisSyncs implements Syncs {
         }
         throw error;
       }
-      // From here on the handle knows it.
+      return this.opened(filter, id, deadline);
+    }
+  }
+
+  /**
+   * A sync that a call has opened, once the queue is kept. Another call may have ended it first. If that has made the handle
+   * stale, the caller must not be told so: it would repeat the call on a new handle, and open another sync.
+   */
+  private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
+    try {
+      // From here on the handle knows the sync.
       await this.read(filter, deadline);
       await this.queue.kept(filter, id, deadline).catch(ignoreTime);
-      return this.get(filter, id);
+      return await this.get(filter, id);
+    } catch (error) {
+      const isEnded = error instanceof StoreError && error.code === 'SYNC_ENDED';
+      if (!isEnded && !(error instanceof StaleFilterError)) throw error;
+      const { entry } = await this.parts.catalogue.read(filter.name, deadline);
+      if (entry?.generation !== filter.generation || entry.state !== 'ready') throw error;
+      return this.get(new RedisFilter(entry), id);
     }
   }
 
