@@ -3,8 +3,10 @@ import type { Quota } from '../store.js';
 import { type Catalogue, type EntryRead, type RecordedOperation, underWay } from './catalogue.js';
 import type { CatalogueEntry } from './entry.js';
 
-/** If work on a filter shows no change for this long, its instance is taken to have died. */
-export const STALE_MS = 30_000;
+const STALE_MS = 30_000;
+
+/** Whether work that last showed a change at `since` is taken to have died with its instance; server times in ms. */
+export const isStale = (since: number, now: number): boolean => now - since > STALE_MS;
 
 /**
  * A change of a catalogue entry whose work is outside of the entry: on keys, in other slots. It has steps, each of which may be

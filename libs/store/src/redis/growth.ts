@@ -5,7 +5,7 @@ import { called, dataLost } from '../refusals.js';
 import type { Quota } from '../store.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
-import { carryOut, type HeldEntry, STALE_MS } from './catalogue-change.js';
+import { carryOut, type HeldEntry, isStale } from './catalogue-change.js';
 import type { CatalogueEntry, EntryList, Grown } from './entry.js';
 import type { RedisFilter } from './filter.js';
 import type { RedisList } from './layer-list.js';
@@ -235,7 +235,7 @@ export class Growth {
     const growing = made + 1;
     if (begun === growing && givingUp === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
-    if (givingUp !== undefined && now - givingUp <= STALE_MS) throw noMemory(filter);
+    if (givingUp !== undefined && !isStale(givingUp, now)) throw noMemory(filter);
     // The time makes it another text than one that has been given up: a late call cannot publish that.
     return withList(entry, list, { growing, givingUp: undefined, grewAt: now });
   }

@@ -10,7 +10,7 @@ import {
   type CatalogueRecord,
   underWay,
 } from './catalogue.js';
-import { type CatalogueChange, carryOut, STALE_MS } from './catalogue-change.js';
+import { type CatalogueChange, carryOut, isStale } from './catalogue-change.js';
 import type { Claim } from './claim.js';
 import type { CatalogueEntry } from './entry.js';
 import { RedisFilter } from './filter.js';
@@ -127,7 +127,7 @@ export class LifeCycle {
       const idle = !entry || entry.state === 'ready';
       // In later rounds it would be a twin of this request, which has taken over.
       const ours = first && entry?.operation === identity(verb, operation);
-      if (idle || ours || now - entry.since > STALE_MS) {
+      if (idle || ours || isStale(entry.since, now)) {
         // A stale removal is finished first. The new request comes after it.
         if (entry?.state === 'dropping' && !ours) {
           await this.remove(read, this.generations.removing(entry, now, operation.deadline));
@@ -176,7 +176,7 @@ export class LifeCycle {
       const { entry } = read;
       // The entry may have been published or cleared since its name was read.
       if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
-      if (now - entry.since <= STALE_MS) continue;
+      if (!isStale(entry.since, now)) continue;
       try {
         await this.remove(read, this.generations.removing(entry, now, deadline));
         // Also true if another instance was faster: there may be room now.

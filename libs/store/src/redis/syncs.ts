@@ -15,7 +15,7 @@ import type { RandomSource } from '../random-source.js';
 import type { Filter, Operation, Quota } from '../store.js';
 import { forgottenBy, type Sync, type SyncPlan, type Syncs } from '../syncs.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
-import { STALE_MS } from './catalogue-change.js';
+import { isStale } from './catalogue-change.js';
 import type { Connection } from './connection.js';
 import { type CatalogueEntry, type EntrySync, plannedIn } from './entry.js';
 import { RedisSource } from './export-source.js';
@@ -97,7 +97,7 @@ export class RedisSyncs implements Syncs {
       }
       if (sync && !isOurs) {
         const now = await this.parts.catalogue.now(deadline);
-        const isDead = sync.stage === 'opening' && now - sync.since > STALE_MS;
+        const isDead = sync.stage === 'opening' && isStale(sync.since, now);
         if (!isDead) throw syncExists(filter, { id: sync.id, state: stateOf(sync) });
         await this.ends.giveUp(filter.name, sync.id, ABANDONED.opening, deadline);
         continue;
