@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { planLayers, positionsOf, type Positions } from '#bloom';
 import { Random, SEED } from '../../../../../test/support/random.js';
 import { Added, Removed, type Filter, type Semantics } from '../../store.js';
-import { addBatch, checkBatch, removeBatch } from './batches.js';
+import { addBatch, checkBatch, countBatch, removeBatch } from './batches.js';
 import { allocateCells } from '../cell-memory.js';
 import { FilterState } from '../filter-state.js';
 
@@ -29,6 +29,24 @@ function growing(semantics: Semantics, errorRate: number, seed: Uint8Array): Fil
 }
 
 describe('a filter that grows', () => {
+  it(`counts an item in the oldest layer that claims it, SEED=${SEED}`, () => {
+    const random = new Random();
+    const state = growing('multiset', 5e-2, random.bytes(16));
+    const { list, filter } = state;
+    const places = (from: number): Positions =>
+      positionsOf(
+        Array.from({ length: BATCH }, (_, i) => `https://example.org/${from + i}`),
+        filter.seed,
+        filter.geometry,
+      );
+    const grow = () => list.grow(allocateCells(list.plan[list.layers.length]?.geometry ?? filter.geometry));
+    for (let copy = 0; copy < 3; copy++) addBatch(state, places(0));
+    for (let from = BATCH; list.layers.length < 3; from += BATCH)
+      addBatch(state, places(from), { grow: { own: grow } });
+    // Newer layers claim some of the items, too, with smaller counters.
+    expect(Math.min(...countBatch(state, places(0)))).toBeGreaterThanOrEqual(3);
+  });
+
   it.each<[Semantics, number]>([
     ['set', 5e-2],
     ['multiset', 5e-2],

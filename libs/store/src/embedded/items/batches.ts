@@ -46,6 +46,9 @@ export interface AddOptions {
   readonly ttlMs?: number | undefined;
 }
 
+/** What an empty batch does. A caller that lists the same items again often has one. */
+const NOTHING: Outcome = { answers: new Uint8Array(0), changes: [] };
+
 /**
  * Adds the batch in memory. Answers one of Added per item. An item that the list of a sync claims is not new: it is not
  * stored, but if the filter ages it is live for longer in each list that claims it.
@@ -89,6 +92,7 @@ function addToBoth(
   lasts: number,
   { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
 ): Outcome {
+  if (positions.count === 0) return NOTHING;
   // Read before the filter's own list is changed.
   const lastsThere = lastsBeside(list, positions, lasts);
   const own = addTo(list, positions, { lasts, onlyClaimed, grow: grow.own });
