@@ -71,6 +71,11 @@ export function planOf(seed: number): Plan {
   const features = new Set(
     FEATURES.filter((feature) => random.below(100) < (feature === 'clock set back' ? 20 : 55)),
   );
+  // In most sets that age, cells are shared, and items are hidden: they need removals, and the model of syncs no collisions.
+  if (features.has('age') && random.below(3) > 0) {
+    for (const feature of ['syncs', 'clock set back', 'names'] as const) features.delete(feature);
+    features.add('remove');
+  }
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
   if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
