@@ -12,7 +12,7 @@ import { verb } from './verbs.js';
 
 /** A filter of any strings. Reads like a Set. */
 export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription | LostFilter> {
-  /** Adds items. `true`: it was not there; of a multiset always. */
+  /** Adds items. `true`: it was not there. A multiset counts it in any case. */
   readonly add: Verb<string, boolean, ChangeOptions>;
   /** Whether items are there. */
   readonly has: Verb<string, boolean, CallOptions>;
