@@ -1,4 +1,5 @@
 import { ValidationError, type Fault } from './errors.js';
+import { sendAccepted } from './refused-entries.js';
 
 /** What joins the calls of one verb of one set. */
 export interface Joining<Entry, Result> {
@@ -16,8 +17,6 @@ export const MOST_SIZE = 2 ** 19;
 const MOST_WAIT_MS = 5;
 /** A million calls made at once are not a thousand requests at once. */
 const MOST_UNDER_WAY = 8;
-/** A refusal names up to 100 entries, so that so many rounds are enough for a batch of which every entry is refused. */
-const MOST_ROUNDS = 12;
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;
@@ -107,40 +106,18 @@ export class JoinedCalls<Entry, Result> {
 
   /** Sends a batch. Entries that are refused by name are refused to their callers only; the others go again. */
   private async settle(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
-    let left = batch;
-    for (let round = 1; left.length > 0; round++) {
-      try {
-        const results = await this.joining.send(left.map(({ entry }) => entry));
-        left.forEach(({ resolve }, i) => resolve(results[i] as Result));
-        return;
-      } catch (error) {
-        const refused = error instanceof ValidationError ? faultsByPlace(error) : undefined;
-        const isOfOthers = refused === undefined || refused.size === 0 || left.length === 1;
-        if (isOfOthers || round === MOST_ROUNDS) {
-          for (const { reject } of left) reject(error as Error);
-          return;
-        }
-        left.forEach(({ reject }, i) => {
-          const fault = refused.get(i);
-          if (fault) reject(new ValidationError(...ofOne(error as ValidationError, fault)));
-        });
-        left = left.filter((_, i) => !refused.has(i));
-      }
+    try {
+      const { answer = [], places } = await sendAccepted(
+        batch.map(({ entry }) => entry),
+        this.joining.send,
+        (place, fault, error) => batch[place]?.reject(new ValidationError(...ofOne(error, fault))),
+      );
+      places.forEach((place, i) => batch[place]?.resolve(answer[i] as Result));
+    } catch (error) {
+      // Nothing happens to a caller whose entry was refused already.
+      for (const { reject } of batch) reject(error as Error);
     }
   }
-}
-
-const PLACE = /^#\/\w+\/(\d{1,9})$/;
-
-/** The faults of entries, by their places; undefined if something else is wrong too. */
-function faultsByPlace({ errors }: ValidationError): ReadonlyMap<number, Fault> | undefined {
-  const faults = new Map<number, Fault>();
-  for (const fault of errors) {
-    const [, place] = PLACE.exec(fault.pointer) ?? [];
-    if (place === undefined) return undefined;
-    faults.set(Number(place), fault);
-  }
-  return faults;
 }
 
 /** The refusal of one entry among others, as if it had been alone. */

@@ -1,0 +1,52 @@
+import { ValidationError, type Fault } from './errors.js';
+
+/** A refusal names up to 100 entries, so that so many rounds are enough for a batch of which every entry is refused. */
+const MOST_ROUNDS = 12;
+
+const PLACE = /^#\/\w+\/(\d{1,9})$/;
+
+/** What was answered to the entries of a batch that the service takes. */
+export interface Accepted<Answer> {
+  /** Undefined if it takes none. */
+  readonly answer: Answer | undefined;
+  /** Where the entries that were answered are in the batch, in order. */
+  readonly places: readonly number[];
+}
+
+/**
+ * Sends a batch. Entries that the service refuses by name are handed to `refuse`, and the others are sent again. Throws
+ * any other error.
+ */
+export async function sendAccepted<Entry, Answer>(
+  entries: readonly Entry[],
+  send: (entries: readonly Entry[], round: number) => Promise<Answer>,
+  refuse: (place: number, fault: Fault, error: ValidationError) => void,
+): Promise<Accepted<Answer>> {
+  let places = entries.map((_, place) => place);
+  for (let round = 0; places.length > 0; round++) {
+    try {
+      const answer = await send(
+        places.map((place) => entries[place] as Entry),
+        round,
+      );
+      return { answer, places };
+    } catch (error) {
+      const refused = error instanceof ValidationError ? faultsByPlace(error) : undefined;
+      if (!refused || round === MOST_ROUNDS) throw error;
+      for (const [i, fault] of refused) refuse(places[i] as number, fault, error as ValidationError);
+      places = places.filter((_, i) => !refused.has(i));
+    }
+  }
+  return { answer: undefined, places };
+}
+
+/** The faults of entries, by their places; undefined if something else is wrong. */
+function faultsByPlace({ errors }: ValidationError): ReadonlyMap<number, Fault> | undefined {
+  const faults = new Map<number, Fault>();
+  for (const fault of errors) {
+    const [, place] = PLACE.exec(fault.pointer) ?? [];
+    if (place === undefined) return undefined;
+    faults.set(Number(place), fault);
+  }
+  return faults.size > 0 ? faults : undefined;
+}
