@@ -5,42 +5,16 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { UnreachableError, UnseenClient, type Retrying } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
+import { moved, moveTime, untilMoved } from '../support/moved-timers.js';
 import { freePort } from '../support/redis-server.js';
 import { Random, SEED } from '../support/random.js';
 import { recordedFetch } from '../support/recorded-fetch.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
 
-/** From now on, `untilMoved` moves the time by which a client pauses and reports an outage. */
-function moveTime(): void {
-  jest.useFakeTimers({
-    doNotFake: [
-      ...(['Date', 'hrtime', 'nextTick', 'queueMicrotask'] as const),
-      ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
-    ],
-  });
-}
 afterEach(() => {
   jest.useRealTimers();
 });
-
-/** Moves the time until the condition holds: slowly, so that no call to the service times out. */
-function untilMoved(what: string, holds: () => boolean): Promise<void> {
-  return until(what, async () => {
-    await jest.advanceTimersByTimeAsync(50);
-    return holds();
-  });
-}
-
-/** The outcome of `work`, while the time is moved. */
-async function moved<T>(what: string, work: Promise<T>): Promise<T> {
-  let over = false;
-  const noted = work.finally(() => (over = true));
-  noted.catch(() => undefined);
-  await untilMoved(what, () => over);
-  return work;
-}
 
 describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
   let app: TestApp;

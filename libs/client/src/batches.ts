@@ -1,4 +1,6 @@
-import { answersTo, blocksOf, type Source } from './blocks.js';
+import { answersTo } from './answers-ahead.js';
+import { blocksOf, type Source } from './blocks.js';
+import { sizeOf } from './entries.js';
 import { AnswerError } from './errors.js';
 import { randomKey } from './random-key.js';
 import { JoinedCalls } from './joined-calls.js';
@@ -53,6 +55,19 @@ export class Answers<Entry, Result> implements AsyncIterable<readonly [Entry, Re
   }
 }
 
+/** All that a list is answered. */
+export async function gathered<Entry, Result>(
+  answers: Answers<Entry, Result>,
+): Promise<Pick<AnsweredBlock<Entry, Result>, 'invalid'> & { readonly results: Result[] }> {
+  const results: Result[] = [];
+  const invalid = new Map<number, string>();
+  for await (const block of answers.blocks()) {
+    for (const [i, reason] of block.invalid) invalid.set(results.length + i, reason);
+    for (const result of block.results) results.push(result);
+  }
+  return { results, invalid };
+}
+
 /** A verb of a set: for one entry, for an array, or for whatever can be iterated. */
 export interface Verb<Entry, Result, Options> {
   /** Calls that are made in the same moment travel together. */
@@ -79,7 +94,9 @@ interface BatchAnswer<Result> {
   readonly invalid?: readonly { readonly index: number; readonly reason: string }[];
 }
 
-const DEFAULT_AHEAD = 4;
+/** A URL on a slow source waits so long for others, ms. */
+const MAX_WAIT_MS = 20;
+export const DEFAULT_AHEAD = 4;
 const MOST_AHEAD = 16;
 
 /** Sends the batches of a client, and knows which calls are to be joined. */
@@ -106,15 +123,15 @@ export class Batches {
     members: Members,
     { signal, idempotencyKey, ahead = DEFAULT_AHEAD }: ChangeOptions & ListOptions,
   ): Answers<Entry, Result> {
-    if (!Number.isInteger(ahead) || ahead < 1 || ahead > MOST_AHEAD)
-      throw new RangeError(`ahead must be a whole number from 1 to ${MOST_AHEAD}, not ${String(ahead)}`);
+    assertAhead(ahead);
     const send = async (entries: Entry[], place: number, leaving: AbortSignal) => {
       const key = idempotencyKey === undefined ? undefined : `${idempotencyKey}.${place}`;
       const { results, invalid = [] } = await this.send<Result>(route, entries, members, key, leaving);
       const reasons = new Map(invalid.map(({ index, reason }) => [index, reason]));
       return { entries, results, invalid: reasons };
     };
-    return new Answers(answersTo(blocksOf(source, sizeOf), send, { ahead, signal }));
+    const blocks = blocksOf(source, { sizeOf, maxWaitMs: MAX_WAIT_MS, keepsRest: true });
+    return new Answers(answersTo(blocks, send, { ahead, signal }));
   }
 
   async array<Result>(
@@ -123,11 +140,7 @@ export class Batches {
     members: Members,
     options: ChangeOptions & ListOptions,
   ): Promise<Result[]> {
-    const results: Result[] = [];
-    for await (const block of this.all<unknown, Result>(route, entries, members, options).blocks()) {
-      for (const result of block.results) results.push(result);
-    }
-    return results;
+    return (await gathered(this.all<unknown, Result>(route, entries, members, options))).results;
   }
 
   private async send<Result>(
@@ -177,9 +190,8 @@ function checked<Result>(answer: BatchAnswer<Result>, entries: number, path: str
   throw new AnswerError(`POST ${path} of ${entries} was not answered with a result for each`);
 }
 
-/** Characters that an entry takes in a body, about: an object has two texts. */
-export function sizeOf(entry: unknown): number {
-  if (typeof entry === 'string') return entry.length + 3;
-  const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
-  return String(url).length + String(payload).length + 24;
+/** Throws RangeError. */
+export function assertAhead(ahead: number): void {
+  if (!Number.isInteger(ahead) || ahead < 1 || ahead > MOST_AHEAD)
+    throw new RangeError(`ahead must be a whole number from 1 to ${MOST_AHEAD}, not ${String(ahead)}`);
 }

@@ -3,91 +3,137 @@ import { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 /** What a caller may give in place of one entry. */
 export type Source<Entry> = Iterable<Entry> | AsyncIterable<Entry>;
 
-/** A source that gives nothing for so long has what it gave sent, ms. */
-const PAUSE_MS = 20;
+/** What a source gives: an entry, or several. */
+type Given<Entry> = Entry | readonly Entry[];
+
+/** How a source is cut into blocks. */
+export interface Cutting<Entry> {
+  /** Characters that an entry takes in a body. */
+  readonly sizeOf: (entry: Entry) => number;
+  /** How long the first entry of a block waits for others, ms. Absent: until the block is full. */
+  readonly maxWaitMs?: number | undefined;
+  /** If the source fails, whether the entries since the last block are a block, too. */
+  readonly keepsRest: boolean;
+  /** The number of entries at the beginning that are in no block. */
+  readonly skip?: number;
+  /** Called for each of them. */
+  readonly skipped?: (entry: Entry) => void;
+  /** Blocks end after so many entries, those that are skipped included. */
+  readonly cuts?: readonly number[];
+}
 
 /**
- * Cuts entries into blocks of at most MOST_ENTRIES and about MOST_SIZE characters. A block of a source that pauses is shorter. If
- * the source fails, what it gave before comes first.
+ * Cuts entries into blocks of at most MOST_ENTRIES and about MOST_SIZE characters. Without `maxWaitMs` the same entries
+ * make the same blocks.
  */
 export async function* blocksOf<Entry>(
-  source: Source<Entry>,
-  sizeOf: (entry: Entry) => number,
+  source: Source<Given<Entry>>,
+  cutting: Cutting<Entry>,
 ): AsyncGenerator<Entry[]> {
-  const block = new Block(sizeOf);
+  // A text can be iterated, too, and is a list of characters.
+  if (typeof source === 'string') throw new TypeError('expected a list, not a string');
+  const block = new Block(cutting);
   try {
-    if (Symbol.asyncIterator in source) yield* blocksOfAsync(source, block);
+    if (Symbol.asyncIterator in source) yield* blocksOfAsync(source, block, cutting.maxWaitMs);
     else {
-      for (const entry of source) {
-        if (!block.hasRoomFor(entry)) yield block.take();
-        block.add(entry);
-      }
+      // `yield*` would wait a turn for each entry.
+      for (const given of source) for (const full of block.fill(given)) yield full;
     }
   } catch (error) {
-    if (!block.isEmpty) yield block.take();
+    if (cutting.keepsRest && !block.isEmpty) yield block.take();
     throw error;
   }
   if (!block.isEmpty) yield block.take();
 }
 
 async function* blocksOfAsync<Entry>(
-  source: AsyncIterable<Entry>,
+  source: AsyncIterable<Given<Entry>>,
   block: Block<Entry>,
+  maxWaitMs: number | undefined,
 ): AsyncGenerator<Entry[]> {
-  const entries = source[Symbol.asyncIterator]();
+  const reader = source[Symbol.asyncIterator]();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let paused = Promise.resolve<undefined>(undefined);
+  let waited: Promise<undefined> | undefined;
   const begin = (): void => {
-    paused = new Promise((resolve) => (timer = setTimeout(() => resolve(undefined), PAUSE_MS)));
+    waited = new Promise((resolve) => (timer = setTimeout(() => resolve(undefined), maxWaitMs)));
+  };
+  const end = (): void => {
+    clearTimeout(timer);
+    waited = undefined;
   };
   let ended = false;
   try {
-    let next = quiet(entries.next());
+    let next = quiet(reader.next());
     for (;;) {
-      const got = await (block.isEmpty ? next : Promise.race([next, paused]));
+      const got = await (waited ? Promise.race([next, waited]) : next);
       if (got === undefined) {
+        end();
         yield block.take();
         continue;
       }
       ended = got.done === true;
       if (ended) return;
-      const entry = got.value as Entry;
-      if (!block.hasRoomFor(entry)) {
-        clearTimeout(timer);
-        yield block.take();
+      for (const full of block.fill(got.value as Given<Entry>)) {
+        end();
+        yield full;
       }
-      if (block.isEmpty) begin();
-      block.add(entry);
-      next = quiet(entries.next());
+      if (maxWaitMs !== undefined && waited === undefined && !block.isEmpty) begin();
+      next = quiet(reader.next());
     }
   } catch (error) {
     ended = true;
     throw error;
   } finally {
-    clearTimeout(timer);
-    if (!ended) await entries.return?.();
+    end();
+    if (!ended) await reader.return?.();
   }
 }
+
+const NONE: readonly never[] = [];
 
 class Block<Entry> {
   private entries: Entry[] = [];
   private size = 0;
+  /** Entries that came, in blocks or not. */
+  private position = 0;
+  private readonly skip: number;
+  private readonly cuts: number[];
 
-  constructor(private readonly sizeOf: (entry: Entry) => number) {}
+  constructor(private readonly cutting: Cutting<Entry>) {
+    const { skip = 0, cuts = [] } = cutting;
+    this.skip = skip;
+    this.cuts = cuts.filter((cut) => cut > skip).sort((a, b) => a - b);
+  }
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
   }
 
-  hasRoomFor(entry: Entry): boolean {
-    return (
-      this.isEmpty || (this.entries.length < MOST_ENTRIES && this.size + this.sizeOf(entry) <= MOST_SIZE)
-    );
+  /** Takes what a source gives. The blocks that are full come one by one: an array may be long. */
+  fill(given: Given<Entry>): Iterable<Entry[]> {
+    return Array.isArray(given) ? this.fillAll(given as readonly Entry[]) : this.add(given as Entry);
   }
 
-  add(entry: Entry): void {
+  private *fillAll(entries: readonly Entry[]): Generator<Entry[]> {
+    for (const entry of entries) {
+      const full = this.add(entry);
+      if (full.length > 0) yield* full;
+    }
+  }
+
+  private add(entry: Entry): readonly Entry[][] {
+    this.position++;
+    if (this.position <= this.skip) {
+      this.cutting.skipped?.(entry);
+      return NONE;
+    }
+    const size = this.cutting.sizeOf(entry);
+    const before = !this.isEmpty && this.size + size > MOST_SIZE ? [this.take()] : NONE;
     this.entries.push(entry);
-    this.size += this.sizeOf(entry);
+    this.size += size;
+    const isCut = this.position === this.cuts[0];
+    if (isCut) this.cuts.shift();
+    return isCut || this.entries.length === MOST_ENTRIES ? [...before, this.take()] : before;
   }
 
   take(): Entry[] {
@@ -97,80 +143,8 @@ class Block<Entry> {
   }
 }
 
-/** How blocks are sent. */
-export interface Sending {
-  /** How many are under way at once. */
-  readonly ahead: number;
-  readonly signal: AbortSignal | undefined;
-}
-
-/**
- * Sends blocks and yields what each is answered, in their order. If the source or a call fails, what came before it is yielded
- * first. When the reader leaves, what is under way is aborted.
- */
-export async function* answersTo<Entry, Answer>(
-  blocks: AsyncGenerator<Entry[]>,
-  send: (block: Entry[], place: number, signal: AbortSignal) => Promise<Answer>,
-  { ahead, signal }: Sending,
-): AsyncGenerator<Answer> {
-  const leaving = new AbortController();
-  const aborted = quiet(
-    new Promise<never>((_, reject) => {
-      leaving.signal.addEventListener('abort', () => reject(leaving.signal.reason as Error), { once: true });
-    }),
-  );
-  const abort = (): void => leaving.abort(signal?.reason);
-  signal?.addEventListener('abort', abort, { once: true });
-  const underWay: Promise<Answer>[] = [];
-  let next: Promise<IteratorResult<Entry[], unknown>> | undefined;
-  let failed: { readonly error: unknown } | undefined;
-  let ended = false;
-  let place = 0;
-  try {
-    signal?.throwIfAborted();
-    for (;;) {
-      if (!ended && underWay.length < ahead) next ??= quiet(blocks.next());
-      const [first] = underWay;
-      if (next === undefined && first === undefined) break;
-      const which = await Promise.race([
-        ...(first === undefined ? [] : [settled(first, 'answer' as const)]),
-        ...(next === undefined ? [] : [settled(next, 'block' as const)]),
-        aborted,
-      ]);
-      if (which === 'answer') {
-        void underWay.shift();
-        yield (await first) as Answer;
-      } else {
-        const come = next as Promise<IteratorResult<Entry[], unknown>>;
-        next = undefined;
-        try {
-          const { done, value } = await come;
-          if (done === true) ended = true;
-          else underWay.push(quiet(send(value, place++, leaving.signal)));
-        } catch (error) {
-          [failed, ended] = [{ error }, true];
-        }
-      }
-    }
-    if (failed) throw failed.error;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-    leaving.abort(new DOMException('the reader has left', 'AbortError'));
-    const left = blocks.return(undefined).catch(nothing);
-    // A source that hangs would hang its reader.
-    if (next === undefined) await left;
-  }
-}
-
-const nothing = (): void => undefined;
-
 /** A promise whose failure is looked at later, in its turn. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
-  void promise.catch(nothing);
+  void promise.catch(() => undefined);
   return promise;
-}
-
-function settled<T>(promise: Promise<unknown>, tag: T): Promise<T> {
-  const told = (): T => tag;
-  return promise.then(told, told);
 }

@@ -19,6 +19,17 @@ export abstract class UnseenError extends Error {
 /** Nothing answered in time: the service is away, or the way to it is. What was sent may have been done. */
 export class UnreachableError extends UnseenError {}
 
+/** A list cannot go on: what was sent of it is not the beginning of what its source gives now. */
+export class ChangedListError extends UnseenError {
+  constructor(
+    /** What is different, such as `there are only 10 entries`. */
+    readonly detail: string,
+    options?: ErrorOptions,
+  ) {
+    super(`the list has changed: ${detail}`, options);
+  }
+}
+
 /** What answered is no Unseen service, or one whose answer makes no sense. */
 export class AnswerError extends UnseenError {
   constructor(

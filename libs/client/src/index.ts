@@ -5,21 +5,18 @@ export type {
   Sync as SyncDescription,
   VisitedSet as VisitedSetDescription,
 } from './api-types.js';
-export {
-  sizeOf,
-  type Answers,
-  type AnsweredBlock,
-  type CallOptions,
-  type ChangeOptions,
-  type ListOptions,
-  type Verb,
-} from './batches.js';
+export type { Answers, AnsweredBlock, CallOptions, ChangeOptions, ListOptions, Verb } from './batches.js';
 export { UnseenClient, type ClientOptions } from './client.js';
+export { BadEntry, sizeOf } from './entries.js';
 export * from './errors.js';
 export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
-export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { RetryAfterError, type RetryAfterOptions } from './retry-after-error.js';
+export type { Checkpoint } from './checkpoints.js';
+export { resumeList, type ResumeListOptions } from './resume-list.js';
+export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
+export { sendList } from './send-list.js';
+export type { ListVerb, SendListOptions, SentBlock } from './send-list-options.js';
 export { Filter } from './filter.js';
 export type { HistoryOptions } from './handle.js';
 export { Sync, Syncs } from './syncs.js';

@@ -1,0 +1,126 @@
+import { pause } from './back-off.js';
+
+/** How blocks are sent. */
+export interface Sending {
+  /** How many are in flight at once. */
+  readonly ahead: number;
+  /** Ends it at once, with the calls in flight. */
+  readonly signal?: AbortSignal | undefined;
+  /** Ends it after the answers of the blocks in flight. */
+  readonly stop?: AbortSignal | undefined;
+  /**
+   * Called when a block has failed, after the answers of all blocks before it and the ends of all calls in flight. In
+   * so many ms all blocks that failed are sent again. Absent: a failure ends the calls in flight.
+   */
+  readonly onFailure?: ((error: Error) => number | Promise<number>) | undefined;
+}
+
+/** A promise, and how it stands. */
+interface Tracked<T> {
+  readonly promise: Promise<T>;
+  state: 'pending' | 'done' | 'failed';
+}
+
+interface Sent<Block, Answer> extends Tracked<Answer> {
+  readonly block: Block;
+  readonly place: number;
+}
+
+/**
+ * Sends blocks and yields what each is answered, in their order. If the source or a call fails, what came before it is
+ * yielded first. When the reader leaves, the calls in flight are aborted. Throws the reason of a signal.
+ */
+export async function* answersTo<Block, Answer>(
+  blocks: AsyncGenerator<Block>,
+  send: (block: Block, place: number, signal: AbortSignal) => Promise<Answer>,
+  { ahead, signal, stop, onFailure }: Sending,
+): AsyncGenerator<Answer> {
+  const leaving = new AbortController();
+  let wake = nothing;
+  const track = <T>(promise: Promise<T>): Tracked<T> => {
+    const tracked: Tracked<T> = { promise, state: 'pending' };
+    const settle = (state: Tracked<T>['state']) => (): void => {
+      tracked.state = state;
+      wake();
+    };
+    promise.then(settle('done'), settle('failed'));
+    return tracked;
+  };
+  const begin = (block: Block, place: number): Sent<Block, Answer> =>
+    Object.assign(track(send(block, place, leaving.signal)), { block, place });
+  const end = (): void => {
+    if (signal?.aborted === true) leaving.abort(signal.reason);
+    wake();
+  };
+  signal?.addEventListener('abort', end);
+  stop?.addEventListener('abort', end);
+  let inFlight: Sent<Block, Answer>[] = [];
+  let reading: Tracked<IteratorResult<Block, unknown>> | undefined;
+  let repeating: Tracked<void> | undefined;
+  let failed: { readonly error: unknown } | undefined;
+  let ended = false;
+  let count = 0;
+  const change = (): Promise<void> => new Promise((resolve) => (wake = resolve));
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const isStopped = stop?.aborted === true;
+      if (!ended && !isStopped && inFlight.length < ahead) reading ??= track(blocks.next());
+      const read = isStopped ? undefined : reading;
+      const [first] = inFlight;
+      if (first?.state === 'failed' && onFailure) {
+        if (inFlight.some(({ state }) => state === 'pending')) await change();
+        else if (isStopped) await first.promise;
+        else if (!repeating) repeating = track(repeat(first.promise, onFailure, leaving.signal));
+        else if (repeating.state === 'pending') await change();
+        else {
+          await repeating.promise;
+          repeating = undefined;
+          inFlight = inFlight.map((sent) => (sent.state === 'failed' ? begin(sent.block, sent.place) : sent));
+        }
+      } else if (first && first.state !== 'pending') {
+        const answer = await first.promise;
+        inFlight.shift();
+        yield answer;
+      } else if (read && read.state !== 'pending') {
+        reading = undefined;
+        try {
+          const { done, value } = await read.promise;
+          if (done === true) ended = true;
+          else inFlight.push(begin(value, count++));
+        } catch (error) {
+          [failed, ended] = [{ error }, true];
+        }
+      } else if (first || read) {
+        await change();
+      } else {
+        break;
+      }
+    }
+    // A source may fail because of the stop.
+    if (!ended || failed) stop?.throwIfAborted();
+    if (failed) throw failed.error;
+  } finally {
+    signal?.removeEventListener('abort', end);
+    stop?.removeEventListener('abort', end);
+    leaving.abort(new DOMException('the reader has left', 'AbortError'));
+    const left = blocks.return(undefined).catch(nothing);
+    // A source that hangs would hang its reader.
+    if (!reading) await left;
+  }
+}
+
+/** Waits until a block that failed is to be sent again. */
+async function repeat(
+  sent: Promise<unknown>,
+  onFailure: (error: Error) => number | Promise<number>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await sent;
+  } catch (error) {
+    await pause(await onFailure(error as Error), signal);
+  }
+}
+
+const nothing = (): void => undefined;

@@ -1,0 +1,90 @@
+import type { CallOptions, ChangeOptions } from './batches.js';
+import { blocksOf, type Source } from './blocks.js';
+import { Checkpoints, type Checkpoint, type Save } from './checkpoints.js';
+import { Digest, sizeOf } from './entries.js';
+import { ChangedListError, ServiceError } from './errors.js';
+import { MOST_ENTRIES } from './joined-calls.js';
+import { sendBlocks, type Block } from './send-blocks.js';
+import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
+
+/** How a list is sent that can be resumed. */
+export interface ResumeListOptions<Listed, Result> extends SendListOptions<Listed, Result> {
+  /** The last saved checkpoint of this list. Absent: from the beginning. */
+  readonly from?: Checkpoint | undefined;
+  /**
+   * Saves a checkpoint in place of the one before. Called before the first block is sent, before one that is not full,
+   * and after `onBlock`; one call at a time, and the list waits for it. If it throws, the list ends.
+   */
+  readonly save?: Save | undefined;
+}
+
+/**
+ * Sends a list as `sendList` does, from its last saved checkpoint on, so that each entry is done once although earlier
+ * calls were killed. The source is read from its beginning. It must begin with the same entries, and may be longer than
+ * it was. The service knows the blocks that were in flight for 24 hours. Returns the last checkpoint.
+ *
+ * Throws as `sendList` does, and ChangedListError if the source begins with other entries.
+ */
+export async function resumeList<
+  Entry,
+  Result extends string | number | boolean,
+  Options extends CallOptions,
+  G extends Given<Entry>,
+>(
+  verb: ListVerb<Entry, Result, Options>,
+  source: Source<G>,
+  options: Omit<Options, keyof ChangeOptions> & ResumeListOptions<ListedIn<G>, Result> = {} as never,
+): Promise<Checkpoint> {
+  const { from, save, maxWaitMs, onBlock, ...others } = options;
+  const checkpoints = new Checkpoints(from, save);
+  const blocks = digestedBlocks<ListedIn<G>>(source, maxWaitMs, checkpoints);
+  const call = verb as ListVerb<Entry, Result, ChangeOptions>;
+  try {
+    await sendBlocks(call, blocks, checkpoints.last.key, others, async (block) => {
+      await onBlock?.(block);
+      await checkpoints.took(block, block.digest);
+    });
+    return checkpoints.last;
+  } catch (error) {
+    const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
+    if (!isReused || !from) throw error;
+    // An earlier call sent another block, and never took its answer.
+    const { entries } = checkpoints.last;
+    throw new ChangedListError(`entries after the first ${entries} are others`, { cause: error });
+  } finally {
+    await checkpoints.end();
+  }
+}
+
+/** A block, and a digest of all entries up to its end. */
+type DigestedBlock<Listed> = Block<Listed> & { readonly digest: string };
+
+/** The blocks behind a checkpoint. One is yielded when all is saved that must be known of it if it is repeated. */
+async function* digestedBlocks<Listed>(
+  source: Source<unknown>,
+  maxWaitMs: number | undefined,
+  checkpoints: Checkpoints,
+): AsyncGenerator<DigestedBlock<Listed>> {
+  const { entries: skip, digest: expected, cuts } = checkpoints.last;
+  const digest = new Digest();
+  let end = 0;
+  const skipped = (entry: Listed): void => {
+    digest.add(entry);
+    if (++end === skip && digest.text() !== expected)
+      throw new ChangedListError(`the first ${skip} entries are others`);
+  };
+  const cutting = { sizeOf, maxWaitMs, keepsRest: false, skip, skipped, cuts };
+  for await (const entries of blocksOf(source as Source<Listed>, cutting)) {
+    // A source that hung gives this too late.
+    if (checkpoints.isOver) return;
+    const from = end;
+    end += entries.length;
+    for (const entry of entries) digest.add(entry);
+    // The last block of a list that grows, or one of a slow source, would be another one the next time.
+    const isSame = entries.length === MOST_ENTRIES || cuts.includes(end);
+    if (!isSame) await checkpoints.keep({ cuts: [...checkpoints.last.cuts, end] });
+    else if (!checkpoints.isSaved) await checkpoints.keep({});
+    yield { from, entries, digest: digest.text() };
+  }
+  if (end < skip) throw new ChangedListError(`there are only ${end} entries`);
+}

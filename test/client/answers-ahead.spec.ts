@@ -1,0 +1,247 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { answersTo, type Sending } from '../../libs/client/src/answers-ahead.js';
+import { blocksOf } from '../../libs/client/src/blocks.js';
+import { BadEntry, Digest, sizeOf } from '../../libs/client/src/entries.js';
+
+/** A call that the test answers. */
+interface Call {
+  readonly block: number;
+  readonly place: number;
+  readonly signal: AbortSignal;
+  readonly answer: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** Whatever can go on without an answer has gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await setImmediate();
+}
+
+/** Reads the answers to blocks 0 to `count` - 1. */
+function reading(count: number, sending: Sending) {
+  const calls: Call[] = [];
+  const state = { calls, answered: [] as number[], given: 0, error: undefined as unknown, isOver: false };
+  const blocks = async function* () {
+    for (; state.given < count;) yield state.given++;
+  };
+  const send = (block: number, place: number, signal: AbortSignal): Promise<number> =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      calls.push({ block, place, signal, answer: () => resolve(block), fail: reject });
+    });
+  const read = async (): Promise<void> => {
+    for await (const answer of answersTo(blocks(), send, sending)) state.answered.push(answer);
+  };
+  void read()
+    .catch((error: unknown) => (state.error = error))
+    .finally(() => (state.isOver = true));
+  return state;
+}
+
+const LOST = new Error('lost');
+const throwing = (error: Error): never => {
+  throw error;
+};
+
+describe('blocks that are sent ahead', () => {
+  it('are read and in flight no further than so many, and answered in their order', async () => {
+    const state = reading(5, { ahead: 2 });
+    await settled();
+    expect([state.calls.length, state.given]).toEqual([2, 2]);
+    state.calls[1]?.answer();
+    await settled();
+    expect([state.answered, state.calls.length]).toEqual([[], 2]);
+    state.calls[0]?.answer();
+    await settled();
+    expect([state.answered, state.calls.length]).toEqual([[0, 1], 4]);
+    for (const { answer } of state.calls) answer();
+    await settled();
+    state.calls[4]?.answer();
+    await settled();
+    expect(state).toMatchObject({ answered: [0, 1, 2, 3, 4], error: undefined, isOver: true });
+    expect(state.calls.map(({ block, place }) => [block, place])).toEqual([0, 1, 2, 3, 4].map((i) => [i, i]));
+  });
+
+  it('are aborted when one fails, if nobody decides about failures', async () => {
+    const state = reading(5, { ahead: 3 });
+    await settled();
+    state.calls[0]?.fail(LOST);
+    await settled();
+    expect(state).toMatchObject({ answered: [], error: LOST, isOver: true });
+    expect(state.calls.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
+  });
+
+  it('are all over before their caller is told of a failure, and their answers are no unhandled rejections', async () => {
+    const told: string[] = [];
+    const state = reading(5, {
+      ahead: 3,
+      onFailure: (error) => {
+        told.push(error.message);
+        throw error;
+      },
+    });
+    await settled();
+    // The second one fails first: what is before it is answered.
+    state.calls[1]?.fail(LOST);
+    await settled();
+    expect(told).toEqual([]);
+    state.calls[0]?.answer();
+    await settled();
+    expect([state.answered, told, state.calls.length]).toEqual([[0], [], 3]);
+    state.calls[2]?.fail(new Error('lost, too'));
+    await settled();
+    expect(told).toEqual(['lost']);
+    expect(state).toMatchObject({ answered: [0], error: LOST, isOver: true });
+  });
+
+  it('are sent again, if they failed, at their places', async () => {
+    const state = reading(4, { ahead: 3, onFailure: () => 1 });
+    await settled();
+    const [first, second, third] = state.calls;
+    first?.fail(LOST);
+    second?.answer();
+    third?.fail(LOST);
+    while (state.calls.length < 5) await settled();
+    expect(state.calls.slice(3).map(({ block, place }) => [block, place])).toEqual([
+      [0, 0],
+      [2, 2],
+    ]);
+    for (const { answer } of state.calls.slice(3)) answer();
+    while (state.calls.length < 6) await settled();
+    state.calls[5]?.answer();
+    await settled();
+    expect(state).toMatchObject({ answered: [0, 1, 2, 3], error: undefined, isOver: true });
+  });
+
+  it.each([
+    ['its caller throws', (fail: (error: Error) => void) => fail(new Error('enough')), 'enough'],
+    ['it is stopped', undefined, 'lost'],
+  ] as const)('end while they wait for their caller when %s', async (_, decide, message) => {
+    const stop = new AbortController();
+    let fail = (_error: Error): void => undefined;
+    const onFailure = (): Promise<number> => new Promise((_resolve, reject) => (fail = reject));
+    const state = reading(4, { ahead: 2, onFailure, stop: stop.signal });
+    await settled();
+    for (const call of state.calls) call.fail(LOST);
+    await settled();
+    expect(state.isOver).toBe(false);
+    if (decide) decide(fail);
+    else stop.abort();
+    await settled();
+    expect(state).toMatchObject({ error: { message }, isOver: true });
+    fail(new Error('late'));
+    await settled();
+  });
+
+  it('are answered after a stop, and no other is read', async () => {
+    const stop = new AbortController();
+    const state = reading(9, { ahead: 3, stop: stop.signal, onFailure: throwing });
+    await settled();
+    stop.abort(new Error('enough'));
+    for (const { answer } of state.calls) answer();
+    await settled();
+    expect(state).toMatchObject({
+      answered: [0, 1, 2],
+      error: { message: 'enough' },
+      given: 3,
+      isOver: true,
+    });
+  });
+
+  it('that were the last are answered as if there had been no stop', async () => {
+    const stop = new AbortController();
+    const state = reading(2, { ahead: 3, stop: stop.signal });
+    await settled();
+    stop.abort(new Error('enough'));
+    for (const { answer } of state.calls) answer();
+    await settled();
+    expect(state).toMatchObject({ answered: [0, 1], error: undefined, isOver: true });
+  });
+
+  it('are aborted by the signal, with its reason, whatever they wait for', async () => {
+    const abort = new AbortController();
+    const state = reading(9, { ahead: 2, signal: abort.signal, onFailure: () => 60_000 });
+    await settled();
+    abort.abort(LOST);
+    await settled();
+    expect(state).toMatchObject({ answered: [], error: LOST, isOver: true });
+    expect(state.calls.every(({ signal }) => signal.reason === LOST)).toBe(true);
+  });
+});
+
+describe('blocks of a list', () => {
+  const cut = async (
+    source: Parameters<typeof blocksOf<string>>[0],
+    cutting: object = {},
+  ): Promise<string[][]> => {
+    const blocks: string[][] = [];
+    for await (const block of blocksOf(source, { sizeOf, keepsRest: false, ...cutting })) blocks.push(block);
+    return blocks;
+  };
+  const many = Array.from({ length: 2_500 }, (_, i) => String(i));
+  const lengths = (blocks: readonly string[][]): number[] => blocks.map(({ length }) => length);
+
+  it('are the same however the source gives its entries', async () => {
+    const one = async function* () {
+      yield* many;
+    };
+    const some = function* () {
+      for (let i = 0; i < many.length; i += 700) yield many.slice(i, i + 700);
+    };
+    const blocks = await cut(many);
+    expect(lengths(blocks)).toEqual([1_000, 1_000, 500]);
+    for (const source of [one(), some(), [many], new Set(many)]) expect(await cut(source)).toEqual(blocks);
+  });
+
+  it('end before they are too large, and an entry that is too large is one by itself', async () => {
+    const large = 'x'.repeat(2 ** 18);
+    expect(lengths(await cut(['a', large, large, 'y'.repeat(2 ** 20), 'b']))).toEqual([2, 1, 1, 1]);
+  });
+
+  it('begin behind what is skipped, and end where they are cut', async () => {
+    const skipped: string[] = [];
+    const blocks = await cut([many], {
+      ...{ skip: 1_100, skipped: (entry: string) => skipped.push(entry), cuts: [2_400, 1_000, 1_105, 3_000] },
+    });
+    expect(lengths(blocks)).toEqual([5, 1_000, 295, 100]);
+    expect(skipped).toEqual(many.slice(0, 1_100));
+    expect(blocks.flat()).toEqual(many.slice(1_100));
+  });
+});
+
+describe('a digest of a list', () => {
+  const digestOf = (...entries: unknown[]): string => {
+    const digest = new Digest();
+    for (const entry of entries) digest.add(entry);
+    return digest.text();
+  };
+
+  it('tells lists apart that differ in one thing only', () => {
+    const lists = [
+      ...[
+        [],
+        [''],
+        ['', ''],
+        ['a'],
+        ['b'],
+        ['ab'],
+        ['a', 'b'],
+        ['b', 'a'],
+        ['a\nb'],
+        ['a', '\nb'],
+        ['\0'],
+        ['\0\0'],
+      ],
+      ...[['\ud800'], ['\udfff'], ['\ufffd'], [new BadEntry('a')], [new BadEntry('a'), new BadEntry('a')]],
+      ...[[{ url: 'a', payload: 'b' }], [{ url: 'ab', payload: '' }], [{ url: 'a', payload: '' }]],
+      ...Array.from({ length: 10_000 }, (_, i) => [`https://example.org/${i}`]),
+    ];
+    expect(new Set(lists.map((list) => digestOf(...list))).size).toBe(lists.length);
+    expect(digestOf(new BadEntry('a'))).toBe(digestOf(new BadEntry('worded otherwise')));
+  });
+
+  it('stays as it is: it is in checkpoints', () => {
+    expect(digestOf('https://example.org/a', 'é€😀')).toBe('820c8de4c5032798');
+  });
+});
