@@ -1,3 +1,4 @@
+import type { Checkpoint } from '#client';
 import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
@@ -6,7 +7,7 @@ import { goOn } from './go-on.js';
 import { feed, identityOf, keepingOf, sourcesOf, type Fed, type FeedOptions, type JobFlags } from './feed.js';
 import { findFilter, findSet, type Found } from './found.js';
 import { abandon } from './own-sync.js';
-import { adding, checking, REFUSED, sending, type Send } from './sending.js';
+import { adding, checking, countsIn, REFUSED, type LineVerb } from './line-verb.js';
 
 export type ChangingVerb = 'visit' | 'discover' | 'forget' | 'add' | 'remove';
 
@@ -31,7 +32,7 @@ export async function change(
   sources: readonly string[],
   options: ChangeOptions,
 ): Promise<Exit> {
-  const [found, send] = await changing(context, verb, name);
+  const [found, lineVerb] = await changing(context, verb, name);
   if (options.dryRun) return tryOut(context, verb, found, sources, options);
   const { generation } = found.description;
   const about = [context.url, identityOf(sources), options.format];
@@ -48,7 +49,7 @@ export async function change(
     const label = `${verb} ${name}`;
     const attempt = async (): Promise<Fed> => {
       const source = await sourcesOf(context, sources, options);
-      return feed(context, { source, label, send, parallel: options.parallel, job });
+      return feed(context, { source, label, verb: lineVerb, parallel: options.parallel, job });
     };
     ({ seconds } = await goOn(context, { label, job, sources, attempt, isRepeatable: !countsCopies(found) }));
   } catch (error) {
@@ -56,22 +57,22 @@ export async function change(
     throw error instanceof Interrupted ? interrupted(job, isLeft) : error;
   }
   job.finish();
-  const counts = withAll(VERDICTS[verb], job.counts, job.refused);
+  const counts = withAll(VERDICTS[verb], job.checkpoint, lineVerb);
   const told = { verb, name, counts, seconds: Number(seconds.toFixed(3)) };
   await tell(context, told, `${verb} ${name}: ${words(counts)} (${time(seconds)})`);
   return partialOr(counts);
 }
 
-async function changing({ client }: Context, verb: ChangingVerb, name: string): Promise<[Found, Send]> {
+async function changing({ client }: Context, verb: ChangingVerb, name: string): Promise<[Found, LineVerb]> {
   if (verb === 'add' || verb === 'remove') {
     const found = await findFilter(client, name, verb);
-    return [found, verb === 'add' ? adding(found.handle) : sending(found.handle.remove)];
+    return [found, verb === 'add' ? adding(found.handle) : { send: found.handle.remove }];
   }
   const found = await findSet(client, name, verb);
   const { visit, discover, forget } = found.handle;
-  if (verb === 'forget') return [found, sending(forget)];
   // URLs without payloads.
-  return [found, sending(verb === 'visit' ? visit : (discover as typeof visit))];
+  const sends = { visit, discover: discover as typeof visit, forget };
+  return [found, { send: sends[verb] }];
 }
 
 /** Whether an item that is added twice is there twice. */
@@ -81,7 +82,7 @@ function countsCopies({ description }: Found): boolean {
 
 /** `isLeft`: whether the job left its checkpoint. */
 export function interrupted(job: Job, isLeft: boolean): Interrupted {
-  const far = `interrupted after ${number(job.done.entries)} lines`;
+  const far = `interrupted after ${number(job.checkpoint.entries)} lines`;
   return new Interrupted(
     isLeft ? `${far}: the same command goes on from there` : `${far}; there is no checkpoint to go on from`,
   );
@@ -97,29 +98,28 @@ async function tryOut(
 ): Promise<Exit> {
   const { name } = found.handle;
   const gone = verb === 'forget' ? 'forgotten' : 'removed';
-  const sum: Counts = {};
-  let refused = 0;
-  await feed(context, {
+  const { checkpoint } = await feed(context, {
     source: await sourcesOf(context, names, options),
-    ...{ label: `${verb} ${name} (dry run)`, send: checking(found), parallel: options.parallel },
-    took: async ({ faults }, { counts }) => {
-      refused += faults.length;
-      for (const [word, count] of Object.entries(counts)) {
-        const verdict = word === 'seen' ? gone : word === 'unseen' ? 'absent' : word;
-        sum[verdict] = (sum[verdict] ?? 0) + count;
-      }
-    },
+    ...{ label: `${verb} ${name} (dry run)`, verb: checking(found), parallel: options.parallel },
   });
-  const counts = withAll([gone, 'absent'], sum, refused);
+  const { seen = 0, unseen = 0, ...others } = countsIn(checking(found), checkpoint.counts);
+  const would = { ...checkpoint, counts: { [gone]: seen, absent: unseen, ...others } };
+  const counts = withAll([gone, 'absent'], would);
   const line = `${verb} ${name} would be: ${words(counts)}; nothing was changed`;
   await tell(context, { verb, name, dryRun: true, counts }, line);
   return partialOr(counts);
 }
 
-export function withAll(verdicts: readonly string[], found: Counts, refused: number): Counts {
+/** What became of the entries of a list, by verdict. */
+export function withAll(
+  verdicts: readonly string[],
+  { counts: found, refused }: Pick<Checkpoint, 'counts' | 'refused'>,
+  verb?: LineVerb,
+): Counts {
   const counts: Counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0]));
-  for (const [verdict, count] of Object.entries(found)) counts[verdict] = count;
-  counts[REFUSED] = (counts[REFUSED] ?? 0) + refused;
+  for (const [verdict, count] of Object.entries(verb ? countsIn(verb, found) : found))
+    counts[verdict] = count;
+  counts[REFUSED] = refused;
   return counts;
 }
 

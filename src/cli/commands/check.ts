@@ -2,7 +2,7 @@ import { Exit } from '../ending.js';
 import type { Context } from './context.js';
 import { feed, sourcesOf, type FeedOptions } from './feed.js';
 import { find } from './found.js';
-import { checking } from './sending.js';
+import { checking, wordOf } from './line-verb.js';
 
 export interface CheckOptions extends FeedOptions {
   /** Print what is seen, not what is unseen. */
@@ -18,15 +18,16 @@ export async function check(
 ): Promise<Exit> {
   const { output, json, quiet, client } = context;
   const found = await find(client, name);
+  const verb = checking(found);
   const wanted = options.seen === true ? 'seen' : 'unseen';
   const one = found.kind === 'filter' ? 'item' : 'url';
   const shown = (item: string): string => (json ? JSON.stringify({ [one]: item, result: wanted }) : item);
   let printed = 0;
   const { complained } = await feed(context, {
     source: await sourcesOf(context, names, options),
-    ...{ label: `check ${name}`, send: checking(found), parallel: options.parallel },
-    took: async ({ items }, { results }) => {
-      const some = items.filter((_, i) => results[i] === wanted);
+    ...{ label: `check ${name}`, verb, parallel: options.parallel },
+    took: async ({ entries, results }) => {
+      const some = entries.filter((_, i) => wordOf(verb, results[i]) === wanted) as string[];
       printed += some.length;
       if (!quiet && some.length > 0) await output.write(`${some.map(shown).join('\n')}\n`);
     },

@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
-import { MOST_ENTRIES, MOST_SIZE, ServiceError, sizeOf } from '#client';
-import { ChangedSources, Blocks, type Block } from '../jobs/blocks.js';
+import { resumeList, type BadEntry, type Checkpoint, type SentBlock } from '#client';
+import { show } from '../../errors/show.js';
 import type { Job, Keeping } from '../jobs/job.js';
-import { withPauses } from '../jobs/pauses.js';
-import { runBlocks } from '../jobs/run-blocks.js';
+import { Places } from '../jobs/places.js';
 import { isRemote, STDIN } from '../sources/names.js';
 import { Sources, type SourceFormat } from '../sources/sources.js';
 import type { Source } from '../sources/runs.js';
 import { Complaints } from '../terminal/complaints.js';
 import { Progress } from '../terminal/progress.js';
 import type { Context } from './context.js';
-import type { BlockAnswer, Send } from './sending.js';
+import type { LineVerb } from './line-verb.js';
 
 /** Options of all commands that read sources. */
 export interface FeedOptions {
@@ -51,73 +50,86 @@ export async function sourcesOf(
   return Sources.of(names, format, interruption.soft);
 }
 
+/** Entries of sources that were answered. */
+export type FedBlock = SentBlock<string | BadEntry, string | boolean>;
+
 export interface Feed {
   readonly source: Source;
   readonly label: string;
-  readonly send: Send;
+  readonly verb: LineVerb;
   /** Calls at once. */
   readonly parallel: number;
   /** Of a call that changes something. */
   readonly job?: Job;
-  /** Takes the answers of a block, in order. */
-  readonly took?: (block: Block, answer: BlockAnswer) => Promise<void>;
+  /** Takes answered blocks, in order. */
+  readonly took?: (block: FedBlock) => Promise<void>;
 }
 
 export interface Fed {
   readonly seconds: number;
   readonly complained: boolean;
+  readonly checkpoint: Checkpoint;
 }
 
-const NOTHING = { entries: 0, digest: '' };
+/** How long lines wait for others that are typed, or come from a crawl, in a job without a checkpoint. */
+const MAX_WAIT_MS = 100;
 
-/** Reads sources, sends them in blocks, and shows how it goes. Throws what ended it early, when all before that is taken. */
+/**
+ * Reads sources, sends them in blocks, and shows how it goes. Throws what ended it early, when all before that is taken.
+ */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
-  const { source, label, send, parallel, job, took } = feeding;
+  const { source, label, verb, parallel, job, took } = feeding;
   const { soft, hard } = context.interruption;
   const errors = context.quiet ? undefined : context.errors;
   const progress = new Progress(progressOutput(context), label, source.meter);
   const complaints = new Complaints(errors, progress);
-  if (job?.resumed) errors?.write(`${label}: going on after ${job.done.entries} lines\n`);
+  const from = job?.checkpoint;
+  if (job?.resumed) errors?.write(`${label}: going on after ${job.checkpoint.entries} lines\n`);
   let [complained, hasSent] = [false, false];
-  const blocks = new Blocks({ maxItems: MOST_ENTRIES, maxSize: MOST_SIZE, sizeOf, cutAt: job?.cutAt });
-  // A job must find the same blocks when it goes on, so it does not ask how long the sources take.
-  const runs = job?.isKept ? source.runs() : withPauses(source.runs());
+  const places = new Places();
   try {
-    await runBlocks(blocks.of(runs, job?.done ?? NOTHING), {
-      parallel,
-      stop: soft,
-      send: async (block) => {
+    const checkpoint = await resumeList(verb.send, places.entriesOf(source.runs(), from?.entries ?? 0), {
+      ...{ from, ahead: parallel, stop: soft, signal: hard },
+      maxWaitMs: job?.isKept ? undefined : MAX_WAIT_MS,
+      save: (reached) => {
         if (!hasSent && job?.resumed === true) progress.resume();
         hasSent = true;
-        job?.sends(block);
-        return send(block.items, job?.key(block.from), hard);
+        job?.keep(reached);
       },
-      take: async (block, answer) => {
-        const refused = [
-          ...block.faults,
-          ...answer.complaints.map(({ index, text }) => located(block.placeOf(index), text)),
-        ];
+      onBlock: async (block) => {
+        places.forget(block.from);
+        const refused = complaintsIn(block, places);
         complained ||= refused.length > 0;
-        await took?.(block, answer);
-        job?.took(block, answer.counts, refused);
-        progress.add(block.end - block.from);
+        await took?.(block);
+        if (refused[0] !== undefined) job?.refuses(refused[0]);
+        progress.add(block.entries.length);
         complaints.add(refused);
       },
     });
-    return { seconds: progress.clear(), complained };
+    return { seconds: progress.clear(), complained, checkpoint };
   } catch (error) {
     progress.clear();
-    // A block that was sent under this key, and never known to be answered, was another.
-    const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
-    if (!isReused || job?.resumed !== true) throw error;
-    throw new ChangedSources(`after the first ${job.done.entries} entries`);
+    throw error;
   } finally {
     complaints.end();
   }
 }
 
-function located(place: string | undefined, text: string): string {
-  return place === undefined ? text : `${place}: ${text}`;
+/** Why entries of a block were not taken, a line each: first those that were not sent. */
+function complaintsIn({ from, entries, results, reasons }: FedBlock, places: Places): string[] {
+  const faults: string[] = [];
+  const refused: string[] = [];
+  for (const [i, reason] of reasons) {
+    const entry = entries[i];
+    if (typeof entry !== 'string') {
+      faults.push(reason);
+      continue;
+    }
+    const place = places.of(from + i);
+    const text = results[i] === undefined ? `the item ${reason}` : `${show(entry)}: ${reason}`;
+    refused.push(place === undefined ? text : `${place}: ${text}`);
+  }
+  return [...faults, ...refused];
 }
 
 /** A bar would be drawn between the lines of results on the same terminal. */

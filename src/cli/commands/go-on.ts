@@ -1,6 +1,5 @@
-import { ServiceError } from '#client';
+import { ChangedListError, ServiceError } from '#client';
 import { UsageError } from '../ending.js';
-import { ChangedSources } from '../jobs/blocks.js';
 import type { Job } from '../jobs/job.js';
 import { STDIN } from '../sources/names.js';
 import type { Context } from './context.js';
@@ -51,7 +50,7 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
 /** Why a job cannot go on; undefined if something else is wrong. */
 function whyNot(error: unknown): string | undefined {
   if (error instanceof CannotGoOn) return error.message;
-  if (error instanceof ChangedSources) return `the sources changed: ${error.message}`;
+  if (error instanceof ChangedListError) return `the sources changed: ${error.detail}`;
   const isOver = error instanceof ServiceError && ['SYNC_ENDED', 'SYNC_NOT_FOUND'].includes(error.code);
   return isOver ? 'the sync of this job is over' : undefined;
 }

@@ -7,7 +7,7 @@ import { partialOr, withAll, words } from './change.js';
 import { tell, type Context } from './context.js';
 import { feed } from './feed.js';
 import { find, type Found } from './found.js';
-import { adding, sending, type Send } from './sending.js';
+import { adding, type LineVerb } from './line-verb.js';
 
 export interface ImportSetOptions {
   /** A redis:// or rediss:// URL. */
@@ -21,26 +21,26 @@ export interface ImportSetOptions {
 export async function importSet(context: Context, name: string, options: ImportSetOptions): Promise<Exit> {
   const { redis, key, parallel } = options;
   const found = await find(context.client, name);
-  const send = marking(found, name);
+  const verb = marking(found, name);
   const members = await RedisSet.open(redis, key, context.interruption.soft);
   try {
     const { generation } = found.description;
     // Each member is marked once, however often it is sent: to begin anew is to go on.
     const job = await Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
     const label = `import-set ${name}`;
-    const { seconds } = await feed(context, { source: members, label, send, parallel, job }).catch(
+    const { seconds } = await feed(context, { source: members, label, verb, parallel, job }).catch(
       (error: unknown) => {
         if (!(error instanceof Interrupted)) throw error;
         throw new Interrupted(
-          `interrupted after ${number(job.done.entries)} members: the same command goes on`,
+          `interrupted after ${number(job.checkpoint.entries)} members: the same command goes on`,
         );
       },
     );
     const grown = (await members.sizeNow()) - members.size;
     const counts = withAll(
       ['new', 'seen', ...(found.kind === 'filter' ? [] : ['invalid'])],
-      job.counts,
-      job.refused,
+      job.checkpoint,
+      verb,
     );
     const again =
       grown > 0 ? `; ${number(grown)} came while it was read: call it again when nothing writes there` : '';
@@ -52,8 +52,8 @@ export async function importSet(context: Context, name: string, options: ImportS
   }
 }
 
-function marking(found: Found, name: string): Send {
-  if (found.kind === 'visited set') return sending(found.handle.visit);
+function marking(found: Found, name: string): LineVerb {
+  if (found.kind === 'visited set') return { send: found.handle.visit };
   const { description } = found;
   if ('semantics' in description && description.semantics === 'multiset')
     throw new UsageError(

@@ -1,5 +1,5 @@
 import { ServiceError, UnavailableError, type UnseenClient } from '#client';
-import { OPEN, type Job, type Opening, type OwnSync } from '../jobs/job.js';
+import type { Job, Opening, OwnSync } from '../jobs/job.js';
 import type { Interruption } from '../interruption.js';
 import { find, type Found } from './found.js';
 import { CannotGoOn } from './go-on.js';
@@ -42,7 +42,7 @@ async function openOwn(
     ...(errorRate !== undefined && { errorRate }),
   });
   try {
-    const { id } = await syncs.open(asked, { idempotencyKey: job.key(OPEN), signal });
+    const { id } = await syncs.open(asked, { idempotencyKey: job.openingKey, signal });
     job.opened(id);
     return id;
   } catch (error) {

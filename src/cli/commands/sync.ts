@@ -8,7 +8,6 @@ import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags
 import { find, type Found } from './found.js';
 import { goOn } from './go-on.js';
 import { abandon, syncOf } from './own-sync.js';
-import { sending } from './sending.js';
 
 export interface SyncOptions extends FeedOptions, JobFlags {
   readonly capacity?: number;
@@ -102,7 +101,7 @@ async function run(
   const opened = handle.syncs.get(await syncOf(handle, job, options, context.interruption));
   const label = `sync ${handle.name}`;
   const { seconds } = await feed(context, {
-    ...{ source, label, send: sending(opened.keep), parallel: options.parallel, job },
+    ...{ source, label, verb: { send: opened.keep }, parallel: options.parallel, job },
   });
   if (options.allowIncomplete !== true) assertComplete(label, job, source.empty);
   const asked = {
@@ -121,7 +120,7 @@ async function run(
 
 /** Throws Incomplete if a source is empty, or if an entry was refused. */
 function assertComplete(label: string, job: Job, empty: readonly string[]): void {
-  const refused = refusedIn(withAll([], job.counts, job.refused));
+  const refused = refusedIn(withAll([], job.checkpoint));
   const faults: string[] = [];
   if (refused > 0) {
     const first = job.firstRefused ?? '';
@@ -168,7 +167,7 @@ async function report(
   seconds: number,
   { dryRun }: SyncOptions,
 ): Promise<Exit> {
-  const counts = withAll(['kept', 'new', 'forgotten'], job.counts, job.refused);
+  const counts = withAll(['kept', 'new', 'forgotten'], job.checkpoint);
   const figures = { forgets: wouldForget, items, ...(dryRun && { dryRun: true, refused }) };
   const forgets = `${number(wouldForget)} of ${number(items)} items`;
   const tooMany = refused === true ? ', which is more than is allowed' : '';

@@ -1,14 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { Checkpoint } from '#client';
 import { show } from '../../errors/show.js';
 import { UsageError } from '../ending.js';
-import type { Block } from './blocks.js';
 import { CheckpointFile } from './checkpoint-file.js';
 
 /** A member for each verdict. */
 export type Counts = Record<string, number>;
 
-interface JobState {
+interface JobState extends Omit<Checkpoint, 'key' | 'cuts'> {
+  /** Absent in files of earlier versions. */
+  readonly cuts?: readonly number[];
   /** Idempotency-Keys begin with it. */
   readonly job: string;
   readonly identity: string;
@@ -18,15 +20,7 @@ interface JobState {
   readonly title: string;
   /** Of the set or filter: another one has no records of the calls that were made. */
   readonly generation: string;
-  /** What has been answered: the first entries of the sources. */
-  readonly entries: number;
-  readonly digest: string;
-  /** A short block that was sent ended here, so it must end here when it is sent again. */
-  readonly cutAt?: number;
-  readonly counts: Counts;
-  /** Entries that were not sent, or not taken. */
-  readonly refused: number;
-  /** The first of them. */
+  /** The first entry that was refused, and why. */
   readonly firstRefused?: string;
   /** Of a sync: its id. */
   readonly sync?: string;
@@ -44,9 +38,6 @@ export type OwnSync = { readonly name: string } & (
   | { readonly id: string }
   | { readonly opening: Opening; readonly key: string }
 );
-
-/** The step that opens a sync. */
-export const OPEN = 'open';
 
 /** A checkpoint has little room. */
 const MOST_REFUSED = 400;
@@ -118,20 +109,10 @@ export class Job {
     return this.isResumed || this.hasSent || this.state.opening !== undefined;
   }
 
-  get done(): { readonly entries: number; readonly digest: string } {
-    return this.state;
-  }
-
-  get cutAt(): number | undefined {
-    return this.state.cutAt;
-  }
-
-  get counts(): Readonly<Counts> {
-    return this.state.counts;
-  }
-
-  get refused(): number {
-    return this.state.refused;
+  /** How far its list has come. */
+  get checkpoint(): Checkpoint {
+    const { job, entries, digest, counts, refused, cuts = [] } = this.state;
+    return { key: keyOf(job), entries, digest, counts, refused, cuts };
   }
 
   /** The first line that was refused, and why. */
@@ -152,27 +133,21 @@ export class Job {
     return this.file !== undefined;
   }
 
-  /** The Idempotency-Key of a step. */
-  key(step: string | number): string {
-    return keyOf(this.state, step);
+  /** The Idempotency-Key of the call that opens its sync. */
+  get openingKey(): string {
+    return openingKeyOf(this.state);
   }
 
-  /** A block is about to be sent. */
-  sends({ short, end }: Block): void {
+  /** A line was refused. Kept with the next checkpoint. */
+  refuses(line: string): void {
+    if (this.state.firstRefused !== undefined) return;
+    this.state = { ...this.state, firstRefused: line.slice(0, MOST_REFUSED) };
+  }
+
+  /** Its list has come so far, and goes on. */
+  keep({ key, ...come }: Checkpoint): void {
     this.hasSent = true;
-    if (!short || this.state.cutAt === end) return;
-    this.update({ cutAt: end });
-  }
-
-  /** A block was answered; so were all before it. */
-  took({ end, digest, faults }: Block, counts: Counts, refused: readonly string[]): void {
-    const sum = { ...this.state.counts };
-    for (const [verdict, count] of Object.entries(counts)) sum[verdict] = (sum[verdict] ?? 0) + count;
-    const [first] = refused;
-    this.update({
-      ...{ entries: end, digest, counts: sum, refused: this.state.refused + faults.length },
-      ...(first !== undefined && { firstRefused: this.state.firstRefused ?? first.slice(0, MOST_REFUSED) }),
-    });
+    this.update(come);
   }
 
   /**
@@ -226,14 +201,19 @@ function freshState(identity: string, name: string, title: string, generation: s
   return { job, identity, name, title, generation, entries: 0, digest: '', counts: {}, refused: 0 };
 }
 
-function keyOf({ job }: JobState, step: string | number): string {
-  return `unseen-${job}-${step}`;
+/** The Idempotency-Keys of a job begin with it. */
+function keyOf(job: string): string {
+  return `unseen-${job}`;
+}
+
+function openingKeyOf({ job }: JobState): string {
+  return `${keyOf(job)}-open`;
 }
 
 function ownSyncOf(state: JobState): OwnSync | undefined {
   const { name, sync, opening } = state;
   if (sync !== undefined) return { name, id: sync };
-  return opening && { name, opening, key: keyOf(state, OPEN) };
+  return opening && { name, opening, key: openingKeyOf(state) };
 }
 
 function assertSame(found: JobState, { identity }: JobState, path: string): void {

@@ -5,8 +5,6 @@ export interface Run {
   readonly fault?: string;
   /** Where an item is, by its index, for people. Absent: it has no place. */
   readonly placeOf?: (index: number) => string;
-  /** Nothing more comes for a while, so what waits for more should not. */
-  readonly pause?: boolean;
 }
 
 /** What a job reads: once, from its beginning. */
