@@ -7,14 +7,13 @@ export type {
 } from './api-types.js';
 export type { Answers, AnsweredBlock, CallOptions, ChangeOptions, ListOptions, Verb } from './batches.js';
 export { UnseenClient, type ClientOptions } from './client.js';
-export { BadEntry, sizeOf } from './entries.js';
+export { BadEntry } from './entries.js';
 export * from './errors.js';
 export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
 export { RetryAfterError, type RetryAfterOptions } from './retry-after-error.js';
 export type { Checkpoint } from './checkpoints.js';
 export { resumeList, type ResumeListOptions } from './resume-list.js';
-export { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 export { sendList } from './send-list.js';
 export type { ListVerb, SendListOptions, SentBlock } from './send-list-options.js';
 export { Filter } from './filter.js';

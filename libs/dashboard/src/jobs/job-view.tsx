@@ -6,10 +6,9 @@ import { Button } from '../ui/button.js';
 import { Failure, Notice } from '../ui/notice.js';
 import { putAway } from './current-job.js';
 import { saveAs } from '../save.js';
-import type { Action } from './action.js';
+import { INVALID, type Action } from './action.js';
 import type { Job, JobState } from './job.js';
 import { InvalidRows, ResultRows } from './rows.js';
-import { INVALID } from './sending.js';
 
 /** How far a list has come, and what became of its lines. */
 export function JobView({

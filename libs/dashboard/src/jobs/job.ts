@@ -1,12 +1,17 @@
-import { AnswerError, randomKey, ServiceError, UnavailableError, UnreachableError } from '#client';
+import {
+  AnswerError,
+  sendList,
+  ServiceError,
+  UnavailableError,
+  UnreachableError,
+  type SentBlock,
+} from '#client';
 import { signal } from '@preact/signals';
-import { linesOf, type Format } from '../lines/lines.js';
+import { linesOf, type Format, type Line } from '../lines/lines.js';
 import { client } from '../session.js';
 import type { Subject } from '../sets.js';
-import type { Action } from './action.js';
-import { blocksOf, type Block } from './blocks.js';
+import { INVALID, type Action } from './action.js';
 import { ResultFile } from './result-file.js';
-import type { BlockAnswer } from './sending.js';
 import { NOTHING, Tally } from './tally.js';
 
 /** What is done with the lines of which files. */
@@ -32,14 +37,6 @@ export type JobState =
   | { readonly is: 'failed'; readonly error: Error }
   | { readonly is: 'done' };
 
-/** A block that was sent. */
-interface Sent {
-  readonly block: Block;
-  answer: Promise<BlockAnswer>;
-  /** Nobody knows whether it was done. */
-  unsure: boolean;
-}
-
 /** Blocks of a check that are under way at once. */
 const AHEAD = 4;
 /** What changes something goes block by block: of a line that is there twice, the first is the one that is new. */
@@ -53,9 +50,8 @@ const PUBLISHED_EVERY_MS = 100;
 const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Does something with each line of files. Blocks are answered in their order, and one that was sent is sent again under its key
- * until it is answered, so that nothing is done twice or left out: neither when the service goes away, nor when the key ends and
- * somebody signs in again.
+ * Does something with each line of files, as a list of the client: nothing is done twice or left out, neither when the
+ * service goes away, nor when the key ends and somebody signs in again.
  */
 export class Job {
   readonly state = signal<JobState>({ is: 'running' });
@@ -65,18 +61,17 @@ export class Job {
 
   private readonly tally = new Tally();
   private readonly file = new ResultFile();
-  private readonly blocks: AsyncGenerator<Block, undefined>;
-  private readonly sent: Sent[] = [];
+  private readonly stopping = new AbortController();
   private readonly leaving = new AbortController();
-  private unreadable: Error | undefined;
-  private isRead = false;
+  /** Sends again what was refused. */
+  private again: (() => void) | undefined;
+  /** Lines that were sent and not answered yet. */
+  private unanswered = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private stopTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly work: Work) {
-    const { files, format } = work;
-    this.bytes = files.reduce((sum, { size }) => sum + size, 0);
-    const lines = linesOf(files, { format, onRead: (bytes) => this.read(bytes) });
-    this.blocks = blocksOf(lines, `dashboard-${randomKey()}`);
+    this.bytes = work.files.reduce((sum, { size }) => sum + size, 0);
     void this.run();
   }
 
@@ -88,23 +83,23 @@ export class Job {
   goOn(): void {
     if (this.state.peek().is !== 'held') return;
     this.state.value = { is: 'running' };
-    for (const sent of this.sent) sent.answer = quiet(sent.answer.catch(() => this.ask(sent)));
-    void this.run();
+    this.again?.();
   }
 
   /** Sends nothing more. What has been sent stays done. */
   stop(): void {
     const { is } = this.state.peek();
-    if (is === 'held') this.end();
-    if (is !== 'running') return;
-    this.state.value = { is: 'stopping' };
-    setTimeout(() => this.leaving.abort(), STOP_MS);
+    if (is === 'running') {
+      this.state.value = { is: 'stopping' };
+      this.stopTimer = setTimeout(() => this.leaving.abort(), STOP_MS);
+    }
+    this.stopping.abort();
   }
 
   /** Stops, and waits for nothing. */
   leave(): void {
-    this.leaving.abort();
     this.stop();
+    this.leaving.abort();
   }
 
   /** What became of the lines so far. */
@@ -113,93 +108,63 @@ export class Job {
   }
 
   private async run(): Promise<void> {
+    const { action, files, format, subject } = this.work;
+    const [signal, stop] = [this.leaving.signal, this.stopping.signal];
+    const verb: ReturnType<Action['verb']> = (lines, options) => {
+      const sent = [...lines];
+      this.unanswered = Math.max(this.unanswered, sent.length);
+      return action.verb(client.peek(), subject.name)(sent.values(), options);
+    };
     try {
-      for (;;) {
-        await this.sendMore();
-        const [head] = this.sent;
-        if (!head) break;
-        const answer = await head.answer;
-        this.sent.shift();
-        this.file.add(head.block.lines, answer.results);
-        this.tally.add(head.block.lines, answer);
-        this.publishSoon();
-      }
-      this.end();
+      await sendList(verb, linesOf(files, { format, onRead: (bytes) => this.read(bytes) }), {
+        ...{ signal, stop, ahead: action.needs === 'read' ? AHEAD : AHEAD_OF_CHANGES },
+        onBlock: (block) => this.take(block),
+        onFailure: (error) => this.afterFailure(error),
+      });
+      this.turn({ is: 'done' });
     } catch (error) {
-      // What is behind the block that failed may be done: its answers are kept.
-      await Promise.allSettled(this.sent.map(({ answer }) => answer));
-      if (this.isStopping()) this.end();
-      else if (this.work.action.endsWith?.(error as Error) === true) this.end(error as Error);
-      else this.turn({ is: 'held', error: error as Error });
+      if (stop.aborted) this.turn({ is: 'stopped', unknown: this.unknownLines(error) });
+      else this.turn({ is: 'failed', error: error as Error });
     }
   }
 
-  private async sendMore(): Promise<void> {
-    const ahead = this.work.action.needs === 'read' ? AHEAD : AHEAD_OF_CHANGES;
-    while (!this.isRead && !this.isStopping() && this.sent.length < ahead) {
-      const block = await this.nextBlock();
-      if (!block) continue;
-      const sent = { block, unsure: false } as Sent;
-      sent.answer = quiet(this.ask(sent));
-      this.sent.push(sent);
-    }
+  private take({ entries, results, reasons }: SentBlock<Line, string | boolean>): void {
+    const { words } = this.work.action;
+    const said = results.map((result) =>
+      result === undefined ? INVALID : (words?.[String(result)] ?? String(result)),
+    );
+    this.unanswered = 0;
+    this.file.add(entries, said);
+    this.tally.add(entries, said, reasons);
+    this.publishSoon();
   }
 
-  private async nextBlock(): Promise<Block | undefined> {
-    try {
-      const { done, value } = await this.blocks.next();
-      if (done !== true) return value;
-    } catch (error) {
-      if (this.leaving.signal.aborted) return undefined;
-      this.unreadable = error as Error;
+  /** In how many ms a block is sent again: after a refusal, when somebody says so. */
+  private afterFailure(error: Error): number | Promise<number> {
+    if (this.work.action.endsWith?.(error) === true) throw error;
+    if (isPassing(error)) {
+      const askedMs = error instanceof ServiceError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+      return Math.max(AGAIN_MS, askedMs);
     }
-    this.isRead = true;
-    return undefined;
+    this.turn({ is: 'held', error });
+    return new Promise((resolve) => (this.again = () => resolve(0)));
   }
 
-  /** Of what holds no lines nothing is answered, however long it is: so it is shown how far it has come, and it can be stopped. */
+  /** A file without lines has no answers, however long it is. Its progress is shown, and it can be stopped. */
   private read(bytes: number): void {
-    this.leaving.signal.throwIfAborted();
+    this.stopping.signal.throwIfAborted();
     this.tally.read(bytes);
     this.publishSoon();
   }
 
-  /** Asks until there is an answer, or a refusal. */
-  private async ask(sent: Sent): Promise<BlockAnswer> {
-    const { action, subject } = this.work;
-    const { lines, key } = sent.block;
-    const { signal } = this.leaving;
-    for (;;) {
-      try {
-        return await action.send(client.peek(), subject.name)(lines, key, signal);
-      } catch (error) {
-        sent.unsure = !(error instanceof ServiceError) || error instanceof UnavailableError;
-        if (signal.aborted || !isPassing(error)) throw error;
-        const askedMs = error instanceof ServiceError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-        await pause(Math.max(AGAIN_MS, askedMs), signal);
-      }
-    }
-  }
-
-  private isStopping(): boolean {
-    return this.state.peek().is === 'stopping';
-  }
-
-  private end(failure = this.unreadable): void {
-    // Of a file that hangs nobody waits for the end.
-    void this.blocks.return(undefined);
-    if (failure) this.turn({ is: 'failed', error: failure });
-    else if (this.isRead && this.sent.length === 0) this.turn({ is: 'done' });
-    else this.turn({ is: 'stopped', unknown: this.unknownLines() });
-  }
-
-  private unknownLines(): number {
-    if (this.work.action.needs === 'read') return 0;
-    return this.sent.reduce((sum, { block, unsure }) => sum + (unsure ? block.lines.length : 0), 0);
+  private unknownLines(error: unknown): number {
+    const isUnsure = !(error instanceof ServiceError) || error instanceof UnavailableError;
+    return isUnsure && this.work.action.needs !== 'read' ? this.unanswered : 0;
   }
 
   private turn(state: JobState): void {
     clearTimeout(this.timer);
+    clearTimeout(this.stopTimer);
     this.timer = undefined;
     this.progress.value = this.tally.now();
     this.state.value = state;
@@ -218,23 +183,4 @@ export class Job {
 function isPassing(error: unknown): boolean {
   if (error instanceof AnswerError) return GATEWAYS.has(error.status ?? 0);
   return error instanceof UnreachableError || error instanceof UnavailableError;
-}
-
-/** It is looked at in its turn. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  void promise.catch(() => undefined);
-  return promise;
-}
-
-/** Until then, or until nobody waits any more. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    signal.addEventListener('abort', stop);
-  });
 }

@@ -3,7 +3,7 @@ import { hashOf } from '../router.js';
 import { may } from '../session.js';
 import type { Kind } from '../sets.js';
 import { Badge } from '../ui/badge.js';
-import { INVALID } from './sending.js';
+import { INVALID } from './action.js';
 import type { Row } from './tally.js';
 
 const TONES: Readonly<Record<string, string>> = {

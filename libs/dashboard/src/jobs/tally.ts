@@ -1,5 +1,4 @@
 import { itemOf, type Line } from '../lines/lines.js';
-import type { BlockAnswer } from './sending.js';
 
 /** How far a job has come. */
 export interface Progress {
@@ -41,17 +40,18 @@ export class Tally {
     this.bytes += bytes;
   }
 
-  add(lines: readonly Line[], { results, invalid }: BlockAnswer): void {
+  /** `results`: a word per line. `reasons`: why lines are not valid, by their places. */
+  add(lines: readonly Line[], results: readonly string[], reasons: ReadonlyMap<number, string>): void {
     const row = (i: number): Row => ({
       line: this.lines + i + 1,
       item: itemOf(lines[i] as Line),
       result: results[i] as string,
-      reason: invalid.get(i),
+      reason: reasons.get(i),
     });
     for (const result of results) this.counts.set(result, (this.counts.get(result) ?? 0) + 1);
     const shown = Math.min(lines.length, MOST_ROWS - this.first.length);
     this.first = [...this.first, ...Array.from({ length: shown }, (_, i) => row(i))];
-    const faults = [...invalid.keys()].slice(0, MOST_ROWS - this.invalid.length);
+    const faults = [...reasons.keys()].slice(0, MOST_ROWS - this.invalid.length);
     this.invalid = [...this.invalid, ...faults.map(row)];
     this.lines += lines.length;
   }

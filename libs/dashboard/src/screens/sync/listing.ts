@@ -1,7 +1,5 @@
 import { ConflictError, NotFoundError } from '#client';
-import type { Action } from '../../jobs/action.js';
-import { sending } from '../../jobs/sending.js';
-import { itemOf } from '../../lines/lines.js';
+import { ofItems, type Action } from '../../jobs/action.js';
 import { handleOf, type Kind } from '../../sets.js';
 
 /** Lists lines in a sync. */
@@ -10,7 +8,7 @@ export function listingIn(kind: Kind, sync: string): Action {
     id: 'list',
     text: 'List',
     needs: 'write',
-    send: (client, name) => sending(handleOf(client, kind, name).syncs.get(sync).keep, itemOf),
+    verb: (client, name) => ofItems(handleOf(client, kind, name).syncs.get(sync).keep),
     meanings: {
       kept: 'there before, and kept',
       new: 'not there before, and added',

@@ -1,6 +1,4 @@
-import type { Action } from '../../jobs/action.js';
-import { sending } from '../../jobs/sending.js';
-import { itemOf } from '../../lines/lines.js';
+import { ofItems, type Action } from '../../jobs/action.js';
 import type { Scope } from '../../session.js';
 import type { Kind } from '../../sets.js';
 
@@ -23,28 +21,28 @@ const ACTIONS: Readonly<Record<Kind, readonly UseAction[]>> = {
       id: 'check',
       text: 'Check',
       hint: 'Says which URLs have been seen. It changes nothing.',
-      send: (client, name) => sending(client.visitedSet(name).check, itemOf),
+      verb: (client, name) => ofItems(client.visitedSet(name).check),
     },
     {
       ...WRITES,
       id: 'visit',
       text: 'Visit',
       hint: 'Marks URLs as seen. They are not queued.',
-      send: (client, name) => sending(client.visitedSet(name).visit, itemOf),
+      verb: (client, name) => ofItems(client.visitedSet(name).visit),
     },
     {
       ...WRITES,
       id: 'discover',
       text: 'Discover',
       hint: 'Marks URLs as seen, and puts those that are new into the queue. Lines of JSON may bring payloads.',
-      send: (client, name) => sending(client.visitedSet(name).discover, (line) => line),
+      verb: (client, name) => client.visitedSet(name).discover,
     },
     {
       ...TAKES_OUT,
       id: 'forget',
       text: 'Forget',
       hint: 'Makes URLs unseen, and takes them out of the queue.',
-      send: (client, name) => sending(client.visitedSet(name).forget, itemOf),
+      verb: (client, name) => ofItems(client.visitedSet(name).forget),
     },
   ],
   filters: [
@@ -53,22 +51,23 @@ const ACTIONS: Readonly<Record<Kind, readonly UseAction[]>> = {
       id: 'check',
       text: 'Check',
       hint: 'Says which items have been seen. It changes nothing.',
-      send: (client, name) =>
-        sending(client.filter(name).has, itemOf, (isThere) => (isThere ? 'seen' : 'unseen')),
+      verb: (client, name) => ofItems(client.filter(name).has),
+      words: { true: 'seen', false: 'unseen' },
     },
     {
       ...WRITES,
       id: 'add',
       text: 'Add',
       hint: 'Adds items, and says which of them are new.',
-      send: (client, name) => sending(client.filter(name).add, itemOf, (isNew) => (isNew ? 'new' : 'seen')),
+      verb: (client, name) => ofItems(client.filter(name).add),
+      words: { true: 'new', false: 'seen' },
     },
     {
       ...TAKES_OUT,
       id: 'remove',
       text: 'Remove',
       hint: 'Takes items out.',
-      send: (client, name) => sending(client.filter(name).remove, itemOf),
+      verb: (client, name) => ofItems(client.filter(name).remove),
     },
   ],
 };
