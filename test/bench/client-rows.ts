@@ -1,4 +1,4 @@
-import { UnseenClient, type VisitedSet } from '#client';
+import { resumeList, UnseenClient, type VisitedSet } from '#client';
 import { onBothStores } from './both-stores.js';
 import { HttpClient, inFlight } from './http-client.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
@@ -22,7 +22,7 @@ const LEAST_SPEED = 0.9;
 
 /**
  * The TypeScript client. Concurrent checks of one URL each, joined as the client does it and alone, as an array of one is sent; and a
- * list of real URLs, as the client sends it and as one streamed body, with all answers read.
+ * list of real URLs, as the client sends it, plain and with checkpoints, and as one streamed body, with all answers read.
  */
 export const clientGroup: Group = {
   name: 'client',
@@ -97,11 +97,17 @@ async function listRows(
       }
       return fresh;
     },
+    resumable: async () => {
+      const { counts } = await resumeList(set.visit, lines, {
+        save: (checkpoint) => JSON.stringify(checkpoint),
+      });
+      return counts.new ?? 0;
+    },
   };
-  const rounds: Record<keyof typeof visit, Measured[]> = { stream: [], list: [] };
+  const rounds: Record<keyof typeof visit, Measured[]> = { stream: [], list: [], resumable: [] };
   const different = new Set(lines).size;
   for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
-    for (const how of ['stream', 'list'] as const) {
+    for (const how of ['stream', 'list', 'resumable'] as const) {
       await set.clear();
       let fresh = 0;
       const work = async () => {
@@ -116,7 +122,13 @@ async function listRows(
   const stream = { name: `client-${store}/visit-stream`, ...summary(rounds.stream) };
   const list = { name: `client-${store}/visit-list`, ...summary(rounds.list) };
   const times = list.itemsPerSecond / stream.itemsPerSecond;
-  return [stream, { ...list, targets: [atLeast('speed against one stream', times, LEAST_SPEED, '×')] }];
+  const resumable = { name: `client-${store}/visit-resumable`, ...summary(rounds.resumable) };
+  const share = resumable.itemsPerSecond / list.itemsPerSecond;
+  return [
+    stream,
+    { ...list, targets: [atLeast('speed against one stream', times, LEAST_SPEED, '×')] },
+    { ...resumable, targets: [atLeast('speed against a plain list', share, LEAST_SPEED, '×')] },
+  ];
 }
 
 async function made(client: UnseenClient, name: string, capacity: number): Promise<VisitedSet> {
