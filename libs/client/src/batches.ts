@@ -94,7 +94,7 @@ interface BatchAnswer<Result> {
   readonly invalid?: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** A URL on a slow source waits so long for others, ms. */
+/** How long the first entry of a block waits for others of a slow source, ms. */
 const MAX_WAIT_MS = 20;
 export const DEFAULT_AHEAD = 4;
 const MOST_AHEAD = 16;
