@@ -1,6 +1,6 @@
 import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
 import { stampOf } from './age.js';
-import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './inspection.js';
+import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './port/index.js';
 
 /*
  * What both stores make of cells that somebody wants to see. It reads one cell at a time, for a hundred items or some hundred

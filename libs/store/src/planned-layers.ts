@@ -1,5 +1,5 @@
 import { cellCount, type Layer } from '#bloom';
-import type { Filter, FilterSpec, FilterStats } from './store.js';
+import type { Filter, FilterSpec, FilterStats } from './port/index.js';
 
 /** The layers that a filter may have, oldest first: a single one if it does not grow. */
 export function plannedLayers({

@@ -1,4 +1,4 @@
-import type { QueuedItem } from './store.js';
+import type { QueuedItem } from './port/index.js';
 
 /** The hashes of items, as positions have them: four words each. */
 export function hashesOf(entries: readonly Pick<QueuedItem, 'hash'>[]): Uint32Array {

@@ -1,5 +1,5 @@
 import { StoreError } from './errors.js';
-import type { Quota, Usage } from './store.js';
+import type { Quota, Usage } from './port/index.js';
 
 /** Throws QUOTA_EXCEEDED if `added` on top of `used` exceeds the quota. */
 export function assertWithin(quota: Quota, used: Usage, added: Usage): void {

@@ -1,5 +1,5 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
-import type { RateLimiter } from './store.js';
+import type { RateLimiter } from './port/index.js';
 
 /** Adapts a limiter of the library to the port. */
 export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {

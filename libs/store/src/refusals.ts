@@ -1,6 +1,5 @@
 import { StoreError } from './errors.js';
-import type { Filter, FilterSpec, Operation } from './store.js';
-import { forgottenBy, type Sync } from './syncs.js';
+import { type Filter, type FilterSpec, type Operation, forgottenBy, type Sync } from './port/index.js';
 
 /*
  * The errors that both stores raise in the same words, because callers do not know which store they use.

@@ -1,4 +1,4 @@
-import type { Operation } from './store.js';
+import type { Operation } from './port/index.js';
 
 /** Default limit on the operation records of one filter (on Redis: of one segment) and origin, in bytes. */
 export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;

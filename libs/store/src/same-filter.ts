@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Filter, FilterSpec } from './store.js';
+import type { Filter, FilterSpec } from './port/index.js';
 
 /** What a caller chooses of a filter. Geometry and seed follow, or are random. */
 type Chosen = Pick<

@@ -1,5 +1,4 @@
-import type { Filter } from '../store.js';
-import type { Sync } from '../syncs.js';
+import type { Filter, Sync } from '../port/index.js';
 import type { FilterState, OpenSync } from './filter-state.js';
 
 /** The description of a filter as JSON, with the seed in base64. */

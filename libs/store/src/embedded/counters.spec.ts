@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Filter } from '../store.js';
-import { Added, Removed } from '../store.js';
+import { type Filter, Added, Removed } from '../port/index.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 import type { EmbeddedStore } from './embedded-store.js';
 

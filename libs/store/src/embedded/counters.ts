@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from '../refusals.js';
 import { StoreError } from '../errors.js';
-import type { Counters, Filter, Operation, Quota } from '../store.js';
+import type { Counters, Filter, Operation, Quota } from '../port/index.js';
 import type { Engine } from './engine.js';
 import type { FilterState } from './filter-state.js';
 import { layersFor, reserveNext } from './growth.js';

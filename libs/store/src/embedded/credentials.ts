@@ -1,4 +1,4 @@
-import type { Credential, Credentials } from '../store.js';
+import type { Credential, Credentials } from '../port/index.js';
 import type { Engine } from './engine.js';
 
 /** Credentials in memory and in a table of their own. */

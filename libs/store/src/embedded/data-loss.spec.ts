@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Filter } from '../store.js';
+import type { Filter } from '../port/index.js';
 import { Database } from './database.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { flipRow } from './testing/flip-row.js';

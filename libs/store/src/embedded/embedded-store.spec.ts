@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { filterBytes } from '#bloom';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
-import { Added, Settled } from '../store.js';
+import { Added, Settled } from '../port/index.js';
 import { Database } from './database.js';
 import { EmbeddedStore } from './embedded-store.js';
 import {

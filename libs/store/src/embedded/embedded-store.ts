@@ -7,23 +7,24 @@ import { cannotGrow, otherExists } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { rateLimiterOn } from '../rate-limiter.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
-import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
+import {
+  DEFAULT_MAX_SYNC_FORGETS,
+  DEFAULT_SYNC_IDLE_MS,
+  type AgeStats,
+  type Filter,
+  type FilterKind,
+  type FilterSpec,
+  type FilterStats,
+  type ListPage,
+  type Operation,
+  type Quota,
+  type RateLimiter,
+  type Readiness,
+  type Store,
+  type Usage,
+} from '../port/index.js';
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import type {
-  AgeStats,
-  Filter,
-  FilterKind,
-  FilterSpec,
-  FilterStats,
-  ListPage,
-  Operation,
-  Quota,
-  RateLimiter,
-  Readiness,
-  Store,
-  Usage,
-} from '../store.js';
 import { allocateCells, reserveCells } from './cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';

@@ -1,5 +1,5 @@
 import { piecesOf, segmentOf } from '#bloom';
-import type { Filter, HiddenItem } from '../store.js';
+import type { Filter, HiddenItem } from '../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Ageing } from './ageing.js';
 import type { Engine } from './engine.js';

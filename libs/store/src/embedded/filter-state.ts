@@ -1,6 +1,5 @@
-import type { CallCounts, Filter } from '../store.js';
+import type { CallCounts, Filter, Sync, SyncPlan } from '../port/index.js';
 import { plannedLayers } from '../planned-layers.js';
-import type { Sync, SyncPlan } from '../syncs.js';
 import { generationKey } from './keys.js';
 import { LayerList } from './layer-list.js';
 import type { LayerState } from './layer-state.js';

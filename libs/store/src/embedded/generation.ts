@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec } from '../store.js';
+import type { Filter, FilterSpec } from '../port/index.js';
 import { encodeEntry } from './catalogue.js';
 import { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';

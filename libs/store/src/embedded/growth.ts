@@ -1,7 +1,7 @@
 import { filterBytes, type Layer } from '#bloom';
 import { StoreError } from '../errors.js';
 import { assertWithin } from '../quota.js';
-import type { Quota } from '../store.js';
+import type { Quota } from '../port/index.js';
 import { allocateCells, assertAvailable, reserveCells } from './cell-memory.js';
 import type { FilterState } from './filter-state.js';
 import type { LayerList } from './layer-list.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Added } from '../store.js';
+import { Added } from '../port/index.js';
 import {
   clockOf,
   createFilter,

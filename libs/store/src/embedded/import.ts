@@ -5,7 +5,7 @@ import { StoreError } from '../errors.js';
 import { hidingFull, taken } from '../refusals.js';
 import { hashesOf } from '../queued-hashes.js';
 import { countCells } from '../transfer/cell-counts.js';
-import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../store.js';
+import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../port/index.js';
 import { encodeBlock } from './block.js';
 import { allocateSegment, assertAvailable } from './cell-memory.js';
 import type { Engine } from './engine.js';

@@ -1,8 +1,7 @@
 import { pageBytes, type Positions, relocate } from '#bloom';
 import { stampOf } from '../age.js';
 import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../found-cells.js';
-import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
-import type { Filter } from '../store.js';
+import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../port/index.js';
 import type { Ageing } from './ageing.js';
 import type { Engine } from './engine.js';
 import type { LayerList } from './layer-list.js';

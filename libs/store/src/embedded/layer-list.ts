@@ -1,6 +1,6 @@
 import { filterBytes, type Layer } from '#bloom';
 import type { StoreErrorCode } from '../errors.js';
-import type { LayerStats } from '../store.js';
+import type { LayerStats } from '../port/index.js';
 import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
 import type { Sizes } from './sizes.js';

@@ -1,6 +1,6 @@
 import { cellCount, pageBytes, segmentBytes, type Layer } from '#bloom';
 import { Expiring, itemsFromCells } from '../age.js';
-import type { LayerStats } from '../store.js';
+import type { LayerStats } from '../port/index.js';
 import { DEFAULT_SIZES } from './sizes.js';
 
 /** The counts of a layer, while they change. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { StaleFilterError } from '../errors.js';
 import { dataLost, notFound } from '../refusals.js';
-import type { Filter, FilterKind } from '../store.js';
+import type { Filter, FilterKind } from '../port/index.js';
 import type { FilterState } from './filter-state.js';
 import { GENERATION_BYTES } from './keys.js';
 import { HeadRows } from './queue/head-rows.js';

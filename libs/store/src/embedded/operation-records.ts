@@ -1,6 +1,6 @@
 import { StoreError } from '../errors.js';
 import { keyExpired, keyReused } from '../refusals.js';
-import type { Operation } from '../store.js';
+import type { Operation } from '../port/index.js';
 import type { Database } from './database.js';
 import type { KeyRange } from './keys.js';
 import { windowAt, type RecordScope, type RecordWindow } from './record-window.js';

@@ -1,4 +1,4 @@
-import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../store.js';
+import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../port/index.js';
 import type { Engine } from './engine.js';
 import { deadLetterNumber, TodoQueue } from './queue/todo-queue.js';
 import type { Session } from './session.js';

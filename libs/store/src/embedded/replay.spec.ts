@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Filter } from '../store.js';
+import type { Filter } from '../port/index.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { copyLive } from './testing/copy-live.js';
 import { createGrowing, keys, operation, positions, Workbench } from './testing/fixtures.js';

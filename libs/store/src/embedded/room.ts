@@ -1,7 +1,7 @@
 import { filterBytes } from '#bloom';
 import { StoreError } from '../errors.js';
 import { assertWithin } from '../quota.js';
-import type { FilterSpec, Quota, Usage } from '../store.js';
+import type { FilterSpec, Quota, Usage } from '../port/index.js';
 import type { Memory, TakenRoom } from './memory.js';
 
 /**

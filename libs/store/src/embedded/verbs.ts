@@ -1,5 +1,4 @@
-import type { Filter } from '../store.js';
-import type { Sync } from '../syncs.js';
+import type { Filter, Sync } from '../port/index.js';
 import { decodeFilter, encodeFilter } from './catalogue.js';
 import { numberKey, readNumber } from './keys.js';
 

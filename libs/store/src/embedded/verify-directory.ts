@@ -1,5 +1,5 @@
 import { SYSTEM_CLOCK } from '../clock.js';
-import type { FilterKind } from '../store.js';
+import type { FilterKind } from '../port/index.js';
 import { DataFileError } from './data-file.js';
 import { Database, DATA_FILE, hasData } from './database.js';
 import { takeLockFile, DirectoryLock } from './directory-lock.js';

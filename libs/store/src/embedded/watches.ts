@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { Filter } from '../store.js';
+import type { Filter } from '../port/index.js';
 import { after } from '../timers.js';
 import type { Engine } from './engine.js';
 import { DueIndex } from './queue/due.js';

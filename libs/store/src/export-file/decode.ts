@@ -5,7 +5,7 @@ import { epochMs, stampOf } from '../age.js';
 import { SYSTEM_CLOCK } from '../clock.js';
 import { countCells } from '../transfer/cell-counts.js';
 import { ItemsHeld } from '../transfer/items-held.js';
-import type { CallCounts, Part } from '../store.js';
+import type { CallCounts, Part } from '../port/index.js';
 import { ByteReader } from './byte-reader.js';
 import { decodeEntries } from './entries.js';
 import { decodeHidden } from './hidden.js';

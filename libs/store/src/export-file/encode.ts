@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { HiddenItem, Part, QueuedItem } from '../store.js';
+import type { HiddenItem, Part, QueuedItem } from '../port/index.js';
 import {
   CELLS,
   END,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { segmentOf } from '#bloom';
-import { MAX_ATTEMPT, MAX_REASON_BYTES, type QueuedItem } from '../store.js';
+import { MAX_ATTEMPT, MAX_REASON_BYTES, type QueuedItem } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
 import { ENTRY_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DEFAULT_HASH_SCHEME, segmentBytes } from '#bloom';
 import { Random } from '../../../../test/support/random.js';
 import { countCells } from '../transfer/cell-counts.js';
-import type { Part } from '../store.js';
+import type { Part } from '../port/index.js';
 import { ExportFileReader } from './decode.js';
 import { encodeExportFile } from './encode.js';
 import { ExportFileError } from './export-file-error.js';

@@ -15,7 +15,7 @@ import {
 import { SYSTEM_CLOCK } from '../clock.js';
 import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from '../age.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../store.js';
+import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
 import { isObject, oneOf, text, whole } from './members.js';
 

@@ -1,5 +1,5 @@
 import { segmentOf } from '#bloom';
-import type { HiddenItem } from '../store.js';
+import type { HiddenItem } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
 import { HIDDEN_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';

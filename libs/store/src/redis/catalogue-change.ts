@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.js';
-import type { Quota } from '../store.js';
+import type { Quota } from '../port/index.js';
 import { type Catalogue, type EntryRead, type RecordedOperation, underWay } from './catalogue.js';
 import type { CatalogueEntry } from './entry.js';
 

@@ -1,4 +1,4 @@
-import type { Quota } from '../store.js';
+import type { Quota } from '../port/index.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue } from './catalogue.js';
 import type { HeldEntry } from './catalogue-change.js';

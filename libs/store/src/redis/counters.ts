@@ -2,7 +2,7 @@ import type { Positions } from '#bloom';
 import type { Clock } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../refusals.js';
-import type { Counters, Filter, Operation } from '../store.js';
+import type { Counters, Filter, Operation } from '../port/index.js';
 import { RedisFilter } from './filter.js';
 import { type RedisList } from './layer-list.js';
 import type { ItemCalls } from './items/item-calls.js';

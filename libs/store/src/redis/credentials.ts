@@ -1,5 +1,5 @@
 import { deadlineIn } from '../clock.js';
-import type { Credential, Credentials } from '../store.js';
+import type { Credential, Credentials } from '../port/index.js';
 import type { Connection } from './connection.js';
 import { CATALOGUE } from './keys.js';
 import type { Script } from './scripts/script.js';

@@ -1,6 +1,6 @@
 import { deadlineIn } from '../clock.js';
 import { decodeEntryId, encodeEntryId, HASH_PREFIX_BYTES } from '../entry-id.js';
-import type { DeadLetter, DeadLetterPage } from '../store.js';
+import type { DeadLetter, DeadLetterPage } from '../port/index.js';
 import type { RedisFilter } from './filter.js';
 import { deadLetters } from './queue-reader.js';
 import type { Segments } from './segments.js';

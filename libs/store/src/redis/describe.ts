@@ -3,7 +3,7 @@ import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../age.j
 import { deadlineIn } from '../clock.js';
 import { joinAll } from '../join-all.js';
 import { retainedSeconds } from '../retention.js';
-import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../store.js';
+import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../port/index.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter } from './filter.js';
 import { hiddenKey, layerKeys, queueKeys, type SegmentKeys } from './keys.js';

@@ -1,6 +1,5 @@
 import type { Geometry, Layer } from '#bloom';
-import type { FilterKind, FilterType, Operation, Semantics } from '../store.js';
-import type { Sync, SyncPlan } from '../syncs.js';
+import type { FilterKind, FilterType, Operation, Semantics, Sync, SyncPlan } from '../port/index.js';
 import type { LayerPieces } from './keys.js';
 
 /**

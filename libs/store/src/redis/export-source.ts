@@ -1,6 +1,6 @@
 import { segmentBytes, segmentOf } from '#bloom';
 import { deadlineIn, msUntil } from '../clock.js';
-import type { HiddenItem, QueuedItem } from '../store.js';
+import type { HiddenItem, QueuedItem } from '../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';

@@ -1,5 +1,5 @@
 import { type Geometry, type Layer, segmentBytes } from '#bloom';
-import type { Filter, FilterKind, FilterType, Semantics } from '../store.js';
+import type { Filter, FilterKind, FilterType, Semantics } from '../port/index.js';
 import { type CatalogueEntry, tokenOf } from './entry.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 import { KnownState, type KnownSync } from './known-state.js';

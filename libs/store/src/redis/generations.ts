@@ -1,7 +1,7 @@
 import { deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import type { RandomSource } from '../random-source.js';
-import type { FilterSpec, Operation } from '../store.js';
+import type { FilterSpec, Operation } from '../port/index.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead, RecordedOperation } from './catalogue.js';
 import type { CatalogueChange, HeldEntry } from './catalogue-change.js';

@@ -2,7 +2,7 @@ import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
 import { called, dataLost } from '../refusals.js';
-import type { Quota } from '../store.js';
+import type { Quota } from '../port/index.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { carryOut, type HeldEntry, isStale } from './catalogue-change.js';

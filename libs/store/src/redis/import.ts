@@ -2,7 +2,7 @@ import { cellCount, type Geometry, type Layer, piecesOf, segmentBytes } from '#b
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../age.js';
 import { deadlineIn } from '../clock.js';
 import { busy, hidingFull } from '../refusals.js';
-import type { CallCounts, Part, QueuedItem, Quota } from '../store.js';
+import type { CallCounts, Part, QueuedItem, Quota } from '../port/index.js';
 import type { Claim } from './claim.js';
 import type { Connection } from './connection.js';
 import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from './keys.js';

@@ -9,12 +9,11 @@ import {
   type Present,
   SampleTally,
 } from '../found-cells.js';
-import type { Finding, Inspection, LayerFinding, LayerSample } from '../inspection.js';
+import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../port/index.js';
 import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { called } from '../refusals.js';
 import { joinAll } from '../join-all.js';
-import type { Filter } from '../store.js';
 import type { Connection } from './connection.js';
 import { RedisFilter } from './filter.js';
 import type { Growth } from './growth.js';

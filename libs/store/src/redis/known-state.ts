@@ -1,4 +1,4 @@
-import type { SyncPlan } from '../syncs.js';
+import type { SyncPlan } from '../port/index.js';
 import { type CatalogueEntry, tokenOf } from './entry.js';
 import { RedisList } from './layer-list.js';
 

@@ -1,6 +1,6 @@
 import { cellCount, filterBytes, type Layer } from '#bloom';
 import { plannedLayers } from '../planned-layers.js';
-import type { SyncPlan } from '../syncs.js';
+import type { SyncPlan } from '../port/index.js';
 
 /** Share of a layer at which the next one is made ahead of need. */
 const NEARLY_FULL = 0.9;

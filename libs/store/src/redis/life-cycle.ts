@@ -2,7 +2,7 @@ import { msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { busy, type Named, notFound, otherExists, taken } from '../refusals.js';
 import { isSameFilter } from '../same-filter.js';
-import type { FilterKind, FilterSpec, Operation, Quota } from '../store.js';
+import type { FilterKind, FilterSpec, Operation, Quota } from '../port/index.js';
 import {
   type Catalogue,
   endOfPatience,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Operation } from '../store.js';
+import type { Operation } from '../port/index.js';
 import { operationArgs } from './operations.js';
 
 const operation: Operation = {

@@ -1,4 +1,4 @@
-import type { Operation } from '../store.js';
+import type { Operation } from '../port/index.js';
 import type { StoreError } from '../errors.js';
 import { keyExpired, keyReused } from '../refusals.js';
 import { RETENTION_MS } from '../retention.js';

@@ -1,4 +1,4 @@
-import type { QueuedItem } from '../store.js';
+import type { QueuedItem } from '../port/index.js';
 import { HEAD_BYTES } from './scripts/queue-state.js';
 
 const BIRTH_AT = 4;

@@ -1,4 +1,4 @@
-import type { QueuedItem } from '../store.js';
+import type { QueuedItem } from '../port/index.js';
 import type { QueuePage } from '../transfer/export-parts.js';
 import { readEntry } from './queue-entry.js';
 import type { Script } from './scripts/script.js';

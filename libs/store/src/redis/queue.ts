@@ -1,8 +1,16 @@
 import { msUntil } from '../clock.js';
 import { encodeEntryId, HASH_PREFIX_BYTES } from '../entry-id.js';
 import { joinAll } from '../join-all.js';
-import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../store.js';
-import { MAX_LEASED_BYTES, RELEASED } from '../store.js';
+import {
+  type DeadLetterPage,
+  type Filter,
+  type LeasedEntry,
+  type Operation,
+  type Queue,
+  type Release,
+  MAX_LEASED_BYTES,
+  RELEASED,
+} from '../port/index.js';
 import { readDeadLetters } from './dead-letters.js';
 import { RedisFilter } from './filter.js';
 import { readEntry } from './queue-entry.js';

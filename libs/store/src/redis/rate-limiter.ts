@@ -1,6 +1,6 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { rateLimiterOn } from '../rate-limiter.js';
-import type { RateLimiter } from '../store.js';
+import type { RateLimiter } from '../port/index.js';
 import type { Connection } from './connection.js';
 import { RATE_PREFIX } from './keys.js';
 

@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { deadlineIn } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { joinAll } from '../join-all.js';
-import type { Readiness } from '../store.js';
+import type { Readiness } from '../port/index.js';
 import type { Connection, ConnectionOptions } from './connection.js';
 
 /** Whether Redis can serve, and warnings about settings that can lose data. */

@@ -5,24 +5,25 @@ import { cannotGrow } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
-import type {
-  Counters,
-  Credentials,
-  Filter,
-  FilterKind,
-  FilterSpec,
-  FilterStats,
-  ListPage,
-  Operation,
-  Queue,
-  Quota,
-  RateLimiter,
-  Readiness,
-  Store,
-  Transfer,
-  Usage,
-} from '../store.js';
-import { DEFAULT_MAX_SYNC_FORGETS, DEFAULT_SYNC_IDLE_MS } from '../syncs.js';
+import {
+  type Counters,
+  type Credentials,
+  type Filter,
+  type FilterKind,
+  type FilterSpec,
+  type FilterStats,
+  type ListPage,
+  type Operation,
+  type Queue,
+  type Quota,
+  type RateLimiter,
+  type Readiness,
+  type Store,
+  type Transfer,
+  type Usage,
+  DEFAULT_MAX_SYNC_FORGETS,
+  DEFAULT_SYNC_IDLE_MS,
+} from '../port/index.js';
 import { Allocation } from './allocation.js';
 import { Catalogue } from './catalogue.js';
 import { Connection, type ConnectionOptions } from './connection.js';

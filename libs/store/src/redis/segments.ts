@@ -1,4 +1,4 @@
-import type { Operation } from '../store.js';
+import type { Operation } from '../port/index.js';
 import type { Connection } from './connection.js';
 import type { RedisFilter, SegmentView } from './filter.js';
 import { owedKey, queueKeys, type SegmentKeys } from './keys.js';

@@ -1,6 +1,6 @@
 import { decodeEntryId, type EntryId } from '../entry-id.js';
 import { joinAll } from '../join-all.js';
-import { type Operation, Settled } from '../store.js';
+import { type Operation, Settled } from '../port/index.js';
 import type { RedisFilter } from './filter.js';
 import { dealChunks } from './packing.js';
 import type { Segments } from './segments.js';

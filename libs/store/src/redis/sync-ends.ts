@@ -1,7 +1,7 @@
 import { deadlineIn, msUntil } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { ABANDONED, syncEnded, syncNotFound } from '../refusals.js';
-import type { Sync, SyncState } from '../syncs.js';
+import type { Sync, SyncState } from '../port/index.js';
 import { within } from '../within.js';
 import type { Catalogue } from './catalogue.js';
 import type { CatalogueEntry, EntrySync } from './entry.js';

@@ -4,7 +4,7 @@ import { StoreError } from '../errors.js';
 import { hashesOf } from '../queued-hashes.js';
 import { called, lacksRoom } from '../refusals.js';
 import type { RandomSource } from '../random-source.js';
-import type { Operation, QueuedItem } from '../store.js';
+import type { Operation, QueuedItem } from '../port/index.js';
 import { within } from '../within.js';
 import type { Connection } from './connection.js';
 import type { RedisSource } from './export-source.js';

@@ -1,5 +1,4 @@
-import type { Operation } from '../store.js';
-import type { Sync } from '../syncs.js';
+import type { Operation, Sync } from '../port/index.js';
 import type { Catalogue, RecordedOperation } from './catalogue.js';
 import type { CatalogueEntry } from './entry.js';
 

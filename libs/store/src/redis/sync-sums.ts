@@ -1,7 +1,7 @@
 import { cellCount, type Layer } from '#bloom';
 import { epochMs, itemsFromCells } from '../age.js';
 import { joinAll } from '../join-all.js';
-import type { Sync } from '../syncs.js';
+import type { Sync } from '../port/index.js';
 import type { Connection } from './connection.js';
 import { type EntrySync, plannedIn } from './entry.js';
 import type { RedisFilter } from './filter.js';

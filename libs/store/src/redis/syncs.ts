@@ -12,8 +12,15 @@ import {
   syncWouldForget,
 } from '../refusals.js';
 import type { RandomSource } from '../random-source.js';
-import type { Filter, Operation, Quota } from '../store.js';
-import { forgottenBy, type Sync, type SyncPlan, type Syncs } from '../syncs.js';
+import {
+  type Filter,
+  type Operation,
+  type Quota,
+  forgottenBy,
+  type Sync,
+  type SyncPlan,
+  type Syncs,
+} from '../port/index.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { isStale } from './catalogue-change.js';
 import type { Connection } from './connection.js';

@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../store.js';
+import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../port/index.js';
 import { exportParts } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
 import type { Claim } from './claim.js';

@@ -1,6 +1,6 @@
 import { pageBytes, piecesOf, type Layer } from '#bloom';
 import { plannedLayers } from '../planned-layers.js';
-import type { CallCounts, Filter, HiddenItem, Part, QueuedItem } from '../store.js';
+import type { CallCounts, Filter, HiddenItem, Part, QueuedItem } from '../port/index.js';
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 

@@ -1,5 +1,5 @@
 import type { Geometry } from '#bloom';
-import type { CallCounts, FilterSpec } from '../store.js';
+import type { CallCounts, FilterSpec } from '../port/index.js';
 import type { CellCounts } from './cell-counts.js';
 
 /** Adds up the cells of a layer of a filter, piece by piece, and computes how many items can have left them so. */

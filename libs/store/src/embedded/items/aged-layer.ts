@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import type { Expiring } from '../../age.js';
-import { Added, Removed } from '../../store.js';
+import { Added, Removed } from '../../port/index.js';
 import type { Ageing } from '../ageing.js';
 import { AgedOperation, type LayerChange } from '../journal.js';
 import type { LayerState } from '../layer-state.js';

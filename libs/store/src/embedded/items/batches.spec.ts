@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { planLayers, positionsOf, type Positions } from '#bloom';
 import { Random, SEED } from '../../../../../test/support/random.js';
-import { Added, Removed, type Filter, type Semantics } from '../../store.js';
+import { Added, Removed, type Filter, type Semantics } from '../../port/index.js';
 import { addBatch, checkBatch, countBatch, removeBatch } from './batches.js';
 import { allocateCells } from '../cell-memory.js';
 import { FilterState } from '../filter-state.js';

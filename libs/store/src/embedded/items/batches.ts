@@ -1,7 +1,6 @@
 import { copiesIn, select, type Positions } from '#bloom';
 import { EPOCHS_OF_AGE } from '../../age.js';
-import { Added, Removed } from '../../store.js';
-import { Kept } from '../../syncs.js';
+import { Added, Removed, Kept } from '../../port/index.js';
 import type { Ageing } from '../ageing.js';
 import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filter-state.js';
 import type { LayerList } from '../layer-list.js';

@@ -1,6 +1,6 @@
 import { foldDuplicates, type Positions } from '#bloom';
 import { full } from '../../refusals.js';
-import type { SyncPlan } from '../../syncs.js';
+import type { SyncPlan } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filter-state.js';
 import type { LayerList } from '../layer-list.js';
 import { claims, positionsOn } from './passes.js';

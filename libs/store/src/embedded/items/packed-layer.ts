@@ -1,5 +1,5 @@
 import type { Positions } from '#bloom';
-import { Added, Removed } from '../../store.js';
+import { Added, Removed } from '../../port/index.js';
 import type { LayerState } from '../layer-state.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { fetchPages } from './fetch-pages.js';

@@ -1,7 +1,7 @@
 import type { Database } from '../database.js';
 import type { FilterState } from '../filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
-import { MAX_LEASE_MS } from '../../store.js';
+import { MAX_LEASE_MS } from '../../port/index.js';
 
 /** What comes due. */
 export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;

@@ -1,4 +1,4 @@
-import type { QueuedItem } from '../../store.js';
+import type { QueuedItem } from '../../port/index.js';
 
 /** Length of an item's hash, in bytes. */
 export const HASH_BYTES = 16;

@@ -1,4 +1,4 @@
-import type { Filter } from '../../store.js';
+import type { Filter } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
 import type { Engine } from '../engine.js';
 import { QueueSnapshot, type Place } from './queue-snapshot.js';

@@ -1,5 +1,5 @@
 import { segmentOf } from '#bloom';
-import type { QueuedItem } from '../../store.js';
+import type { QueuedItem } from '../../port/index.js';
 import type { Database } from '../database.js';
 import { FilterState } from '../filter-state.js';
 import { numberedKey, prefixRange } from '../keys.js';

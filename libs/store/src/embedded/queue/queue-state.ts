@@ -1,4 +1,4 @@
-import type { QueueStats } from '../../store.js';
+import type { QueueStats } from '../../port/index.js';
 import { Marks } from './marks.js';
 
 /** Numbers of a queue that are kept with the state of its visited set, in this order. */

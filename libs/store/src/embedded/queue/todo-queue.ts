@@ -11,7 +11,7 @@ import {
   type LeasedEntry,
   type QueuedItem,
   type Release,
-} from '../../store.js';
+} from '../../port/index.js';
 import type { FilterState } from '../filter-state.js';
 import { numberedKey } from '../keys.js';
 import type { Session } from '../session.js';

@@ -1,5 +1,4 @@
-import type { Filter } from '../../store.js';
-import { forgottenBy, type Sync, type SyncState as Stage } from '../../syncs.js';
+import { type Filter, forgottenBy, type Sync, type SyncState as Stage } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filter-state.js';
 import { describeAnew } from '../generation.js';
 import { numberKey } from '../keys.js';

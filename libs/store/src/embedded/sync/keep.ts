@@ -2,7 +2,7 @@ import { positionsOfHashes, select, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
-import type { QueuedItem, Quota } from '../../store.js';
+import type { QueuedItem, Quota } from '../../port/index.js';
 import type { FilterState, Syncing } from '../filter-state.js';
 import { layersFor, reserveNext } from '../growth.js';
 import { writeHidden } from '../hidden-rows.js';

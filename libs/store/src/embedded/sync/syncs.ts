@@ -9,8 +9,16 @@ import {
   syncUnsupported,
   syncWouldForget,
 } from '../../refusals.js';
-import type { Filter, Operation, QueuedItem, Quota } from '../../store.js';
-import { Kept, type Sync, type SyncPlan, type Syncs } from '../../syncs.js';
+import {
+  type Filter,
+  type Operation,
+  type QueuedItem,
+  type Quota,
+  Kept,
+  type Sync,
+  type SyncPlan,
+  type Syncs,
+} from '../../port/index.js';
 import { assertAvailable, reserveCells } from '../cell-memory.js';
 import { byDeadline } from '../deadline.js';
 import type { Engine } from '../engine.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import { SYSTEM_CLOCK, type Clock } from '../../clock.js';
-import type { Filter, FilterSpec, Operation } from '../../store.js';
+import type { Filter, FilterSpec, Operation } from '../../port/index.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 
 /** Of every filter: the same items have the same false positives in each run. */

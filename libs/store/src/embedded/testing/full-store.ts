@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
-import type { Filter, FilterSpec, Operation } from '../../store.js';
+import type { Filter, FilterSpec, Operation } from '../../port/index.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { filterSpec, keys, operation, positions } from './fixtures.js';
 

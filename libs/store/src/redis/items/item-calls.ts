@@ -3,7 +3,7 @@ import { epochMs } from '../../age.js';
 import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { called, hidingFull, lacksRoom } from '../../refusals.js';
-import type { Operation, Quota } from '../../store.js';
+import type { Operation, Quota } from '../../port/index.js';
 import type { RedisFilter, SegmentView } from '../filter.js';
 import type { RedisList } from '../layer-list.js';
 import type { Growth } from '../growth.js';

@@ -1,4 +1,4 @@
-import { LEASE_ENDED, MAX_LEASE_MS } from '../../store.js';
+import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { CAN_ROTATE, checkSegment, RECORD_FIELDS, recordWith } from './script.js';
 
 /**

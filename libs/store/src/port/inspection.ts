@@ -1,5 +1,5 @@
 import type { Positions } from '#bloom';
-import type { Filter } from './store.js';
+import type { Filter } from './filter.js';
 
 /** One of the k cells of an item. */
 export interface FoundCell {

@@ -1,5 +1,6 @@
-import type { Layer, Geometry, Positions } from '#bloom';
-import type { Filter, Operation, Quota } from './store.js';
+import type { Geometry, Layer, Positions } from '#bloom';
+import type { Filter } from './filter.js';
+import type { Operation, Quota } from './operation.js';
 
 /**
  * `open`: lines are taken. `committing`: what is not kept is being forgotten; it goes on whoever asked for it, and there is
