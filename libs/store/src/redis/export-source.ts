@@ -4,12 +4,11 @@ import type { HiddenItem, QueuedItem } from '../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
-import type { RedisFilter } from './filter.js';
+import { type RedisFilter, segmentKeysOf } from './filter.js';
 import { hiddenKey, pieceKey, queueKeys } from './keys.js';
 import { KINDS, QueueReader, type RawPage } from './queue-reader.js';
 import { countOf } from './scripts/script.js';
 import type { Script } from './scripts/script.js';
-import { segmentKeysOf } from './segments.js';
 import { together } from './transaction.js';
 import type { Views } from './views.js';
 

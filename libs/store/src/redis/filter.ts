@@ -114,3 +114,10 @@ export class RedisFilter implements Filter {
     throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);
   }
 }
+
+/** The keys of a segment. Throws RangeError if there is no such segment. */
+export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {
+  const keys = filter.segments[segment];
+  if (!keys) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
+  return keys;
+}

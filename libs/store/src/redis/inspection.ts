@@ -15,11 +15,10 @@ import { StoreError } from '../errors.js';
 import { called } from '../refusals.js';
 import { joinAll } from '../join-all.js';
 import type { Connection } from './connection.js';
-import { RedisFilter } from './filter.js';
+import { RedisFilter, segmentKeysOf } from './filter.js';
 import type { Growth } from './growth.js';
 import { hiddenKey, pieceKey } from './keys.js';
 import { type Chunk, dealChunks, packHashes, segmentsOf } from './packing.js';
-import { segmentKeysOf } from './segments.js';
 import { together } from './transaction.js';
 import type { Views } from './views.js';
 

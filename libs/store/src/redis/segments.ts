@@ -1,7 +1,7 @@
 import type { Operation } from '../port/index.js';
 import type { Connection } from './connection.js';
-import type { RedisFilter, SegmentView } from './filter.js';
-import { owedKey, queueKeys, type SegmentKeys } from './keys.js';
+import { type RedisFilter, segmentKeysOf, type SegmentView } from './filter.js';
+import { owedKey, queueKeys } from './keys.js';
 import { operationArgs, refusal } from './operations.js';
 import { CHANGE_KEYS_AT } from './scripts/queue-state.js';
 import type { Script } from './scripts/script.js';
@@ -242,10 +242,4 @@ function lackIn(reply: unknown): Lack | undefined {
   if (word === 'FULL') return { lack: 'full', hidden: Number(place) };
   if (word === 'UNMADE') return { lack: 'unmade', place: Number(place) };
   return { lack: 'grow', of: word === 'GROW' ? 'own' : 'sync' };
-}
-
-export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {
-  const keys = filter.segments[segment];
-  if (!keys) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
-  return keys;
 }

@@ -4,8 +4,7 @@ import { joinAll } from '../join-all.js';
 import type { Sync } from '../port/index.js';
 import type { Connection } from './connection.js';
 import { type EntrySync, plannedIn } from './entry.js';
-import type { RedisFilter } from './filter.js';
-import { segmentKeysOf } from './segments.js';
+import { type RedisFilter, segmentKeysOf } from './filter.js';
 import { describeSyncScript } from './scripts/sync.js';
 
 /** What the segments have of a sync, together. */

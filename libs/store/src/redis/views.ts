@@ -3,8 +3,7 @@ import { StoreError } from '../errors.js';
 import { called, dataLost } from '../refusals.js';
 import type { Catalogue } from './catalogue.js';
 import type { Connection } from './connection.js';
-import type { RedisFilter, SegmentView } from './filter.js';
-import { segmentKeysOf } from './segments.js';
+import { type RedisFilter, segmentKeysOf, type SegmentView } from './filter.js';
 import type { Stragglers } from './stragglers.js';
 import type { SyncChanges } from './sync-changes.js';
 
