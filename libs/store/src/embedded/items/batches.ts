@@ -155,9 +155,9 @@ export function keepBatch(
 }
 
 /**
- * For how long listed items live. A known item keeps the time that it has left, and a new one lives for a whole age. An
- * item that only the list of the sync claims lives for at least a whole age since the opening: it was listed before, and
- * has at least that time; or it is a false positive.
+ * For how long listed items live. A known item keeps the time that it has left, and a new one lives for a whole age.
+ * An item that only the list of the sync claims lives for at least a whole age since the opening: it was listed before,
+ * and has at least that time; or it is a false positive.
  */
 function lastsOnceKept(age: Ageing, { list, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
   const listed = left.includes(0) ? claims(list, there) : left;

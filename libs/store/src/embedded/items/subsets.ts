@@ -1,6 +1,6 @@
 /*
- * Some items of a batch, by their indexes, and the answers for them. The loops do not branch on an answer: the processor
- * would guess every other one wrong, which takes longer than the rest of the loop.
+ * Some items of a batch, by their indexes, and the answers for them. The loops do not branch on an answer: if answers
+ * are mixed, wrong predictions of the branch take longer than the rest of the loop.
  */
 
 /** The items whose value is this one, in the order of the batch. */
