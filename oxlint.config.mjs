@@ -123,7 +123,7 @@ export default {
       excludeFiles: ['examples/**'],
       rules: {
         ...TYPED,
-        'import/no-cycle': ['error', { ignoreExternal: true }],
+        'import/no-cycle': ['error', { ignoreExternal: true, ignoreTypes: false }],
         ...restrictImports(REDIS_CLIENT, NEST),
         'no-restricted-properties': ['error', ENVIRONMENT, FAN_OUT],
         'no-unused-vars': [
@@ -143,10 +143,6 @@ export default {
         'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
         'regexp/no-super-linear-move': ['error', { report: 'potential' }],
       },
-    },
-    {
-      files: ['libs/store/src/embedded/**/*.ts'],
-      rules: { 'import/no-cycle': ['error', { ignoreExternal: true, ignoreTypes: false }] },
     },
     { files: ['libs/store/src/redis/**/*.ts'], rules: restrictImports(NEST) },
     { files: ['src/**/*.ts'], rules: restrictImports(REDIS_CLIENT) },

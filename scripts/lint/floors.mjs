@@ -45,9 +45,26 @@ const FLOORS = [
   ['errors', 'event-loop', 'assets'],
 ];
 
+/** The rooms of the Redis store. */
+const REDIS_FLOORS = [
+  ['index.ts', 'redis-store.ts', 'credentials.ts', 'rate-limiter.ts', 'cluster-key-slot.d.ts'],
+  ['syncs'],
+  ['transfer'],
+  ['items', 'queue'],
+  ['segments'],
+  ['catalogue'],
+  ['connection', 'layout'],
+  ['scripts'],
+];
+
 const root = join(import.meta.dirname, '../..');
-const unplaced = readdirSync(join(root, 'src')).filter((name) => !FLOORS.flat().includes(name));
-if (unplaced.length > 0) throw new Error(`src has rooms without a floor: ${unplaced.join(', ')}`);
+for (const [folder, floors] of [
+  ['src', FLOORS],
+  ['libs/store/src/redis', REDIS_FLOORS],
+]) {
+  const unplaced = readdirSync(join(root, folder)).filter((name) => !floors.flat().includes(name));
+  if (unplaced.length > 0) throw new Error(`${folder} has rooms without a floor: ${unplaced.join(', ')}`);
+}
 
 /**
  * Imports only go down: src -> libs/store -> libs/bloom.
@@ -90,6 +107,7 @@ export const ZONES = [
     message: 'the port does not know its adapters',
   },
   { target: 'libs', from: ['src'], message: 'libraries do not know the service' },
+  ...onlyDown('libs/store/src/redis', REDIS_FLOORS),
   ...onlyDown('src', FLOORS),
 ];
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import type { Filter } from '#store';
 import { RedisStore } from '#store/redis';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
-import { RedisFilter } from '../../libs/store/src/redis/filter.js';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
+import { RedisFilter } from '../../libs/store/src/redis/layout/filter.js';
 import { add, check, count, items, keyed, makeFilter } from '../contract/calls.js';
 import { SLOTS, startCluster, type RedisCluster } from '../support/redis-cluster.js';
 import {

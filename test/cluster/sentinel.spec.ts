@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { Connection } from '../../libs/store/src/redis/connection.js';
+import { Connection } from '../../libs/store/src/redis/connection/connection.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { limitedUser } from '../support/redis-acl.js';
 import { killMaster } from '../support/redis-failover.js';

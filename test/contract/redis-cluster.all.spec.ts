@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { planGeometry } from '#bloom';
 import type { StoreError } from '#store';
 import { RedisStore } from '#store/redis';
-import { segmentTags } from '../../libs/store/src/redis/keys.js';
+import { segmentTags } from '../../libs/store/src/redis/layout/keys.js';
 import { cellsPattern, redisCluster } from '../support/stores.js';
 import { makeFilter, SEGMENTED } from './calls.js';
 import { redisFacts } from './redis-facts.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import type { Filter } from '#store';
-import { owedKey, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { owedKey, queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
 import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';

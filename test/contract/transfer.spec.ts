@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Filter, Part, Store } from '#store';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import { RedisStore } from '#store/redis';
-import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
 import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
 import {
   embedded,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { UnseenClient } from '#client';
-import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { HistorySampler, Store, SyncTender } from '../support/in-process.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { RATE_PREFIX } from '../../libs/store/src/redis/keys.js';
+import { RATE_PREFIX } from '../../libs/store/src/redis/layout/keys.js';
 import { call, freshName, startApp, type Answer, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { startCluster, type RedisCluster } from '../support/redis-cluster.js';

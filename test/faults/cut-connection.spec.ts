@@ -12,7 +12,7 @@ import {
   remove,
   type FilterOptions,
 } from '../contract/calls.js';
-import { RedisFilter } from '../../libs/store/src/redis/filter.js';
+import { RedisFilter } from '../../libs/store/src/redis/layout/filter.js';
 import { CounterModel } from '../support/counter-model.js';
 import { Random, SEED } from '../support/random.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';

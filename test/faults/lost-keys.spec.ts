@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Settled, StaleFilterError, StoreError, type Filter, type Store } from '#store';
 import { RedisStore } from '#store/redis';
-import { allKeys, CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import { allKeys, CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
 import {
   add,
   check,

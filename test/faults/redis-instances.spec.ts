@@ -4,21 +4,21 @@ import { Redis } from 'ioredis';
 import { positionsOf } from '#bloom';
 import { Kept, StoreError, SYSTEM_RANDOM, type Filter, type Store, type Sync } from '#store';
 import { RedisStore } from '#store/redis';
-import { Allocation } from '../../libs/store/src/redis/allocation.js';
-import { Catalogue } from '../../libs/store/src/redis/catalogue.js';
-import { Connection } from '../../libs/store/src/redis/connection.js';
-import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
-import { RedisFilter } from '../../libs/store/src/redis/filter.js';
-import { Growth } from '../../libs/store/src/redis/growth.js';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import { Allocation } from '../../libs/store/src/redis/catalogue/allocation.js';
+import { Catalogue } from '../../libs/store/src/redis/catalogue/catalogue.js';
+import { Connection } from '../../libs/store/src/redis/connection/connection.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
+import { RedisFilter } from '../../libs/store/src/redis/layout/filter.js';
+import { Growth } from '../../libs/store/src/redis/catalogue/growth.js';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import { ItemCalls } from '../../libs/store/src/redis/items/item-calls.js';
-import { Segments } from '../../libs/store/src/redis/segments.js';
-import { Stragglers } from '../../libs/store/src/redis/stragglers.js';
-import { SyncChanges, syncing } from '../../libs/store/src/redis/sync-changes.js';
-import { SyncEnds } from '../../libs/store/src/redis/sync-ends.js';
-import { SyncSums } from '../../libs/store/src/redis/sync-sums.js';
-import { RedisSyncs } from '../../libs/store/src/redis/syncs.js';
-import { Views } from '../../libs/store/src/redis/views.js';
+import { Segments } from '../../libs/store/src/redis/segments/segments.js';
+import { Stragglers } from '../../libs/store/src/redis/catalogue/stragglers.js';
+import { SyncChanges, syncing } from '../../libs/store/src/redis/catalogue/sync-changes.js';
+import { SyncEnds } from '../../libs/store/src/redis/segments/sync-ends.js';
+import { SyncSums } from '../../libs/store/src/redis/segments/sync-sums.js';
+import { RedisSyncs } from '../../libs/store/src/redis/syncs/syncs.js';
+import { Views } from '../../libs/store/src/redis/catalogue/views.js';
 import {
   add,
   check,

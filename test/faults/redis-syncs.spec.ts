@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { positionsOf } from '#bloom';
 import { Kept, StoreError, type Filter, type Operation, type Store, type Sync } from '#store';
 import { RedisStore } from '#store/redis';
-import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
-import { CATALOGUE, owedKey, segmentKeys } from '../../libs/store/src/redis/keys.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
+import { CATALOGUE, owedKey, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
 import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import {
   add,

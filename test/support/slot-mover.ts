@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import calculateSlot from 'cluster-key-slot';
 import { Redis } from 'ioredis';
-import type { CatalogueEntry } from '../../libs/store/src/redis/entry.js';
-import { CATALOGUE } from '../../libs/store/src/redis/keys.js';
+import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
+import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import type { RedisServer } from './redis-server.js';
 import { moveSlots } from './redis-slots.js';
 

@@ -1,7 +1,7 @@
 import { deadlineIn } from '../clock.js';
 import type { Credential, Credentials } from '../port/index.js';
-import type { Connection } from './connection.js';
-import { CATALOGUE } from './keys.js';
+import type { Connection } from './connection/connection.js';
+import { CATALOGUE } from './layout/keys.js';
 import type { Script } from './scripts/script.js';
 
 /** Sets a field of a hash that has it. KEYS: 1 the hash. ARGV: 1 field, 2 value. Answers 1, or 0 if it has not. */

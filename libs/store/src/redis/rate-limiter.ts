@@ -1,8 +1,8 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { rateLimiterOn } from '../rate-limiter.js';
 import type { RateLimiter } from '../port/index.js';
-import type { Connection } from './connection.js';
-import { RATE_PREFIX } from './keys.js';
+import type { Connection } from './connection/connection.js';
+import { RATE_PREFIX } from './layout/keys.js';
 
 /**
  * Counts requests per caller and second, with `perSecond` as the limit, for all instances on this Redis together. It

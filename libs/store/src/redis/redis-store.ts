@@ -24,32 +24,32 @@ import {
   DEFAULT_MAX_SYNC_FORGETS,
   DEFAULT_SYNC_IDLE_MS,
 } from '../port/index.js';
-import { Allocation } from './allocation.js';
-import { Catalogue } from './catalogue.js';
-import { Connection, type ConnectionOptions } from './connection.js';
-import { RedisCounters } from './counters.js';
+import { Allocation } from './catalogue/allocation.js';
+import { Catalogue } from './catalogue/catalogue.js';
+import { Connection, type ConnectionOptions } from './connection/connection.js';
+import { RedisCounters } from './items/counters.js';
 import { RedisCredentials } from './credentials.js';
-import { describeFilter } from './describe.js';
-import { RedisFilter, segmentKeysOf } from './filter.js';
-import { Generations } from './generations.js';
-import { Growth } from './growth.js';
-import { RedisInspection } from './inspection.js';
-import { ItemCounts } from './item-counts.js';
+import { describeFilter } from './segments/describe.js';
+import { RedisFilter, segmentKeysOf } from './layout/filter.js';
+import { Generations } from './catalogue/generations.js';
+import { Growth } from './catalogue/growth.js';
+import { RedisInspection } from './segments/inspection.js';
+import { ItemCounts } from './segments/item-counts.js';
 import { ItemCalls } from './items/item-calls.js';
-import { LifeCycle } from './life-cycle.js';
-import { RedisQueue } from './queue.js';
-import { QueueWatches } from './queue-watches.js';
+import { LifeCycle } from './catalogue/life-cycle.js';
+import { RedisQueue } from './queue/queue.js';
+import { QueueWatches } from './queue/queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
-import { redisReadiness } from './readiness.js';
-import { Segments } from './segments.js';
+import { redisReadiness } from './connection/readiness.js';
+import { Segments } from './segments/segments.js';
 import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
-import { Stragglers } from './stragglers.js';
-import { SyncChanges } from './sync-changes.js';
-import { SyncEnds } from './sync-ends.js';
-import { SyncSums } from './sync-sums.js';
-import { RedisSyncs } from './syncs.js';
-import { RedisTransfer } from './transfer.js';
-import { Views } from './views.js';
+import { Stragglers } from './catalogue/stragglers.js';
+import { SyncChanges } from './catalogue/sync-changes.js';
+import { SyncEnds } from './segments/sync-ends.js';
+import { SyncSums } from './segments/sync-sums.js';
+import { RedisSyncs } from './syncs/syncs.js';
+import { RedisTransfer } from './transfer/transfer.js';
+import { Views } from './catalogue/views.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */

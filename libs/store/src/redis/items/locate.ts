@@ -1,8 +1,8 @@
 import { type Geometry, pageBytes, positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
-import type { RedisList } from '../layer-list.js';
-import type { SegmentView } from '../filter.js';
-import { pieceKey, type SegmentKeys } from '../keys.js';
-import { type Chunk, isWide, packItems } from '../packing.js';
+import type { RedisList } from '../layout/layer-list.js';
+import type { SegmentView } from '../layout/filter.js';
+import { pieceKey, type SegmentKeys } from '../layout/keys.js';
+import { type Chunk, isWide, packItems } from '../layout/packing.js';
 import type { LayerShape, LayerValues, Lists } from './frame.js';
 
 /** A layer in which the items of a chunk have been located. */

@@ -1,0 +1,368 @@
+import { filterBytes } from '#bloom';
+import { type Clock, deadlineIn, msUntil } from '../../clock.js';
+import { StaleFilterError, StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import { assertWithin } from '../../quota.js';
+import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.js';
+import { RETENTION_MS } from '../../retention.js';
+import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
+import type { Connection } from '../connection/connection.js';
+import { type CatalogueEntry, type EntryList, type EntryState } from '../layout/entry.js';
+import { RedisFilter } from '../layout/filter.js';
+import { CATALOGUE } from '../layout/keys.js';
+import { windowBytes } from '../layout/operations.js';
+import {
+  catalogueSetScript,
+  COUNTED,
+  countUsageScript,
+  makeHashScript,
+  makeNamesScript,
+  nowScript,
+  touchCatalogueScript,
+} from '../scripts/catalogue.js';
+
+/** Sorts after every character of a name. */
+const AFTER_NAMES = '\x7f';
+
+/** A catalogue entry as it was read. A later change is made only if the entry is still the same. */
+export interface EntryRead {
+  readonly raw: string;
+  readonly entry: CatalogueEntry | undefined;
+}
+
+/** Outcome of an operation on a whole filter, recorded under the filter's name. */
+export interface CatalogueRecord {
+  readonly fingerprint: string;
+  readonly entry?: CatalogueEntry;
+  readonly created?: boolean;
+  /** Of an operation on a sync: the sync, and the generation of the filter that it belongs to. */
+  readonly sync?: Pick<Sync, 'id'> | Sync;
+  readonly generation?: string;
+}
+
+/** The answer of a script that changed nothing because the usage has to be counted first. */
+const UNCOUNTED = 'UNCOUNTED';
+
+/** What is recorded in the same step as a change of an entry. */
+export interface RecordedOperation {
+  readonly verb: string;
+  readonly operation: Operation;
+  readonly value: CatalogueRecord;
+}
+
+interface SetOptions {
+  readonly record?: RecordedOperation | undefined;
+  readonly quota?: Quota | undefined;
+}
+
+const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
+
+/**
+ * The list that an entry's name is in, by its state. While it is cleared it is in neither: a clear that dies leaves no
+ * more behind than the filter that was there.
+ */
+const LISTS: Readonly<Record<EntryState, string>> = {
+  ready: 'listed',
+  creating: 'unfinished',
+  dropping: 'unfinished',
+  clearing: '',
+};
+
+/**
+ * Part of its time for which a call waits for other work on an entry. The rest is for what it does then, and for a last look that
+ * takes long: the call is to say that the filter is busy, and not that the store gave no answer in time.
+ */
+const PATIENCE = 3 / 4;
+
+/** When a call whose time is up at `deadline` stops waiting for other work on an entry. */
+export function endOfPatience(deadline: number): number {
+  return deadlineIn(msUntil(deadline) * PATIENCE);
+}
+
+/** Names that are read in one step. */
+const NAMES_AT_ONCE = 100;
+
+/** The names and descriptions of filters, and the records of operations on whole filters. */
+export class Catalogue {
+  private keysMade = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly timeoutMs: number,
+    /** Limit on the records of operations on whole filters, per origin, in bytes. */
+    private readonly maxRecordBytes: number,
+  ) {}
+
+  get clock(): Clock {
+    return this.connection.clock;
+  }
+
+  async read(name: string, deadline = deadlineIn(this.timeoutMs)): Promise<EntryRead> {
+    const { client } = this.connection;
+    const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
+    if (raw === '') await this.assertWhole(deadline);
+    return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
+  }
+
+  /** The ready entry of a filter of this kind. Waits a while if the filter is being made or cleared. */
+  async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
+    const end = endOfPatience(deadline);
+    for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
+      const { entry } = await this.read(name, deadline);
+      if (!entry || entry.kind !== kind || entry.state === 'dropping') {
+        throw notFound({ name, kind });
+      }
+      if (entry.state === 'ready') return entry;
+      if (msUntil(end) <= wait) throw underWay(entry);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /**
+   * Sets an entry (undefined deletes it) if it still is what was read. Answers the text that is stored now, which is
+   * empty for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the
+   * quota.
+   */
+  async set(
+    read: EntryRead,
+    next: CatalogueEntry | undefined,
+    deadline: number,
+    { record, quota }: SetOptions = {},
+  ): Promise<string | undefined> {
+    const name = (next ?? read.entry)?.name ?? '';
+    const kind = (next ?? read.entry)?.kind ?? 'filter';
+    const { current, previous } = CATALOGUE.operations[record?.operation.origin ?? 'made'];
+    const raw = next ? JSON.stringify(next) : '';
+    const reply = await this.onUsage(deadline, () =>
+      this.connection.mutate(
+        catalogueSetScript,
+        [CATALOGUE.filters, CATALOGUE.names(kind), current, previous, CATALOGUE.usage, CATALOGUE.unfinished],
+        [
+          name,
+          read.raw,
+          raw,
+          next ? LISTS[next.state] : '',
+          record ? recordField(record.verb, name, record.operation) : '',
+          record ? JSON.stringify(record.value) : '',
+          RETENTION_MS[record?.operation.origin ?? 'made'],
+          windowBytes(this.maxRecordBytes),
+          quota?.prefix ?? '',
+          quota?.maxFilters ?? '',
+          quota?.maxBytes ?? '',
+        ],
+        deadline,
+      ),
+    );
+    if (reply === 1) return raw;
+    if (quota && isUsage(reply)) {
+      const [filters, bytes] = reply;
+      assertWithin(quota, { filters, bytes }, difference(read.entry, next));
+    }
+    // The answer to an earlier try may have been lost. Then the entry is ours already.
+    return (await this.read(name, deadline)).raw === raw ? raw : undefined;
+  }
+
+  /** What an operation on a whole filter answered, if it has been executed. */
+  async recall(verb: string, name: string, operation: Operation): Promise<CatalogueRecord | undefined> {
+    const { client } = this.connection;
+    const { current, previous } = CATALOGUE.operations[operation.origin];
+    const field = recordField(verb, name, operation);
+    const [newer, older] = await this.connection.repeat(
+      () => joinAll([client.hmget(current, '', field), client.hmget(previous, '', field)]),
+      operation.deadline,
+    );
+    const raw = newer?.[1] ?? older?.[1];
+    if (!raw) {
+      const { repeat, madeAt } = operation;
+      // No record is kept from before the current windows.
+      const keptSince = Math.max(
+        this.connection.now() - RETENTION_MS.made,
+        parseInt(older?.[0] ?? '', 10) || 0,
+      );
+      if (repeat && madeAt !== undefined && madeAt < keptSince) throw keyExpired(operation);
+      return undefined;
+    }
+    const record = JSON.parse(raw) as CatalogueRecord;
+    if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
+    // The try that wrote the record may have failed for lack of replicas. This one must not succeed before they have
+    // it.
+    await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
+    return record;
+  }
+
+  /** See Store.usage. */
+  async usage(prefixes: readonly string[]): Promise<Usage[]> {
+    const { client } = this.connection;
+    const deadline = deadlineIn(this.timeoutMs);
+    const read = () => this.connection.repeat(() => client.hmget(CATALOGUE.usage, '', ...prefixes), deadline);
+    const rows = await this.onUsage(deadline, async () => {
+      const [counted, ...found] = await read();
+      return counted === COUNTED ? found : UNCOUNTED;
+    });
+    return rows.map((row) => {
+      const [filters = 0, bytes = 0] = (row ?? '0 0').split(' ').map(Number);
+      return { filters, bytes };
+    });
+  }
+
+  /** Runs a step that needs the usage. If the usage has been lost, counts it and runs the step again. */
+  private async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await this.makeKeys(deadline);
+      const result = await step();
+      if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
+      this.keysMade = false;
+    }
+    throw new StoreError('STORE_UNAVAILABLE', 'the usage of names was lost twice');
+  }
+
+  /**
+   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused if
+   * some of its keys do not exist.
+   */
+  private async makeKeys(deadline: number): Promise<void> {
+    if (this.keysMade) return;
+    const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
+    const { caller, made } = operations;
+    const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
+    // This key is made first: see assertWhole.
+    await this.connection.mutate(makeHashScript, [filters], [], deadline);
+    await joinAll([
+      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
+      ...[...KINDS.map(names), unfinished, syncs].map((key) =>
+        this.connection.mutate(makeNamesScript, [key], [], deadline),
+      ),
+    ]);
+    await this.connection.mutate(countUsageScript, [filters, usage], [], deadline);
+    this.keysMade = true;
+  }
+
+  /**
+   * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
+   * exists. The descriptions are made first, so they must have existed. Without this check every filter would seem
+   * never to have existed, and could be made anew, empty.
+   */
+  private async assertWhole(deadline: number): Promise<void> {
+    const { client } = this.connection;
+    const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
+    if ((await made()) === 1) return;
+    // Redis may have been emptied, so the keys must be made again.
+    this.keysMade = false;
+    const { caller } = CATALOGUE.operations;
+    const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
+    const found = await joinAll(
+      others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
+    );
+    // The key may also have been made since the first look.
+    if (!found.includes(1) || (await made()) === 1) return;
+    throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
+  }
+
+  async list(kind: FilterKind, limit: number, after = '', prefix = ''): Promise<ListPage> {
+    const deadline = deadlineIn(this.timeoutMs);
+    const names = await this.names(CATALOGUE.names(kind), limit + 1, after, prefix, deadline);
+    const page = names.slice(0, limit);
+    const raws = await this.raws(page, deadline);
+    if (raws.includes(null)) await this.assertWhole(deadline);
+    const filters = raws
+      .flatMap((raw) => (raw ? [JSON.parse(raw) as CatalogueEntry] : []))
+      .filter((entry) => entry.state === 'ready')
+      .map((entry) => new RedisFilter(entry));
+    const next = names.length > limit ? page.at(-1) : undefined;
+    return next === undefined ? { filters } : { filters, next };
+  }
+
+  /** Entries under `prefix` that are being made or dropped, or were when an instance died; read a page at a time. */
+  async *unfinished(prefix: string, deadline: number): AsyncGenerator<EntryRead, void, undefined> {
+    for (let after = '', full = true; full;) {
+      const names = await this.names(CATALOGUE.unfinished, NAMES_AT_ONCE, after, prefix, deadline);
+      for (const raw of await this.raws(names, deadline)) {
+        if (raw) yield { raw, entry: JSON.parse(raw) as CatalogueEntry };
+      }
+      full = names.length === NAMES_AT_ONCE;
+      after = names.at(-1) ?? after;
+    }
+  }
+
+  /** Names in a sorted set that begin with `prefix`, in order. */
+  private names(
+    key: string,
+    limit: number,
+    after: string,
+    prefix: string,
+    deadline: number,
+  ): Promise<string[]> {
+    const { client } = this.connection;
+    // The empty name is no filter: it keeps the set from ever being empty.
+    const from = after < prefix ? `[${prefix}` : `(${after}`;
+    const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
+    return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
+  }
+
+  private async raws(names: readonly string[], deadline: number): Promise<(string | null)[]> {
+    const { client } = this.connection;
+    if (names.length === 0) return [];
+    return this.connection.repeat(() => client.hmget(CATALOGUE.filters, ...names), deadline);
+  }
+
+  /** The server's time, in ms. */
+  async now(deadline: number): Promise<number> {
+    return Number(await this.connection.run(nowScript, [CATALOGUE.filters], [], deadline));
+  }
+
+  /** The entry of an open filter. Throws as `Counters` do if the filter is gone, or is not as its handle has it. */
+  async entryOf(
+    filter: RedisFilter,
+    deadline: number,
+  ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
+    const { raw, entry } = await this.read(filter.name, deadline);
+    if (entry?.state !== 'ready' || !isOf(filter, entry)) throw await this.explainLoss(filter);
+    return { raw, entry };
+  }
+
+  /** The error for a segment of an open filter that is not as it should be. */
+  async explainLoss(filter: RedisFilter): Promise<Error> {
+    const { entry } = await this.read(filter.name);
+    if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
+      return notFound(filter);
+    }
+    if (!isOf(filter, entry) || entry.state !== 'ready') return new StaleFilterError(filter.name);
+    return dataLost(filter);
+  }
+}
+
+/** Whether an entry has the generation and the layers of a handle. */
+function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): boolean {
+  return generation === filter.generation && base === filter.base;
+}
+
+/** The error while another operation works on the entry. */
+export function underWay(entry: CatalogueEntry): StoreError {
+  return busy(entry, `is ${entry.state}`);
+}
+
+function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
+  return Array.isArray(reply) && reply.length === 2;
+}
+
+/** What an entry takes beyond the one that it replaces. */
+function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
+  return {
+    filters: Number(after !== undefined) - Number(before !== undefined),
+    bytes: bytesOf(after) - bytesOf(before),
+  };
+}
+
+/** Bytes of an entry's layers, those of a sync and those that are being made included. */
+function bytesOf(entry: CatalogueEntry | undefined): number {
+  if (!entry) return 0;
+  const { sync } = entry;
+  return bytesOfList(entry) + (sync ? bytesOfList({ ...sync, ...sync.plan }) : 0);
+}
+
+function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList): number {
+  const later = layers.slice(1, Math.max(made, growing));
+  return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
+}
+
+const recordField = (verb: string, name: string, operation: Operation) => `${verb}:${name}:${operation.id}`;

@@ -1,0 +1,174 @@
+import { deadlineIn } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import type { RandomSource } from '../../random-source.js';
+import type { FilterSpec, Operation } from '../../port/index.js';
+import type { Allocation } from './allocation.js';
+import type { Catalogue, EntryRead, RecordedOperation } from './catalogue.js';
+import type { CatalogueChange, HeldEntry } from './catalogue-change.js';
+import { Claim } from './claim.js';
+import { allLayers, allTags, type CatalogueEntry, layersIn } from '../layout/entry.js';
+import { segmentTags } from '../layout/keys.js';
+import { itemsPerScript } from '../layout/packing.js';
+
+const GENERATION_BYTES = 8;
+/** Extra time that a failed operation gets to clean up before its error is thrown. */
+const GIVE_UP_MS = 2_000;
+
+/** How a new generation comes about. */
+export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
+  readonly operation: Operation;
+  /** Records the operation as one of this verb, if given. */
+  readonly verb?: string | undefined;
+  /** Makes the keys. Without it they are made empty. */
+  readonly fill?: ((claim: Claim) => Promise<void>) | undefined;
+  /** Time for the publication, if filling it may take longer than the operation's deadline. */
+  readonly publishMs?: number | undefined;
+}
+
+/** The changes that make a generation of a filter, and that remove one. */
+export class Generations {
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+    private readonly random: RandomSource,
+  ) {}
+
+  /** The entry of a new generation of a filter. */
+  describe(
+    spec: FilterSpec,
+    verb: string,
+    operation: Operation,
+    now: number,
+    before: CatalogueEntry | undefined,
+  ): CatalogueEntry {
+    const generation = this.random.id(GENERATION_BYTES);
+    const { name, kind, type, semantics, capacity, errorRate, geometry, layers } = spec;
+    const { urlProfile, maxAttempts, maxAgeSeconds } = spec;
+    return {
+      ...{ name, kind, type, semantics, capacity, errorRate, geometry },
+      ...(layers === undefined ? {} : { layers, made: 1 }),
+      ...(urlProfile === undefined ? {} : { urlProfile }),
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
+      ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+      seed: Buffer.from(spec.seed).toString('hex'),
+      generation,
+      createdAt: now,
+      tags: segmentTags(generation, geometry.segments),
+      itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
+      state: 'creating',
+      since: now,
+      operation: identity(verb, operation),
+      ...(before ? retire(before) : { retired: [] }),
+    };
+  }
+
+  /** The entry of a filter's next, empty generation. */
+  emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
+    const spec = { ...entry, seed: this.random.seed() };
+    const { original } = entry;
+    const emptied = this.describe(spec, verb, operation, now, entry);
+    return { ...emptied, ...(original && { original }), state: 'clearing' };
+  }
+
+  /** Makes the generation of such an entry, in place of what the entry retires. */
+  making(entry: CatalogueEntry, how: Making): CatalogueChange {
+    const { operation, verb, quota, makeRoom, publishMs } = how;
+    const { deadline, fingerprint } = operation;
+    const fill = how.fill ?? ((claim: Claim) => allocateAll(claim, deadline));
+    return {
+      ...{ announced: entry, deadline, quota, makeRoom },
+      prepare: async (held) => {
+        await this.allocation.free(entry.retired ?? [], entry.retiredLayers ?? [], deadline);
+        await fill(new Claim(this.catalogue, this.allocation, held));
+      },
+      publish: ({ operation: _done, retired: _gone, retiredLayers: _layers, ...rest }) => {
+        const ready: CatalogueEntry = { ...rest, state: 'ready' };
+        const value = { fingerprint, entry: ready, created: true };
+        const record = verb === undefined ? undefined : { verb, operation, value };
+        return { entry: ready, record, ...(publishMs !== undefined && { deadline: deadlineIn(publishMs) }) };
+      },
+      undo: (held, error) => this.undo(held, error),
+    };
+  }
+
+  /** Removes a filter, of which `entry` is what it was before. */
+  removing(
+    entry: CatalogueEntry,
+    now: number,
+    deadline: number,
+    of?: { readonly verb: string; readonly operation: Operation },
+  ): CatalogueChange {
+    const announced: CatalogueEntry = {
+      ...{ ...entry, state: 'dropping', since: now, ...retire(entry) },
+      ...(of && { operation: identity(of.verb, of.operation) }),
+    };
+    const record: RecordedOperation | undefined = of && {
+      ...of,
+      value: { fingerprint: of.operation.fingerprint },
+    };
+    return {
+      ...{ announced, deadline },
+      prepare: () => this.allocation.free(announced.retired ?? [], announced.retiredLayers ?? [], deadline),
+      publish: () => ({ entry: undefined, record }),
+    };
+  }
+
+  /**
+   * Frees what a creation had taken, as far as Redis can be reached. What cannot be freed now is freed by the next call that
+   * makes a filter of this name or needs its room. A filter that was being cleared stays marked, and the next clear or
+   * drop finishes it. If another has taken over, only the keys that this call made are freed.
+   */
+  private async undo(held: HeldEntry, error: unknown): Promise<void> {
+    const { entry } = held;
+    const deadline = deadlineIn(GIVE_UP_MS);
+    const marked = error === undefined ? undefined : await this.markStale(held, deadline);
+    if (marked === 'published') return;
+    if (marked?.entry.state !== 'creating') {
+      await this.allocation.free(entry.tags, layersIn(entry), deadline);
+      return;
+    }
+    await this.allocation.free(allTags(marked.entry), allLayers(marked.entry), deadline);
+    // The entry stays while commands may be under way, so that the next call frees what those make.
+    if (!isUnsettled(error)) await this.catalogue.set(marked, undefined, deadline);
+  }
+
+  /**
+   * Marks the entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if another
+   * has taken over.
+   */
+  private async markStale(
+    held: HeldEntry,
+    deadline: number,
+  ): Promise<(EntryRead & { readonly entry: CatalogueEntry }) | 'published' | undefined> {
+    const mark = async (read: EntryRead & { readonly entry: CatalogueEntry }) => {
+      const entry = { ...read.entry, since: 0 };
+      const raw = await this.catalogue.set(read, entry, deadline);
+      return raw === undefined ? undefined : { raw, entry };
+    };
+    const marked = await mark(held.read);
+    if (marked) return marked;
+    const { raw, entry } = await this.catalogue.read(held.entry.name, deadline);
+    if (entry?.generation !== held.entry.generation) return undefined;
+    // If it is not ready, an update went through whose answer was lost.
+    return entry.state === 'ready' ? 'published' : mark({ raw, entry });
+  }
+}
+
+async function allocateAll(claim: Claim, deadline: number): Promise<void> {
+  for (const segment of claim.entry.tags.keys()) await claim.allocate(segment, deadline);
+}
+
+/** Distinguishes an operation that is under way from all others. */
+export function identity(verb: string, { id, fingerprint }: Operation): string {
+  return `${verb}:${id}:${fingerprint}`;
+}
+
+/** What is to be deleted of an entry that is replaced or dropped. */
+function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredLayers'> {
+  return { retired: allTags(entry), retiredLayers: allLayers(entry) };
+}
+
+/** Whether commands may still be under way: a lost connection may still deliver them. */
+function isUnsettled(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
+}

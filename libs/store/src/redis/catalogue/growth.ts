@@ -1,0 +1,277 @@
+import { deadlineIn, msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import { called, dataLost } from '../../refusals.js';
+import type { Quota } from '../../port/index.js';
+import type { Allocation } from './allocation.js';
+import type { Catalogue, EntryRead } from './catalogue.js';
+import { carryOut, type HeldEntry, isStale } from './catalogue-change.js';
+import type { CatalogueEntry, EntryList, Grown } from '../layout/entry.js';
+import type { RedisFilter } from '../layout/filter.js';
+import type { RedisList } from '../layout/layer-list.js';
+
+/** After a failure ahead of need it is not tried again for so long: the add that needs the layer will try, and say why not. */
+const PAUSE_MS = 1_000;
+
+/** For so long a lack of memory is warned of: a filter that is still written to tries again all the while. */
+const LACKING_MS = 60_000;
+
+/** Time for deleting what was made in vain. */
+const FREE_MS = 10_000;
+
+/**
+ * Makes the next layer of a list of a filter: a change of the catalogue entry, which another call may go on with at once, since
+ * making a key twice is harmless. Deleting keys again, for lack of memory, is a change of its own, during which no call may
+ * begin to make any. A call that had begun deletes what it has made since.
+ */
+export class Growth {
+  /** By generation and list, since several handles may have the same. */
+  private readonly underWay = new Map<string, Promise<void>>();
+  /** Likewise, when there was last no memory for its next layer; by the clock's monotonic(). */
+  private readonly lacking = new Map<string, number>();
+  /** When a layer may be made ahead of need again, after a failure; by the clock's monotonic(). */
+  private readonly pausedUntil = new WeakMap<RedisList, number>();
+  private closed = false;
+
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /**
+   * Has `list` know more layers than `known`: those that others have made, else one that it makes. Throws QUOTA_EXCEEDED,
+   * STORE_FULL, or the error for a filter that is there no more. A sync that is over needs no more layers.
+   */
+  async grow(
+    filter: RedisFilter,
+    list: RedisList,
+    known: number,
+    quota: Quota | undefined,
+    deadline: number,
+  ): Promise<void> {
+    const key = keyOf(filter, list);
+    for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
+      // This call may have another quota, or more time. More memory it has not.
+      await other.catch((error: unknown) => {
+        if (isFull(error)) throw error;
+      });
+    }
+    if (list.made > known) return;
+    // Each try takes what memory there is, for a moment, from all others.
+    const lacked = this.lacking.get(key);
+    if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
+    const work = this.makeNext(filter, list, known, quota, deadline);
+    this.underWay.set(key, work);
+    try {
+      await work;
+      this.lacking.delete(key);
+    } catch (error) {
+      if (isFull(error)) this.lacking.set(key, this.catalogue.clock.monotonic());
+      throw error;
+    } finally {
+      this.underWay.delete(key);
+    }
+  }
+
+  /** How many filters have found no memory to grow of late, as far as this instance knows. */
+  get cramped(): number {
+    const since = this.catalogue.clock.monotonic() - LACKING_MS;
+    for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
+    return this.lacking.size;
+  }
+
+  /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
+  ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
+    const { clock } = this.catalogue;
+    if (
+      this.closed ||
+      this.underWay.has(keyOf(filter, list)) ||
+      clock.monotonic() < (this.pausedUntil.get(list) ?? 0)
+    )
+      return;
+    this.grow(filter, list, list.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
+      this.pausedUntil.set(list, clock.monotonic() + PAUSE_MS);
+    });
+  }
+
+  /**
+   * Makes the keys of layers from `from` on again in a segment that has nothing in them: a failover may have lost what the
+   * old master had not passed on.
+   */
+  async remake(
+    filter: RedisFilter,
+    list: RedisList,
+    segment: number,
+    from: number,
+    deadline: number,
+  ): Promise<void> {
+    const read = await this.catalogue.read(filter.name, deadline);
+    const entry = current(read.entry, filter);
+    const found = listIn(entry, list);
+    if (entry && !found && list !== filter.list) {
+      // A sync that is over needs no more layers. The next call takes another view.
+      filter.known.learn(entry);
+      return;
+    }
+    if (!entry || !found) throw await this.catalogue.explainLoss(filter);
+    const { made = 1 } = found;
+    // The catalogue has lost the layer, too.
+    if (made <= from) list.shrankTo(made);
+    for (let layer = from; layer < made; layer++) {
+      await this.makeKeys(entry, list, layer, entry.tags[segment] as string, deadline);
+    }
+  }
+
+  /** Has `filter` know all layers that there are, and its sync. */
+  async refresh(filter: RedisFilter, deadline: number): Promise<void> {
+    const { entry } = await this.catalogue.read(filter.name, deadline);
+    const found = current(entry, filter);
+    if (!found) return;
+    filter.known.learn(found);
+  }
+
+  /** To be called once there are no connections: waits until what is under way has noticed. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await joinAll(Array.from(this.underWay.values(), (work) => work.catch(() => undefined)));
+  }
+
+  private async makeNext(
+    filter: RedisFilter,
+    list: RedisList,
+    known: number,
+    quota: Quota | undefined,
+    deadline: number,
+  ): Promise<void> {
+    for (;;) {
+      const read = await this.catalogue.read(filter.name, deadline);
+      const entry = current(read.entry, filter);
+      const found = listIn(entry, list);
+      if (!entry || !found) {
+        if (entry && list !== filter.list) {
+          filter.known.learn(entry);
+          return;
+        }
+        throw await this.catalogue.explainLoss(filter);
+      }
+      const { made = 1 } = found;
+      if (made > known) {
+        list.grewTo(made);
+        return;
+      }
+      // A segment that has opened a layer beyond the last is not as any script left it.
+      if (made >= list.plan.length) throw dataLost(filter);
+      await carryOut(this.catalogue, read, {
+        announced: await this.announced(filter, list, entry, deadline),
+        ...{ deadline, quota },
+        prepare: ({ entry: growing }) =>
+          joinAll(entry.tags.map((tag) => this.makeKeys(growing, list, made, tag, deadline))),
+        publish: (growing) => ({ entry: withList(growing, list, { growing: undefined, made: made + 1 }) }),
+        undo: (held, error) => this.undo(filter, list, held, made, error),
+      });
+    }
+  }
+
+  private async makeKeys(
+    { tags }: CatalogueEntry,
+    list: RedisList,
+    layer: number,
+    tag: string,
+    deadline: number,
+  ): Promise<void> {
+    const { geometry } = list.plan[layer] as (typeof list.plan)[0];
+    await this.allocation.makeLayer(tag, list.base + layer, geometry, tags.length, deadline);
+  }
+
+  private async free(filter: RedisFilter, list: RedisList, layer: number, deadline: number): Promise<void> {
+    const keys = { number: list.base + layer, pieces: list.piecesOf(layer) };
+    await this.allocation.freeLayers(filter.tags, [keys], deadline);
+  }
+
+  /**
+   * Deletes the keys of a layer that could not be made, if that is for lack of memory, or if the list has gone. Otherwise
+   * they stay for the call that tries next.
+   */
+  private async undo(
+    filter: RedisFilter,
+    list: RedisList,
+    held: HeldEntry,
+    layer: number,
+    error: unknown,
+  ): Promise<void> {
+    if (error !== undefined && !isFull(error)) return;
+    const deadline = deadlineIn(FREE_MS);
+    const read = () => this.catalogue.read(filter.name, deadline);
+    const first: EntryRead = error === undefined ? await read() : held.read;
+    for (let before = first; msUntil(deadline) > 0; before = await read()) {
+      const entry = current(before.entry, filter);
+      const found = listIn(entry, list);
+      // The call that has ended the list did not know of the layer, or deleted its keys before these were made.
+      if (!entry || !found) return this.free(filter, list, layer, deadline);
+      // The call that makes the layer, or deletes it, will find what this one has made.
+      const othersWork = found.givingUp !== undefined || (before !== first && found.growing !== undefined);
+      if (!isFull(error) || othersWork || (found.made ?? 1) > layer) return;
+      const done = await carryOut(this.catalogue, before, {
+        announced: withList(entry, list, { givingUp: await this.catalogue.now(deadline) }),
+        deadline,
+        prepare: () => this.free(filter, list, layer, deadline),
+        publish: (leaving) => ({
+          entry: withList(leaving, list, { growing: undefined, givingUp: undefined }),
+        }),
+      });
+      if (done) return;
+    }
+  }
+
+  /** The entry while the next layer is made; undefined if it says so already. Throws STORE_FULL if another gives it up. */
+  private async announced(
+    filter: RedisFilter,
+    list: RedisList,
+    entry: CatalogueEntry,
+    deadline: number,
+  ): Promise<CatalogueEntry | undefined> {
+    const { made = 1, growing: begun, givingUp } = listIn(entry, list) ?? {};
+    const growing = made + 1;
+    if (begun === growing && givingUp === undefined) return undefined;
+    const now = await this.catalogue.now(deadline);
+    if (givingUp !== undefined && !isStale(givingUp, now)) throw noMemory(filter);
+    // The time makes it another text than one that has been given up: a late call cannot publish that.
+    return withList(entry, list, { growing, givingUp: undefined, grewAt: now });
+  }
+}
+
+const keyOf = ({ generation }: RedisFilter, { base }: RedisList) => `${generation}.${base}`;
+
+/** The list in a catalogue entry that has it: the filter's own, or that of its sync. */
+function listIn(entry: CatalogueEntry | undefined, { base }: RedisList): EntryList | undefined {
+  if ((entry?.base ?? 0) === base) return entry;
+  return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
+}
+
+/** An entry with other numbers of such a list; undefined ones are left out. */
+function withList(
+  entry: CatalogueEntry,
+  { base }: RedisList,
+  numbers: { readonly [K in keyof Grown]: Grown[K] | undefined },
+): CatalogueEntry {
+  const merged = <T extends Grown>(list: T): T =>
+    Object.fromEntries(
+      Object.entries({ ...list, ...numbers }).filter(([, value]) => value !== undefined),
+    ) as unknown as T;
+  const { sync } = entry;
+  return sync?.base === base ? { ...entry, sync: merged(sync) } : merged(entry);
+}
+
+function noMemory(filter: RedisFilter): StoreError {
+  return new StoreError('STORE_FULL', `Redis has not enough memory for ${called(filter)} to grow`);
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'STORE_FULL';
+}
+
+/** The entry, if it is that of this very generation and no other work is under way on it. */
+function current(entry: CatalogueEntry | undefined, filter: RedisFilter): CatalogueEntry | undefined {
+  return entry?.generation === filter.generation && entry.state === 'ready' ? entry : undefined;
+}

@@ -1,0 +1,204 @@
+import { msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { busy, type Named, notFound, otherExists, taken } from '../../refusals.js';
+import { isSameFilter } from '../../same-filter.js';
+import type { FilterKind, FilterSpec, Operation, Quota } from '../../port/index.js';
+import {
+  type Catalogue,
+  endOfPatience,
+  type EntryRead,
+  type CatalogueRecord,
+  underWay,
+} from './catalogue.js';
+import { type CatalogueChange, carryOut, isStale } from './catalogue-change.js';
+import type { Claim } from './claim.js';
+import type { CatalogueEntry } from '../layout/entry.js';
+import { RedisFilter } from '../layout/filter.js';
+import { type Generations, identity, type Making } from './generations.js';
+
+/**
+ * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during which
+ * others wait and no old positions can be written. If an operation dies half way, the next one on that name finishes it.
+ */
+export class LifeCycle {
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly generations: Generations,
+  ) {}
+
+  async create(
+    spec: FilterSpec,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<{ filter: RedisFilter; created: boolean }> {
+    const recalled = (record: CatalogueRecord) => ({
+      filter: recordedFilter(record),
+      created: record.created ?? false,
+    });
+    return this.onEntry('create', spec, operation, recalled, async (read, now) => {
+      const { entry } = read;
+      if (!entry || entry.state === 'creating') {
+        const next = this.generations.describe(spec, 'create', operation, now, entry);
+        const filter = await this.make(read, next, { operation, verb: 'create', quota });
+        return filter && { filter, created: true };
+      }
+      if (!isSameFilter(entry, spec)) throw otherExists(entry);
+      if (entry.state === 'clearing') {
+        await this.make(read, this.generations.emptied(entry, 'create', operation, now), { operation });
+        return undefined;
+      }
+      const value = { fingerprint: operation.fingerprint, entry, created: false };
+      const record = { verb: 'create', operation, value };
+      const set = await this.catalogue.set(read, entry, operation.deadline, { record });
+      return set === undefined ? undefined : { filter: new RedisFilter(entry), created: false };
+    });
+  }
+
+  /**
+   * Makes a filter whose contents are written by `fill`. That may take long, so each step gets a deadline of its own,
+   * `timeoutMs` from its start. If it throws, there is no filter.
+   */
+  async import(
+    spec: FilterSpec,
+    operation: Operation,
+    timeoutMs: number,
+    fill: (claim: Claim) => Promise<void>,
+    quota?: Quota,
+  ): Promise<RedisFilter> {
+    return this.onEntry('import', spec, operation, recordedFilter, async (read, now) => {
+      const { entry } = read;
+      if (entry && entry.state !== 'creating') throw taken(entry);
+      const next = this.generations.describe(spec, 'import', operation, now, entry);
+      const reading = { begun: false };
+      const fillOnce = (claim: Claim) => {
+        reading.begun = true;
+        return fill(claim);
+      };
+      const how = { operation, verb: 'import', quota, fill: fillOnce, publishMs: timeoutMs };
+      const filter = await this.make(read, next, how);
+      // What has been read of the parts cannot be read again.
+      if (!filter && reading.begun) throw underWay(next);
+      return filter;
+    });
+  }
+
+  async clear(name: string, kind: FilterKind, operation: Operation): Promise<RedisFilter> {
+    return this.onEntry('clear', { name, kind }, operation, recordedFilter, (read, now) => {
+      const entry = existing(read, name, kind);
+      if (entry.state === 'creating') throw notFound(entry);
+      const next = this.generations.emptied(entry, 'clear', operation, now);
+      return this.make(read, next, { operation, verb: 'clear' });
+    });
+  }
+
+  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    const recalled = () => true;
+    await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
+      // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
+      const entry = existing(read, name, kind);
+      const of = { verb: 'drop', operation };
+      return this.remove(read, this.generations.removing(entry, now, operation.deadline, of));
+    });
+  }
+
+  /**
+   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it.
+   * Waits for other work on the entry. Finishes that work if it is stale, or if it is an earlier try of this very
+   * operation. `recalled` makes the answer from the record of an operation that has been executed.
+   *
+   * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
+   * meanwhile, either the record is found or the entry has changed, and nothing is done twice.
+   */
+  private async onEntry<T>(
+    verb: string,
+    filter: Named,
+    operation: Operation,
+    recalled: (record: CatalogueRecord) => T,
+    step: (read: EntryRead, now: number) => Promise<T | undefined>,
+  ): Promise<T> {
+    const { name } = filter;
+    const end = endOfPatience(operation.deadline);
+    for (let wait = 5, first = true; ; wait = Math.min(wait * 2, 100), first = false) {
+      const read = await this.catalogue.read(name, operation.deadline);
+      const known = await this.catalogue.recall(verb, name, operation);
+      if (known) return recalled(known);
+      const now = await this.catalogue.now(operation.deadline);
+      const { entry } = read;
+      const idle = !entry || entry.state === 'ready';
+      // In later rounds it would be a twin of this request, which has taken over.
+      const ours = first && entry?.operation === identity(verb, operation);
+      if (idle || ours || isStale(entry.since, now)) {
+        // A stale removal is finished first. The new request comes after it.
+        if (entry?.state === 'dropping' && !ours) {
+          await this.remove(read, this.generations.removing(entry, now, operation.deadline));
+          continue;
+        }
+        const result = await step(read, now);
+        if (result !== undefined) return result;
+      }
+      if (msUntil(end) <= wait) {
+        throw entry ? underWay(entry) : busy(filter, 'keeps changing');
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /**
+   * Makes the generation that `entry` describes. Before the quota refuses it, dead work that still counts under the quota's
+   * prefix is removed. Undefined if another was faster.
+   */
+  private async make(
+    read: EntryRead,
+    entry: CatalogueEntry,
+    making: Omit<Making, 'makeRoom'>,
+  ): Promise<RedisFilter | undefined> {
+    const { quota, operation } = making;
+    const makeRoom = quota && (() => this.freeStale(quota.prefix, operation.deadline));
+    const change = this.generations.making(entry, { ...making, makeRoom });
+    const published = await carryOut(this.catalogue, read, change);
+    return published?.entry && new RedisFilter(published.entry);
+  }
+
+  /** Undefined if the entry has changed since it was read. */
+  private async remove(read: EntryRead, change: CatalogueChange): Promise<true | undefined> {
+    return (await carryOut(this.catalogue, read, change)) && true;
+  }
+
+  /**
+   * Removes what dead instances were making or dropping. False if there was nothing. Throws if there was, and none of it
+   * could be removed: a quota must not refuse because of it.
+   */
+  private async freeStale(prefix: string, deadline: number): Promise<boolean> {
+    const now = await this.catalogue.now(deadline);
+    let freed = false;
+    let failure: StoreError | undefined;
+    for await (const read of this.catalogue.unfinished(prefix, deadline)) {
+      const { entry } = read;
+      // The entry may have been published or cleared since its name was read.
+      if (entry?.state !== 'creating' && entry?.state !== 'dropping') continue;
+      if (!isStale(entry.since, now)) continue;
+      try {
+        await this.remove(read, this.generations.removing(entry, now, deadline));
+        // Also true if another instance was faster: there may be room now.
+        freed = true;
+      } catch (error) {
+        // Its master is away, or time is up. It still counts.
+        if (!(error instanceof StoreError)) throw error;
+        failure ??= error;
+      }
+    }
+    if (!freed && failure) throw failure;
+    return freed;
+  }
+}
+
+function recordedFilter({ entry }: CatalogueRecord): RedisFilter {
+  if (!entry) throw new Error('the record of a life-cycle operation has no entry');
+  return new RedisFilter(entry);
+}
+
+function existing(read: EntryRead, name: string, kind: FilterKind): CatalogueEntry {
+  const { entry } = read;
+  if (!entry || entry.kind !== kind) throw notFound({ name, kind });
+  return entry;
+}

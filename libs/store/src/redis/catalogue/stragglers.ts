@@ -1,0 +1,54 @@
+import { segmentBytes } from '#bloom';
+import { joinAll } from '../../join-all.js';
+import type { Allocation } from './allocation.js';
+import type { Catalogue } from './catalogue.js';
+import type { Connection } from '../connection/connection.js';
+import type { CatalogueEntry } from '../layout/entry.js';
+import { tokenOf } from '../layout/entry.js';
+import { segmentKeys } from '../layout/keys.js';
+import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
+
+/** The token of a segment that takes part in a sync: generation, number of its own first layer, id of the sync. */
+const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
+
+/**
+ * Segments that take part in a sync which is over. A failover may have lost the step by which they ended it, or an instance that stood
+ * still may have gone on with opening it. The token says which sync that is, and the catalogue whether it was committed.
+ */
+export class Stragglers {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+  ) {}
+
+  /** Has the segments of a filter end what is over. To be called before the catalogue forgets the last sync. */
+  async endAll({ name, generation, tags }: CatalogueEntry, deadline: number): Promise<void> {
+    await joinAll(tags.map((tag) => this.end(name, generation, tag, deadline)));
+  }
+
+  /** Has a segment end a sync that is over. False if it takes part in none, or it cannot be known how that ended. */
+  async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
+    const { meta } = segmentKeys(tag);
+    const { client } = this.connection;
+    const token = (await this.connection.repeat(() => client.hget(meta, 'generation'), deadline)) ?? '';
+    const [, of, before = '0', id] = SYNCED.exec(token) ?? [];
+    if (of !== generation) return false;
+    // Read behind the token: a sync is in the catalogue before a segment takes part in it, so one that is not there by now is over.
+    const { entry } = await this.catalogue.read(name, deadline);
+    if (entry?.generation !== generation || entry.state !== 'ready') return false;
+    const { base = 0, endedSync, sync } = entry;
+    if (sync?.id === id) return true;
+    // A commit gives the filter another base.
+    const isCommitted = Number(before) !== base;
+    const last = endedSync?.id === id ? endedSync : undefined;
+    if (isCommitted && last?.state !== 'committed') return false;
+    const script = isCommitted ? commitSyncScript : abandonSyncScript;
+    const { cells } = segmentKeys(tag, base);
+    const args = [token, segmentBytes(entry.geometry), tokenOf(entry)];
+    if ((await this.connection.mutate(script, [cells, meta], args, deadline)) !== 'OK') return false;
+    // A failover has also brought back the keys that were deleted after the lost step.
+    if (last) await this.allocation.freeSync([tag], last.left, base, deadline);
+    return true;
+  }
+}

@@ -1,0 +1,234 @@
+import { segmentBytes } from '#bloom';
+import { deadlineIn, msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import { called, dataLost } from '../../refusals.js';
+import type { Operation, Quota, Sync, SyncPlan } from '../../port/index.js';
+import type { Allocation } from './allocation.js';
+import type { Catalogue, EntryRead } from './catalogue.js';
+import { carryOut } from './catalogue-change.js';
+import { type CatalogueEntry, type EntrySync, layersOf } from '../layout/entry.js';
+import { tokenOf } from '../layout/entry.js';
+import { CATALOGUE, segmentKeys } from '../layout/keys.js';
+import type { Connection } from '../connection/connection.js';
+import type { Script } from '../scripts/script.js';
+import { abandonSyncScript, commitSyncScript, openSyncScript } from '../scripts/sync.js';
+import type { Stragglers } from './stragglers.js';
+import { endOf, openedBy } from './sync-records.js';
+
+/** Time for deleting what was made in vain. */
+const UNDO_MS = 10_000;
+
+/** A catalogue entry with a sync that is under way, as it was read. */
+export interface Syncing {
+  readonly raw: string;
+  readonly entry: CatalogueEntry & { readonly sync: EntrySync };
+}
+
+/** The sync that an entry was read with, if one is under way. */
+export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
+  return entry?.sync && entry.state === 'ready' ? { raw, entry: { ...entry, sync: entry.sync } } : undefined;
+}
+
+/**
+ * Begins and ends syncs: catalogue changes (see CatalogueChange), in which each segment takes part by a script of its own. To end
+ * one is two changes: the segments end it, then the keys that are left are deleted. Any instance may go on with each.
+ */
+export class SyncChanges {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly allocation: Allocation,
+    private readonly stragglers: Stragglers,
+  ) {}
+
+  /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
+  async announce(
+    read: EntryRead & { readonly entry: CatalogueEntry },
+    sync: EntrySync,
+    planned: number,
+    deadline: number,
+    quota: Quota | undefined,
+  ): Promise<Syncing | undefined> {
+    const { endedSync: _ended, ...rest } = read.entry;
+    // A segment that has missed the end of the last sync is told of it while that is still known.
+    await this.stragglers.endAll(read.entry, deadline);
+    const entry = { ...rest, sync, nextLayer: sync.base + planned };
+    await this.note(entry.name, sync.since, deadline);
+    const raw = await this.catalogue.set(read, entry, deadline, { quota });
+    return raw === undefined ? undefined : { raw, entry };
+  }
+
+  /**
+   * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has
+   * changed meanwhile.
+   */
+  async open(found: Syncing, operation: Operation): Promise<boolean> {
+    const { deadline } = operation;
+    const { entry } = found;
+    const { sync } = entry;
+    const opened = await carryOut(this.catalogue, found, {
+      deadline,
+      prepare: async () => {
+        await this.makeKeys(entry, deadline);
+        return this.inSegments(openSyncScript, entry, tokenOf(entry), tokenOf(entry, sync.id), deadline);
+      },
+      publish: () => ({
+        entry: { ...entry, sync: { ...sync, stage: 'open' as const } },
+        record: openedBy(operation, entry),
+      }),
+      undo: () => this.undo(entry, deadlineIn(UNDO_MS)),
+    });
+    return opened !== undefined;
+  }
+
+  private async makeKeys(
+    { kind, sync, tags, maxAgeSeconds }: Syncing['entry'],
+    deadline: number,
+  ): Promise<void> {
+    const { geometry } = sync.plan;
+    await joinAll(
+      tags.map(async (tag) => {
+        await this.allocation.makeLayer(tag, sync.base, geometry, tags.length, deadline);
+        await this.allocation.makeRemoved(tag, sync.base, deadline);
+        if (kind === 'visited-set') await this.allocation.makeOwed(tag, sync.base, deadline);
+        if (maxAgeSeconds !== undefined) await this.allocation.makeHidden(tag, sync.base, deadline);
+      }),
+    );
+  }
+
+  /** Deletes the keys that were made after another call had ended the sync. */
+  private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
+    const { entry } = await this.catalogue.read(name, deadline);
+    const isThis = entry?.generation === generation;
+    // The call that goes on with the sync uses the keys, and the call that ends it deletes them.
+    if (isThis && (entry.sync?.id === sync.id || entry.base === sync.base)) return;
+    if (isThis) await this.stragglers.endAll(entry, deadline);
+    const layers = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
+    await this.allocation.freeSync(tags, layers, sync.base, deadline);
+  }
+
+  /** Says that the sync ends, and what callers will see of it. Undefined if the entry has changed meanwhile. */
+  async end(
+    { raw, entry }: Syncing,
+    stage: 'committing' | 'abandoning',
+    ended: Sync,
+    deadline: number,
+  ): Promise<Syncing | undefined> {
+    const next = { ...entry, sync: { ...entry.sync, stage, ended } };
+    const set = await this.catalogue.set({ raw, entry }, next, deadline);
+    return set === undefined ? undefined : { raw: set, entry: next };
+  }
+
+  /** Goes on with a sync that is committing or abandoning until it is over. */
+  async goOn(name: string, deadline: number): Promise<void> {
+    for (;;) {
+      const read = await this.catalogue.read(name, deadline);
+      const { entry } = read;
+      if (!entry || entry.state !== 'ready') return;
+      const found = syncing(read);
+      const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
+      if (done) return;
+      if (msUntil(deadline) < 0) {
+        throw new StoreError('STORE_UNAVAILABLE', `the sync of ${called(entry)} could not be ended in time`);
+      }
+    }
+  }
+
+  /** False if there is more to do, or the entry has changed. True also if nothing is to be done. */
+  private async finish(found: Syncing, deadline: number): Promise<boolean> {
+    const { entry } = found;
+    const { sync, tags, base = 0 } = entry;
+    const { ended, stage } = sync;
+    if (!ended || stage === 'opening' || stage === 'open') return true;
+    const { sync: _sync, ...rest } = entry;
+    const isCommitted = stage === 'committing';
+    const over = { ...ended, state: isCommitted ? ('committed' as const) : ('abandoned' as const) };
+    const [script, next, left] = isCommitted
+      ? [commitSyncScript, withPlan(rest, sync), layersOf(entry, base, tags.length)]
+      : [abandonSyncScript, rest, layersOf({ ...sync, ...sync.plan }, sync.base, tags.length)];
+    await carryOut(this.catalogue, found, {
+      deadline,
+      prepare: () => this.inSegments(script, entry, tokenOf(entry, sync.id), tokenOf(next), deadline),
+      publish: () => ({
+        entry: { ...next, endedSync: { ...ended, left }, left },
+        record: endOf(entry, over, deadline),
+      }),
+    });
+    return false;
+  }
+
+  /** Deletes the keys that a sync which is over has left. */
+  private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
+    const { entry } = read;
+    if (!entry?.left) return true;
+    const { left, ...rest } = entry;
+    const swept = await carryOut(this.catalogue, read, {
+      deadline,
+      prepare: () => this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline),
+      publish: () => ({ entry: rest }),
+    });
+    if (!swept) return false;
+    await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
+    return true;
+  }
+
+  /** Notes a call of a filter's sync, for those who look after syncs. */
+  async note(name: string, now: number, deadline: number): Promise<void> {
+    await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
+  }
+
+  /** False if another instance has taken the sync further since its entry was read. Throws STORE_DATA_LOST. */
+  private async inSegments(
+    script: Script,
+    entry: Syncing['entry'],
+    from: string,
+    to: string,
+    deadline: number,
+  ): Promise<boolean> {
+    const bytes = segmentBytes(entry.geometry);
+    const done = await joinAll(
+      entry.tags.map(async (tag) => {
+        const { cells, meta } = segmentKeys(tag, entry.base);
+        const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
+        if ((await run()) === 'OK') return true;
+        // The segment may not have ended the sync before this one. If another call ends that first, `end` answers false.
+        await this.stragglers.end(entry.name, entry.generation, tag, deadline);
+        if ((await run()) === 'OK') return true;
+        await this.assertMovedOn(entry, deadline);
+        return false;
+      }),
+    );
+    return !done.includes(false);
+  }
+
+  /** Throws STORE_DATA_LOST if a sync is still at the stage at which a segment has rejected a step of it. */
+  private async assertMovedOn(read: Syncing['entry'], deadline: number): Promise<void> {
+    const { generation, sync } = read;
+    const { entry } = await this.catalogue.read(read.name, deadline);
+    // Clearing or dropping the filter has ended its sync, too.
+    if (entry?.generation !== generation) throw new StoreError('SYNC_ENDED', `${called(read)} was made anew`);
+    if (entry.sync?.id === sync.id && entry.sync.stage === sync.stage) throw dataLost(read);
+  }
+}
+
+/** A filter's entry once the list that its sync has filled is its own. */
+function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }: EntrySync): CatalogueEntry {
+  const { layers: _layers, made: _made, growing: _growing, givingUp: _givingUp, original, ...rest } = entry;
+  const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };
+  const same = given.capacity === plan.capacity && given.errorRate === plan.errorRate;
+  return {
+    ...rest,
+    ...planOf(plan),
+    base,
+    ...(made === undefined ? {} : { made }),
+    ...(growing === undefined ? {} : { growing }),
+    ...(givingUp === undefined ? {} : { givingUp }),
+    ...(same ? {} : { original: given }),
+  };
+}
+
+/** Only what belongs to a plan, whatever else the caller's object has. */
+export function planOf({ capacity, errorRate, geometry, layers }: SyncPlan): SyncPlan {
+  return { capacity, errorRate, geometry, ...(layers === undefined ? {} : { layers }) };
+}

@@ -1,0 +1,47 @@
+import type { Operation, Sync } from '../../port/index.js';
+import type { Catalogue, RecordedOperation } from './catalogue.js';
+import type { CatalogueEntry } from '../layout/entry.js';
+
+const OPEN = 'open-sync';
+const END = 'end-sync';
+
+/** The record of an operation that has opened a sync, to be written in the step that opens it. */
+export function openedBy(
+  operation: Operation,
+  { generation, sync }: Pick<CatalogueEntry, 'generation'> & { readonly sync: Pick<Sync, 'id'> },
+): RecordedOperation {
+  const { fingerprint } = operation;
+  return { verb: OPEN, operation, value: { fingerprint, generation, sync: { id: sync.id } } };
+}
+
+/** The record of how a sync has ended. It is kept as long as those of callers' operations. */
+export function endOf({ generation }: CatalogueEntry, sync: Sync, deadline: number): RecordedOperation {
+  return { verb: END, operation: ending(sync.id, deadline), value: { fingerprint: '', generation, sync } };
+}
+
+/** The id of the sync that an operation has opened, if it has; see Catalogue.recall for what it throws. */
+export async function recallOpened(
+  catalogue: Catalogue,
+  { name, generation }: CatalogueEntry,
+  operation: Operation,
+): Promise<string | undefined> {
+  if (!operation.repeat) return undefined;
+  const found = await catalogue.recall(OPEN, name, operation);
+  return found?.generation === generation ? found.sync?.id : undefined;
+}
+
+/** How a sync has ended, if that is recorded. */
+export async function recallEnd(
+  catalogue: Catalogue,
+  { name, generation }: CatalogueEntry,
+  id: string,
+  deadline: number,
+): Promise<Sync | undefined> {
+  const found = await catalogue.recall(END, name, ending(id, deadline));
+  return found?.generation === generation ? (found.sync as Sync | undefined) : undefined;
+}
+
+/** Ends are recorded under the sync's own id. */
+function ending(id: string, deadline: number): Operation {
+  return { id, origin: 'caller', fingerprint: '', repeat: true, deadline };
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { StoreError } from '../../errors.js';
+import { away, inOurWords } from './faults.js';
+
+describe('a Redis that is away', () => {
+  it.each([
+    ['Connection is closed.', 'the connection to Redis was lost'],
+    [
+      'Reached the max retries per request limit (which is 0). Refer to "maxRetriesPerRequest" option for details.',
+      'the connection to Redis was lost',
+    ],
+    ["Stream isn't writeable and enableOfflineQueue options is false", 'the connection to Redis was lost'],
+    ['Command timed out', 'Redis did not answer in time'],
+    ["Socket timeout. Expecting data, but didn't receive any in 2000ms.", 'Redis did not answer in time'],
+    [
+      "Cluster isn't ready and enableOfflineQueue options is false",
+      'no node of the Redis cluster can be reached',
+    ],
+    ['Failed to refresh slots cache.', 'no node of the Redis cluster can be reached'],
+    ['None of startup nodes is available', 'no node of the Redis cluster can be reached'],
+    [
+      'All sentinels are unreachable. Retrying from scratch after 50ms.',
+      'no Sentinel can be reached, or none knows the master',
+    ],
+  ])('is told in our words, not in its client’s: %s', (theirs, ours) => {
+    expect(inOurWords(new Error(theirs))).toMatchObject({ message: ours });
+  });
+
+  it('keeps the words of all else', () => {
+    const error = new Error('connect ECONNREFUSED 127.0.0.1:6379');
+    expect(inOurWords(error)).toBe(error);
+    expect(inOurWords(undefined)).toBeUndefined();
+  });
+
+  it('is answered in words for everyone', () => {
+    const error = away('Redis cannot be reached', new Error('Connection is closed.'));
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({
+      ...{ code: 'STORE_UNAVAILABLE', isPublic: true },
+      message: 'Redis cannot be reached. Repeat the request later',
+      cause: { message: 'the connection to Redis was lost' },
+    });
+  });
+});

@@ -1,0 +1,84 @@
+import { Cluster, type Redis } from 'ioredis';
+import { deadlineIn } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import type { Readiness } from '../../port/index.js';
+import type { Connection, ConnectionOptions } from './connection.js';
+
+/** Whether Redis can serve, and warnings about settings that can lose data. */
+export async function redisReadiness(connection: Connection, options: ConnectionOptions): Promise<Readiness> {
+  const unready = { ready: false, reason: 'Redis does not answer', warnings: [] };
+  if (!connection.connected) return { ...unready, reason: connection.fault };
+  try {
+    const { client } = connection;
+    const clustered = client instanceof Cluster;
+    const nodes = clustered ? client.nodes('master') : [client];
+    const deadline = deadlineIn(options.timeoutMs);
+    if (clustered) {
+      const info = await connection.repeat(() => client.cluster('INFO'), deadline);
+      if (field(info, 'cluster_state') !== 'ok') return { ...unready, reason: 'the Redis cluster is down' };
+    }
+    const found = await joinAll(
+      nodes.map((node) => connection.repeat(() => nodeWarnings(node, options), deadline)),
+    );
+    return { ready: true, warnings: [...new Set(found.flat())] };
+  } catch (error) {
+    return error instanceof StoreError ? { ...unready, reason: error.message } : unready;
+  }
+}
+
+async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<string[]> {
+  const info = await node.info();
+  const policy = field(info, 'maxmemory_policy') ?? '';
+  return [
+    // No filter data has a time to live, so volatile-* policies evict none of it.
+    policy.startsWith('allkeys-')
+      ? `Redis evicts keys (maxmemory-policy ${policy}): filters can be lost; use noeviction`
+      : undefined,
+    await persistenceWarning(node, info, options.waitReplicas ?? 0),
+    replicaWarning(Number(field(info, 'connected_slaves') ?? 0), options),
+  ].filter((warning) => warning !== undefined);
+}
+
+/** Waiting for a replica makes up for the second that the disk has not seen yet. */
+async function persistenceWarning(
+  node: Redis,
+  info: string,
+  waitReplicas: number,
+): Promise<string | undefined> {
+  if (field(info, 'aof_enabled') === '0') {
+    return (await setting(node, 'save')) === ''
+      ? 'Redis keeps nothing on disk: when it restarts, every filter is lost'
+      : 'Redis keeps no append-only file: a crash of it loses what was not saved';
+  }
+  const fsync = await setting(node, 'appendfsync');
+  if (fsync === 'no') {
+    return 'Redis leaves writing to the system (appendfsync no): a crash of its machine loses the last half minute';
+  }
+  return fsync === 'everysec' && waitReplicas === 0
+    ? 'Redis writes to disk every second (appendfsync everysec): a crash of its machine loses that second'
+    : undefined;
+}
+
+function replicaWarning(
+  replicas: number,
+  { clusterNodes, sentinel, waitReplicas = 0 }: ConnectionOptions,
+): string | undefined {
+  if (replicas < waitReplicas) {
+    return `a Redis master has ${replicas} replicas, fewer than REDIS_WAIT_REPLICAS (${waitReplicas}): changes are refused`;
+  }
+  if (replicas > 0) return undefined;
+  if (clusterNodes) return 'a master of the Redis cluster has no replica';
+  return sentinel ? 'the Redis master has no replica that a Sentinel could promote' : undefined;
+}
+
+/** A setting of the server; undefined if asking is not allowed, as on hosted servers. */
+async function setting(node: Redis, name: string): Promise<string | undefined> {
+  const reply: unknown = await node.call('CONFIG', 'GET', name).catch(() => undefined);
+  const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(info)?.[1];
+}

@@ -1,0 +1,145 @@
+import type { Positions } from '#bloom';
+import type { Clock } from '../../clock.js';
+import { joinAll } from '../../join-all.js';
+import { assertCounting, assertPayloads, assertTtl, full } from '../../refusals.js';
+import type { Counters, Filter, Operation } from '../../port/index.js';
+import { RedisFilter } from '../layout/filter.js';
+import { type RedisList } from '../layout/layer-list.js';
+import type { ItemCalls } from './item-calls.js';
+import type { ItemCounts } from '../segments/item-counts.js';
+import { itemsPerRead, segmentsOf } from '../layout/packing.js';
+import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
+import type { Segments } from '../segments/segments.js';
+import type { SyncEnds } from '../segments/sync-ends.js';
+
+/** How long the last item count seen by this process is relied on for the limit on items, in ms. */
+const ITEMS_SEEN_FOR_MS = 1000;
+
+/**
+ * Entries that a sweep looks at for each item that is removed while it is under way: it has ended before there are as many new
+ * marks as when it began, an eighth of the entries.
+ */
+const SWEPT_PER_REMOVAL = 8;
+const SWEPT_PER_SCRIPT = 250;
+
+export class RedisCounters implements Counters {
+  constructor(
+    private readonly segments: Segments,
+    private readonly itemCalls: ItemCalls,
+    private readonly counts: ItemCounts,
+    private readonly ends: SyncEnds,
+    private readonly clock: Clock,
+  ) {}
+
+  async add(
+    handle: Filter,
+    positions: Positions,
+    operation: Operation,
+    payloads?: readonly string[],
+    ttlMs?: number,
+  ): Promise<Uint8Array> {
+    const filter = RedisFilter.of(handle);
+    assertTtl(filter, ttlMs);
+    if (payloads) assertPayloads(filter, payloads, positions.count);
+    await this.segments.begin(filter, operation, 'add');
+    await this.refuseOverfull(filter, positions, operation);
+    return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
+      const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
+      return this.itemCalls.add(call, payloads, ttlMs);
+    });
+  }
+
+  async remove(handle: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+    const filter = RedisFilter.of(handle);
+    assertCounting(filter);
+    await this.segments.begin(filter, operation, 'remove');
+    return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
+      const field = `remove:${operation.id}:${chunk.number}`;
+      const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field });
+      if (answer.sweep) await this.sweep(filter, chunk.segment, chunk.indexes.length, operation.deadline);
+      return answer;
+    });
+  }
+
+  /** Takes a sweep on by as much as these removals owe it. */
+  private async sweep(
+    filter: RedisFilter,
+    segment: number,
+    removals: number,
+    deadline: number,
+  ): Promise<void> {
+    let left = removals * SWEPT_PER_REMOVAL;
+    for (let more = true; more && left > 0; left -= SWEPT_PER_SCRIPT) {
+      more = await this.segments.sweep(filter, segment, SWEPT_PER_SCRIPT, deadline);
+    }
+  }
+
+  check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+    return this.read('check', RedisFilter.of(handle), positions, deadline);
+  }
+
+  async count(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {
+    assertCounting(handle);
+    return this.read('count', RedisFilter.of(handle), positions, deadline);
+  }
+
+  private read(
+    verb: 'check' | 'count',
+    filter: RedisFilter,
+    positions: Positions,
+    deadline: number,
+  ): Promise<Uint8Array> {
+    const known = [...filter.list.layers, ...(filter.sync?.list.layers ?? [])];
+    const size = itemsPerRead(known.map((layer) => layer.geometry));
+    return perChunk(filter, positions, size, (chunk) =>
+      this.itemCalls.read(verb, filter, positions, chunk, deadline),
+    );
+  }
+
+  /**
+   * Throws FILTER_FULL if the filter has not so much room, unless an earlier try has begun to add the batch.
+   */
+  private async refuseOverfull(
+    filter: RedisFilter,
+    positions: Positions,
+    operation: Operation,
+  ): Promise<void> {
+    const { list, sync } = filter;
+    if (!list.isCountedSince(this.clock.now() - ITEMS_SEEN_FOR_MS)) {
+      await this.counts.refresh(filter);
+      list.counted(this.clock.now());
+    }
+    const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
+    if (short(list)) {
+      // Only items that are absent count, each once.
+      const present = await this.check(filter, positions, operation.deadline);
+      const absent = countDistinct(positions, (i) => present[i] === 0);
+      if (absent > list.room && !(await this.wasBegun(filter, positions, operation))) {
+        throw full(filter, list.items, absent);
+      }
+    }
+    if (!sync || !short(sync.list)) return;
+    // The sync's list takes in what the own one has, too. What the own list has room for is not refused because another has none.
+    const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
+    if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
+      await this.ends.giveUpFull(filter, sync.id, operation.deadline);
+  }
+
+  /**
+   * Whether an earlier try has added anything, and so passed the limit; then this one has to finish it. The chunks of a
+   * segment run in order, so the first one has the first record there. Every segment is asked, because the earlier try
+   * may have reached only one of them.
+   */
+  private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
+    if (!operation.repeat) return false;
+    const field = addField(operation, 0);
+    const begun = await joinAll(
+      Array.from(new Set(segmentsOf(positions, filter.list.piecesOf(0))), (segment) =>
+        this.segments.recall({ filter, segment, operation, field }),
+      ),
+    );
+    return begun.some((answer) => answer !== undefined);
+  }
+}
+
+const addField = (operation: Operation, chunk: number) => `add:${operation.id}:${chunk}`;

@@ -1,0 +1,64 @@
+import type { Positions } from '#bloom';
+import { joinAll } from '../../join-all.js';
+import type { RedisFilter } from '../layout/filter.js';
+import type { ItemCalls } from './item-calls.js';
+import { type Chunk, dealChunks, segmentsOf } from '../layout/packing.js';
+import type { Answer } from '../segments/segments.js';
+
+/**
+ * Runs a batch in chunks of at most `size` items. The chunks of a segment run one after the other, those of several
+ * segments at once. Answers are in the order of the batch.
+ */
+export async function perChunk(
+  { spread, list }: RedisFilter,
+  positions: Positions,
+  size: number,
+  run: (chunk: Chunk) => Promise<Answer>,
+): Promise<Uint8Array> {
+  const results = new Uint8Array(positions.count);
+  const dealt = dealChunks(segmentsOf(positions, list.piecesOf(0)), spread, size);
+  await joinAll(
+    dealt.map(async (chunks) => {
+      for (const chunk of chunks) {
+        const { answers } = await run(chunk);
+        if (answers.length !== chunk.indexes.length) {
+          throw new Error(`a script answered ${answers.length} items, not ${chunk.indexes.length}`);
+        }
+        chunk.indexes.forEach((index, n) => (results[index] = answers.charCodeAt(n) - 48));
+      }
+    }),
+  );
+  return results;
+}
+
+/** How many distinct items of a batch are counted. */
+export function countDistinct(positions: Positions, isCounted: (index: number) => boolean): number {
+  const counted = new Set<string>();
+  for (let i = 0; i < positions.count; i++) {
+    if (isCounted(i)) counted.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
+  }
+  return counted.size;
+}
+
+/**
+ * How many distinct items of a batch the sync's list does not claim. `queued`: the items are from the queue; expired ones
+ * are not kept and do not count.
+ */
+export async function countUnlisted(
+  itemCalls: ItemCalls,
+  filter: RedisFilter,
+  positions: Positions,
+  deadline: number,
+  queued = false,
+): Promise<number> {
+  const { itemsPerScript, maxAgeSeconds } = filter;
+  const listed = await perChunk(filter, positions, itemsPerScript, (chunk) =>
+    itemCalls.listed(filter, positions, chunk, deadline),
+  );
+  if (!queued || maxAgeSeconds === undefined) return countDistinct(positions, (i) => listed[i] === 0);
+  // Either list may claim an item in this check, so one that is claimed and not listed is live in the own list.
+  const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
+    itemCalls.read('check', filter, positions, chunk, deadline),
+  );
+  return countDistinct(positions, (i) => listed[i] === 0 && seen[i] !== 0);
+}

@@ -1,0 +1,123 @@
+import { type Geometry, type Layer, segmentBytes } from '#bloom';
+import type { Filter, FilterKind, FilterType, Semantics } from '../../port/index.js';
+import { type CatalogueEntry, tokenOf } from './entry.js';
+import { segmentKeys, type SegmentKeys } from './keys.js';
+import { KnownState, type KnownSync } from './known-state.js';
+import type { RedisList } from './layer-list.js';
+
+/**
+ * A segment as one call takes it to be. The call's script, keys and token all come from the same view, and are sent again
+ * unchanged when the call is retried. If a sync has begun or ended in the segment since, the token no longer matches, the
+ * script changes nothing, and the call needs a new view.
+ */
+export interface SegmentView {
+  readonly filter: RedisFilter;
+  readonly segment: number;
+  readonly token: string;
+  /** The sync, if the segment is known to take part in one. */
+  readonly sync: KnownSync | undefined;
+  /** The catalogue entry as it was read before the call, if an earlier call on the segment was rejected. */
+  readonly entry?: string;
+}
+
+/**
+ * A handle on one generation of a filter, with the keys of its segments. It never changes. What this process gets to know of the
+ * generation is in `known`.
+ */
+export class RedisFilter implements Filter {
+  readonly name: string;
+  readonly kind: FilterKind;
+  readonly type: FilterType;
+  readonly semantics: Semantics;
+  readonly capacity: number;
+  readonly errorRate: number;
+  readonly geometry: Geometry;
+  readonly layers?: readonly Layer[];
+  readonly seed: Uint8Array;
+  readonly urlProfile?: unknown;
+  readonly maxAttempts?: number;
+  readonly maxAgeSeconds?: number;
+  readonly generation: string;
+  readonly createdAt: number;
+  readonly base: number;
+  readonly spread: number;
+  readonly original?: { readonly capacity: number; readonly errorRate: number };
+  /** Hash tags of its segments. */
+  readonly tags: readonly string[];
+  readonly segments: readonly SegmentKeys[];
+  readonly itemsPerScript: number;
+  readonly known: KnownState;
+
+  constructor(entry: CatalogueEntry) {
+    this.name = entry.name;
+    this.kind = entry.kind;
+    this.type = entry.type;
+    this.semantics = entry.semantics;
+    this.capacity = entry.capacity;
+    this.errorRate = entry.errorRate;
+    this.geometry = entry.geometry;
+    if (entry.layers !== undefined) this.layers = entry.layers;
+    this.seed = Buffer.from(entry.seed, 'hex');
+    if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
+    if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
+    if (entry.maxAgeSeconds !== undefined) this.maxAgeSeconds = entry.maxAgeSeconds;
+    this.generation = entry.generation;
+    this.createdAt = entry.createdAt;
+    this.base = entry.base ?? 0;
+    this.spread = entry.tags.length;
+    if (entry.original !== undefined) this.original = entry.original;
+    this.tags = entry.tags;
+    this.segments = entry.tags.map((tag) => segmentKeys(tag, this.base));
+    this.itemsPerScript = entry.itemsPerScript;
+    this.known = new KnownState(entry);
+  }
+
+  get queued(): boolean {
+    return this.kind === 'visited-set';
+  }
+
+  /** Its own layers. */
+  get list(): RedisList {
+    return this.known.list;
+  }
+
+  get sync(): KnownSync | undefined {
+    return this.known.sync;
+  }
+
+  /** Bytes of the key that every script on a segment checks. */
+  get pieceBytes(): number {
+    return segmentBytes(this.geometry);
+  }
+
+  /**
+   * A segment as this process knows it now. The token is the generation in the segment's meta; it changes when the segment
+   * begins or ends a sync, so scripts sent with a stale token change nothing.
+   */
+  viewOf(segment: number): SegmentView {
+    const sync = this.known.syncIn(segment);
+    const token = sync ? this.syncedToken(sync.id) : this.plainToken;
+    return { filter: this, segment, token, sync };
+  }
+
+  get plainToken(): string {
+    return tokenOf(this);
+  }
+
+  syncedToken(id: string): string {
+    return tokenOf(this, id);
+  }
+
+  /** The store's own handle behind a filter that a caller passes in. */
+  static of(filter: Filter): RedisFilter {
+    if (filter instanceof RedisFilter) return filter;
+    throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);
+  }
+}
+
+/** The keys of a segment. Throws RangeError if there is no such segment. */
+export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {
+  const keys = filter.segments[segment];
+  if (!keys) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
+  return keys;
+}

@@ -1,0 +1,71 @@
+import type { SyncPlan } from '../../port/index.js';
+import { type CatalogueEntry, tokenOf } from './entry.js';
+import { RedisList } from './layer-list.js';
+
+/** A sync that a filter is known to have. */
+export interface KnownSync {
+  readonly id: string;
+  readonly plan: SyncPlan;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
+  readonly list: RedisList;
+}
+
+/**
+ * What this process knows of the generation that a handle is of: how many layers there are, its sync, and which segments take
+ * part in that. Other instances change these, so it may be outdated. Then a script changes nothing and says so, and this
+ * process looks again.
+ */
+export class KnownState {
+  /** The filter's own layers. */
+  readonly list: RedisList;
+  private current: KnownSync | undefined;
+  /** Per segment: 1 if it is known to take part in the sync. */
+  private readonly parts: Uint8Array;
+
+  constructor(private readonly opened: CatalogueEntry) {
+    const { tags, base = 0, made = 1, sync } = opened;
+    this.list = new RedisList(opened, base, made, tags.length);
+    this.parts = new Uint8Array(tags.length);
+    this.learn(opened);
+    // An entry says `open` once all segments take part.
+    if (sync?.stage === 'open') this.parts.fill(1);
+  }
+
+  get sync(): KnownSync | undefined {
+    return this.current;
+  }
+
+  /** Notes what the catalogue says of this generation. */
+  learn({ made = 1, sync }: Pick<CatalogueEntry, 'made' | 'sync'>): void {
+    this.list.grewTo(made);
+    if (sync?.id === this.current?.id) {
+      this.current?.list.grewTo(sync?.made ?? 1);
+      return;
+    }
+    this.parts.fill(0);
+    const list = sync && new RedisList(sync.plan, sync.base, sync.made ?? 1, this.parts.length);
+    this.current = sync && list && { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, list };
+  }
+
+  /** Notes that all segments take part in the sync, as the catalogue has said. */
+  takePart(): void {
+    if (this.current) this.parts.fill(1);
+  }
+
+  /** Notes the token that a segment has, if it can be one of this generation. */
+  sees(segment: number, token: string | null): void {
+    if (token === tokenOf(this.opened)) this.parts[segment] = 0;
+    else if (this.current && token === tokenOf(this.opened, this.current.id)) this.parts[segment] = 1;
+  }
+
+  /** Whether all segments are known to take part in this sync. */
+  takesPartIn(id: string): boolean {
+    return this.current?.id === id && !this.parts.includes(0);
+  }
+
+  /** The sync, if a segment is known to take part in it. */
+  syncIn(segment: number): KnownSync | undefined {
+    return this.parts[segment] === 1 ? this.current : undefined;
+  }
+}

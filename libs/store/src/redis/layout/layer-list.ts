@@ -1,0 +1,124 @@
+import { cellCount, filterBytes, type Layer } from '#bloom';
+import { plannedLayers } from '../../planned-layers.js';
+import type { SyncPlan } from '../../port/index.js';
+
+/** Share of a layer at which the next one is made ahead of need. */
+const NEARLY_FULL = 0.9;
+
+/** A list of layers of a filter, and what this process knows of it. */
+export class RedisList {
+  /** All that there may be, oldest first. */
+  readonly plan: readonly [Layer, ...Layer[]];
+  readonly grows: boolean;
+  /**
+   * Items per segment as last seen by this process, those of each layer after those of the one before, and which layer was open
+   * in each segment. Used for the limit on items and to grow in time, not for answers.
+   */
+  private readonly itemsSeen: Float64Array;
+  private readonly openSeen: Uint8Array;
+  private countedAt = 0;
+
+  constructor(
+    plan: SyncPlan,
+    /** Number of its first layer. */
+    readonly base: number,
+    private there: number,
+    /** Segments of the filter. */
+    private readonly segments: number,
+  ) {
+    this.plan = plannedLayers(plan);
+    this.grows = plan.layers !== undefined;
+    this.itemsSeen = new Float64Array(segments * this.plan.length);
+    this.openSeen = new Uint8Array(segments);
+  }
+
+  /** How many layers this process knows to be there. A script that needs another says so. */
+  get made(): number {
+    return this.there;
+  }
+
+  /** Notes that there are at least so many layers. */
+  grewTo(made: number): void {
+    this.there = Math.max(made, this.there);
+  }
+
+  /** Notes that a failover has lost the layers behind so many. */
+  shrankTo(made: number): void {
+    this.there = made;
+  }
+
+  /** Layers that this process knows to be there. */
+  get layers(): readonly Layer[] {
+    return this.plan.slice(0, this.made);
+  }
+
+  /** Bytes of the layers that this process knows to be there. */
+  get bytes(): number {
+    return this.layers.reduce((sum, { geometry }) => sum + filterBytes(geometry), 0);
+  }
+
+  /** Pieces of a layer in each segment of the filter. */
+  piecesOf(layer: number): number {
+    return (this.plan[layer] as Layer).geometry.segments / this.segments;
+  }
+
+  /** Notes what a segment has said of itself: its open layer, if the list grows, and the items of each layer. */
+  saw(segment: number, open: number | undefined, items: readonly number[]): void {
+    items.forEach((count, layer) => (this.itemsSeen[layer * this.segments + segment] = count));
+    if (open !== undefined) this.openSeen[segment] = Math.max(open, this.openSeen[segment] as number);
+  }
+
+  /** Whether the items of all segments were counted at some time, in ms since the epoch, or later. */
+  isCountedSince(time: number): boolean {
+    return this.countedAt >= time;
+  }
+
+  /** Notes when the items of all segments were counted, in ms since the epoch. */
+  counted(time: number): void {
+    this.countedAt = time;
+  }
+
+  /** Items in all segments and layers, as last seen. */
+  get items(): number {
+    return this.itemsSeen.reduce((sum, items) => sum + items, 0);
+  }
+
+  /**
+   * How many more items there may be. A list that grows takes what its open layers and those after them can hold; the
+   * last one's capacity is that of all segments together. It may hold more items than that, because several instances
+   * add at once, or because items of a filter that ages are estimated.
+   */
+  get room(): number {
+    if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
+    const last = this.plan.length - 1;
+    let room = this.plan[last]?.capacity ?? 0;
+    for (let segment = 0; segment < this.segments; segment++) {
+      for (let layer = this.openSeen[segment] as number; layer < last; layer++) {
+        room += Math.max(0, this.shareOf(layer) - this.itemsIn(segment, layer));
+      }
+      room -= this.itemsIn(segment, last);
+    }
+    return Math.max(0, room);
+  }
+
+  /** Cells of a layer in each segment of the filter. */
+  cellsOf(layer: number): number {
+    return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
+  }
+
+  /** Items after which a layer is closed in a segment. */
+  shareOf(layer: number): number {
+    return Math.ceil((this.plan[layer] as Layer).capacity / this.segments);
+  }
+
+  /** Whether a segment will soon need a layer that is not there yet, as far as this process knows. */
+  nearlyFull(segment: number): boolean {
+    const open = this.openSeen[segment] as number;
+    if (open !== this.made - 1 || this.made >= this.plan.length) return false;
+    return this.itemsIn(segment, open) >= NEARLY_FULL * this.shareOf(open);
+  }
+
+  private itemsIn(segment: number, layer: number): number {
+    return this.itemsSeen[layer * this.segments + segment] as number;
+  }
+}

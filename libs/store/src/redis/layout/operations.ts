@@ -1,0 +1,34 @@
+import type { Operation } from '../../port/index.js';
+import type { StoreError } from '../../errors.js';
+import { keyExpired, keyReused } from '../../refusals.js';
+import { RETENTION_MS } from '../../retention.js';
+import type { Refusal } from '../scripts/script.js';
+
+/** ARGV 3 to 8 of every mutation; see RECALL in scripts/script.ts. */
+export function operationArgs(
+  operation: Operation,
+  field: string,
+  maxRecordBytes: number,
+  attempt: number,
+): (string | number)[] {
+  // The first try of a new id can have no record, so its clock is not compared with the server's.
+  const repeated = operation.repeat || attempt > 1;
+  return [
+    operation.origin,
+    field,
+    operation.fingerprint,
+    RETENTION_MS[operation.origin],
+    windowBytes(maxRecordBytes),
+    repeated && operation.madeAt !== undefined ? operation.madeAt : '',
+  ];
+}
+
+/** Limit on the bytes of records in a window. Two windows are kept, the current and the previous one. */
+export function windowBytes(maxRecordBytes: number): number {
+  return Math.floor(maxRecordBytes / 2);
+}
+
+/** The error for a refused operation, except LOST. */
+export function refusal(word: Exclude<Refusal, 'LOST'>, operation: Operation): StoreError {
+  return word === 'REUSED' ? keyReused(operation) : keyExpired(operation);
+}

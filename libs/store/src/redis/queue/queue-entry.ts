@@ -1,0 +1,43 @@
+import type { QueuedItem } from '../../port/index.js';
+import { HEAD_BYTES } from '../scripts/queue-state.js';
+
+const BIRTH_AT = 4;
+const DISCOVERED_AT = 10;
+const HASH_AT = 14;
+const LENGTH_AT = 30;
+
+/** A queue entry as it is kept: see scripts/queue-state.ts. */
+export interface KeptEntry extends QueuedItem {
+  /** Bytes that it takes. */
+  readonly size: number;
+}
+
+/** The entry that begins at `at`. */
+export function readEntry(bytes: Buffer, at: number): KeptEntry {
+  const head = bytes.subarray(at, at + HEAD_BYTES);
+  if (head.length < HEAD_BYTES) throw cutShort();
+  const size = HEAD_BYTES + head.readUInt32BE(LENGTH_AT);
+  if (at + size > bytes.length) throw cutShort();
+  return {
+    attempt: head.readUInt32BE(),
+    discoveredAt: head.readUInt32BE(DISCOVERED_AT),
+    hash: head.subarray(HASH_AT, LENGTH_AT),
+    payload: bytes.subarray(at + HEAD_BYTES, at + size),
+    size,
+  };
+}
+
+/** An entry as it is kept, but for its birth, which the script that queues it knows. */
+export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32BE(attempt);
+  head.writeUIntBE(0, BIRTH_AT, 6);
+  head.writeUInt32BE(discoveredAt, DISCOVERED_AT);
+  head.set(hash, HASH_AT);
+  head.writeUInt32BE(payload.length, LENGTH_AT);
+  return Buffer.concat([head, payload]);
+}
+
+function cutShort(): Error {
+  return new Error('a queue entry is cut short');
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { QueueReader, type RawPage } from './queue-reader.js';
+import { exportLogScript } from '../scripts/transfer.js';
+
+const PAGE = 250;
+/** Nobody asks for so many pages. */
+const MOST_PAGES = 1_000;
+
+describe('QueueReader', () => {
+  /** A line of so many entries, to whose end others add a page's worth each time that it is read. */
+  const growingLine = (length: number) => {
+    const asked = { pages: 0, rest: [] as unknown[] };
+    let place = 0;
+    const reader = new QueueReader((script, [from]): Promise<RawPage> => {
+      if (script !== exportLogScript) {
+        asked.rest.push(from);
+        return Promise.resolve({ next: '0', run: 'a', removals: 0, bytes: Buffer.alloc(0) });
+      }
+      if (asked.pages === MOST_PAGES) throw new Error('it reads on and on');
+      const behind = length - PAGE + PAGE * asked.pages;
+      const more = behind - PAGE * asked.pages;
+      asked.pages++;
+      place += PAGE;
+      const next = `0 0 ${place} 1 ${PAGE} ${more}`;
+      return Promise.resolve({ next, run: 'a', removals: 0, bytes: Buffer.alloc(0) });
+    });
+    return { reader, asked };
+  };
+
+  it('reads a line that grows all the while once, as far as it went at first, and then each other place', async () => {
+    const { reader, asked } = growingLine(10 * PAGE);
+    for await (const { entries } of reader.once()) expect(entries).toEqual([]);
+    expect(asked).toEqual({ pages: 10, rest: ['leases', 'delayed', 'dead'] });
+  });
+
+  it('begins anew when another run of the server answers', async () => {
+    const runs = ['a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'b', 'b'];
+    const asked: unknown[] = [];
+    const reader = new QueueReader((script, [from]): Promise<RawPage> => {
+      const run = runs.shift();
+      if (run === undefined) throw new Error('it reads on and on');
+      const isLine = script === exportLogScript;
+      asked.push(isLine ? `line ${from}` : from);
+      return Promise.resolve({
+        next: isLine ? '0 0 7 0 5 0' : '0',
+        run,
+        removals: 0,
+        bytes: Buffer.alloc(0),
+      });
+    });
+    for await (const { entries } of reader.once()) expect(entries).toEqual([]);
+    const all = ['leases', 'delayed', 'dead'];
+    expect(asked).toEqual(['line ', 'leases', 'delayed', 'delayed', 'dead', 'line ', ...all]);
+  });
+});

@@ -1,0 +1,140 @@
+import { deadlineIn } from '../../clock.js';
+import { StaleFilterError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import { after } from '../../timers.js';
+import type { Connection } from '../connection/connection.js';
+import type { RedisFilter } from '../layout/filter.js';
+import { AWAITED_MS, awaitScript } from '../scripts/await.js';
+import type { Segments } from '../segments/segments.js';
+
+/** How often a queue that is watched is looked at, ms: for messages that were lost, and for what comes due later. */
+const LOOK_MS = 1_000;
+
+/** Longest that something is late that comes due, for want of a finer clock. */
+const TICK_MS = 1;
+
+interface Watch {
+  /** The set as the last look found it: a commit, a clear or a new set of the same name makes it stale. */
+  filter: RedisFilter;
+  readonly wakes: Set<() => void>;
+  /** Cancels the next look. */
+  rest: () => void;
+}
+
+/**
+ * Callers that wait for something to lease, by the name of their visited set. Redis is told how long they wait. Scripts
+ * that bring something into line then publish that on the channel of the set's generation. One connection hears it for all.
+ */
+export class QueueWatches {
+  private readonly watches = new Map<string, Watch>();
+  /** The watch that each subscribed channel wakes. */
+  private readonly channels = new Map<string, Watch>();
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly segments: Segments,
+    /** Opens a visited set anew. */
+    private readonly open: (name: string) => Promise<RedisFilter>,
+    private readonly timeoutMs: number,
+  ) {
+    connection.onMessage((channel) => this.wake(this.channels.get(channel)));
+  }
+
+  watch(filter: RedisFilter, wake: () => void): () => void {
+    const { name } = filter;
+    let watch = this.watches.get(name);
+    if (!watch) {
+      watch = { filter, wakes: new Set(), rest: () => undefined };
+      this.watches.set(name, watch);
+      this.listen(watch);
+      void this.look(watch);
+    } else if (!isSame(watch.filter, filter)) {
+      // One of the two handles is stale: the look finds out whether it is the one that is watched.
+      void this.look(watch);
+    }
+    const { wakes } = watch;
+    // Each call is a watch of its own, even if the function is the same.
+    const own = (): void => wake();
+    wakes.add(own);
+    return () => {
+      if (!wakes.delete(own) || wakes.size > 0) return;
+      watch.rest();
+      this.watches.delete(name);
+      this.mute(watch);
+    };
+  }
+
+  close(): void {
+    for (const { rest } of this.watches.values()) rest();
+    this.watches.clear();
+    this.channels.clear();
+  }
+
+  private wake(watch: Watch | undefined): void {
+    for (const wake of [...(watch?.wakes ?? [])]) wake();
+  }
+
+  private listen(watch: Watch): void {
+    const channel = channelOf(watch.filter);
+    this.channels.set(channel, watch);
+    this.connection.subscribe(channel);
+  }
+
+  private mute({ filter }: Watch): void {
+    const channel = channelOf(filter);
+    this.channels.delete(channel);
+    this.connection.unsubscribe(channel);
+  }
+
+  private isOver(watch: Watch): boolean {
+    return this.watches.get(watch.filter.name) !== watch;
+  }
+
+  /** Says that this instance waits on, and wakes it if there is something to lease; then again when that may change. */
+  private async look(watch: Watch): Promise<void> {
+    // If the look fails, callers wake, and their lease reports the error.
+    const dueIn = await this.dueIn(watch).catch(() => [0]);
+    if (this.isOver(watch)) return;
+    const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
+    if (first === 0) this.wake(watch);
+    const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
+    // Another look may have been under way.
+    watch.rest();
+    watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
+  }
+
+  /** In how many ms something may come due in each segment: 0 if there is something to lease, -1 if nothing will. */
+  private async dueIn(watch: Watch): Promise<number[]> {
+    const { filter } = watch;
+    try {
+      return await this.announce(filter);
+    } catch (error) {
+      if (!(error instanceof StaleFilterError)) throw error;
+    }
+    const fresh = await this.open(filter.name);
+    if (!this.isOver(watch) && watch.filter === filter) {
+      if (channelOf(fresh) !== channelOf(filter)) this.mute(watch);
+      watch.filter = fresh;
+      this.listen(watch);
+    }
+    return this.announce(fresh);
+  }
+
+  /** Says that this instance waits on. Answers as `dueIn`. */
+  private async announce(filter: RedisFilter): Promise<number[]> {
+    const deadline = deadlineIn(this.timeoutMs);
+    const found = await joinAll(
+      filter.segments.map((_, segment) =>
+        this.segments.readQueue(awaitScript, filter, segment, [AWAITED_MS], deadline),
+      ),
+    );
+    return found.map(({ answers }) => Number(answers));
+  }
+}
+
+const isSame = (one: RedisFilter, other: RedisFilter) =>
+  one.generation === other.generation && one.base === other.base;
+
+function channelOf({ generation }: RedisFilter): string {
+  return `unseen:queue:${generation}`;
+}

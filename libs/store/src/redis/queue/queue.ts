@@ -1,0 +1,201 @@
+import { msUntil } from '../../clock.js';
+import { encodeEntryId, HASH_PREFIX_BYTES } from '../../entry-id.js';
+import { joinAll } from '../../join-all.js';
+import {
+  type DeadLetterPage,
+  type Filter,
+  type LeasedEntry,
+  type Operation,
+  type Queue,
+  type Release,
+  MAX_LEASED_BYTES,
+  RELEASED,
+} from '../../port/index.js';
+import { readDeadLetters } from './dead-letters.js';
+import { RedisFilter } from '../layout/filter.js';
+import { readEntry } from './queue-entry.js';
+import type { QueueWatches } from './queue-watches.js';
+import type { Segments } from '../segments/segments.js';
+import { reviewScript } from '../scripts/dead-letters.js';
+import { LEASE_ENTRIES, LEASED } from '../scripts/queue-state.js';
+import { leaseScript, settleScript } from '../scripts/queue.js';
+import { settle } from '../segments/settling.js';
+
+const NEWLINE = 10;
+
+/** What a segment answered to a lease. */
+interface SegmentLease {
+  readonly entries: LeasedEntry[];
+  /** How many it gave at first: a repeat answers those that are still held. */
+  readonly given: number;
+  readonly bytes: number;
+  /** There is more to look through. */
+  readonly more: boolean;
+  /** MAX_LEASED_BYTES were too few for another entry. */
+  readonly full: boolean;
+}
+
+export class RedisQueue implements Queue {
+  constructor(
+    private readonly segments: Segments,
+    private readonly watches: QueueWatches,
+    /** For one step of a read. */
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Segment after segment, from one that the operation's id picks, until there are enough. */
+  async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
+    const filter = RedisFilter.of(handle);
+    const { spread: segments } = filter;
+    // In a single segment the script itself finds the record of a repeat.
+    const before =
+      operation.repeat && segments > 1 ? await this.recallLease(filter, max, operation) : undefined;
+    if (before) return before;
+    const first = startOf(operation.id, segments);
+    const leased: LeasedEntry[] = [];
+    let bytes = MAX_LEASED_BYTES;
+    let given = 0;
+    for (let n = 0, full = false; n < segments && given < max && !full; n++) {
+      const segment = (first + n) % segments;
+      for (let more = true; more;) {
+        const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
+        const answers = await this.leaseFrom(filter, segment, operation, args);
+        const found = readLease(answers, segment, max - given);
+        leased.push(...found.entries);
+        given += found.given;
+        bytes -= found.bytes;
+        full = found.full;
+        more = found.more && msUntil(operation.deadline) > 0;
+      }
+    }
+    return leased;
+  }
+
+  ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.settle('ack', filter, ids, operation, [0, '', 1]);
+  }
+
+  release(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    { delayMs = 0, reason = '', countAttempt = true }: Partial<Release> = {},
+  ): Promise<Uint8Array> {
+    const args = [delayMs, reason === '' ? RELEASED : reason, countAttempt ? 1 : 0] as const;
+    return this.settle('release', filter, ids, operation, args);
+  }
+
+  extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array> {
+    return this.settle('extend', filter, ids, operation, [leaseMs, '', 1]);
+  }
+
+  watch(filter: Filter, wake: () => void): () => void {
+    return this.watches.watch(RedisFilter.of(filter), wake);
+  }
+
+  deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
+    return readDeadLetters(this.segments, RedisFilter.of(filter), limit, after, this.timeoutMs);
+  }
+
+  putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.review('putBack', filter, ids, operation);
+  }
+
+  purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+    return this.review('purge', filter, ids, operation);
+  }
+
+  private settle(
+    verb: 'ack' | 'release' | 'extend',
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    args: readonly [number, string, 0 | 1],
+  ): Promise<Uint8Array> {
+    const settling = { script: settleScript, verb, of: 'lease', args } as const;
+    return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
+  }
+
+  private review(
+    verb: 'putBack' | 'purge',
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+  ): Promise<Uint8Array> {
+    const settling = { script: reviewScript, verb, of: 'dead-letter', args: [] } as const;
+    return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
+  }
+
+  /**
+   * What earlier tries have leased and still hold; undefined if they had found nothing anywhere. Tries that overlap may have
+   * leased more than `max` together: it is the first of them in the order of segments, as the last try has told.
+   */
+  private async recallLease(
+    filter: RedisFilter,
+    max: number,
+    operation: Operation,
+  ): Promise<LeasedEntry[] | undefined> {
+    const { spread: segments } = filter;
+    const first = startOf(operation.id, segments);
+    const order = Array.from({ length: segments }, (_, n) => (first + n) % segments);
+    const answers = await joinAll(
+      order.map((segment) => this.leaseFrom(filter, segment, operation, [0, 0, 0, '0'])),
+    );
+    const leased: LeasedEntry[] = [];
+    let given = 0;
+    for (const [n, segment] of order.entries()) {
+      const found = readLease(answers[n] as Buffer, segment, max - given);
+      leased.push(...found.entries);
+      given += found.given;
+    }
+    return given > 0 ? leased : undefined;
+  }
+
+  private async leaseFrom(
+    filter: RedisFilter,
+    segment: number,
+    operation: Operation,
+    args: readonly (string | number)[],
+  ): Promise<Buffer> {
+    const { answers } = await this.segments.changeBinary({
+      script: leaseScript,
+      filter,
+      segment,
+      operation,
+      field: `lease:${operation.id}`,
+      args: [filter.maxAttempts ?? 0, ...args],
+    });
+    return answers;
+  }
+}
+
+/** What leaseScript answers: of what the segment gave at first no more than the first `most`. */
+function readLease(answers: Buffer, segment: number, most: number): SegmentLease {
+  const end = answers.indexOf(NEWLINE);
+  const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
+  const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
+  const entries: LeasedEntry[] = [];
+  let bytes = 0;
+  for (let n = 0, at = end + 1; n < given; n++) {
+    if (states[n] === '-') continue;
+    const { attempt, hash, payload, size } = readEntry(answers, at);
+    at += size;
+    bytes += payload.length;
+    if (n >= most || (states !== '' && states.charCodeAt(n) !== LEASED)) continue;
+    const id = encodeEntryId({
+      of: 'lease',
+      segment,
+      number: first + Math.floor(n / LEASE_ENTRIES),
+      index: n % LEASE_ENTRIES,
+      hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES),
+    });
+    entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
+  }
+  return { entries, given, bytes, more: flag === 1, full: flag === 2 };
+}
+
+function startOf(id: string, segments: number): number {
+  let sum = 0;
+  for (let i = 0; i < id.length; i++) sum = (Math.imul(sum, 31) + id.charCodeAt(i)) >>> 0;
+  return sum % segments;
+}

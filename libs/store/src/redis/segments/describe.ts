@@ -1,0 +1,222 @@
+import { cellCount, type Layer, segmentBytes } from '#bloom';
+import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../../age.js';
+import { deadlineIn } from '../../clock.js';
+import { joinAll } from '../../join-all.js';
+import { retainedSeconds } from '../../retention.js';
+import type { AgeStats, FilterStats, LayerStats, QueueStats } from '../../port/index.js';
+import type { Connection } from '../connection/connection.js';
+import type { RedisFilter } from '../layout/filter.js';
+import { hiddenKey, layerKeys, queueKeys, type SegmentKeys } from '../layout/keys.js';
+import {
+  AGE_COLUMNS,
+  COLUMNS,
+  type DescribeTask,
+  describeScript,
+  LAYER_COLUMNS,
+  QUEUE_COLUMNS,
+} from '../scripts/describe.js';
+import type { Script } from '../scripts/script.js';
+import type { Views } from '../catalogue/views.js';
+
+/** The counts of a filter: the sums over its segments. */
+export async function describeFilter(
+  connection: Connection,
+  views: Views,
+  filter: RedisFilter,
+  timeoutMs: number,
+): Promise<FilterStats> {
+  const rows = await readRows(connection, views, filter, timeoutMs, filter.queued);
+  const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
+  const windowSeconds = (origin: 'caller' | 'made') =>
+    Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
+  const layers = Array.from({ length: filter.list.made }, (_, layer) =>
+    layerStats(
+      filter,
+      filter.list.plan[layer] as Layer,
+      rows.map((row) => row.layers[layer]),
+    ),
+  );
+  const all = (count: keyof LayerStats) => layers.reduce((total, layer) => total + layer[count], 0);
+  return {
+    items: all('items'),
+    nonZeroCells: all('nonZeroCells'),
+    saturatedCells: all('saturatedCells'),
+    layers,
+    added: sum('added'),
+    duplicate: sum('duplicate'),
+    removed: sum('removed'),
+    refused: sum('refused'),
+    ...(filter.queued ? { queue: queueStats(rows) } : {}),
+    ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
+    recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
+  };
+}
+
+/** Has the filter know how many items its segments hold. */
+export async function countItems(
+  connection: Connection,
+  views: Views,
+  filter: RedisFilter,
+  timeoutMs: number,
+): Promise<void> {
+  await readRows(connection, views, filter, timeoutMs, false);
+}
+
+/** The counts of each segment, those of the queue if they are wanted. */
+async function readRows(
+  connection: Connection,
+  views: Views,
+  filter: RedisFilter,
+  timeoutMs: number,
+  queued: boolean,
+): Promise<Row[]> {
+  const deadline = deadlineIn(timeoutMs);
+  const { plan } = filter.list;
+  const task = { queued, ages: filter.maxAgeSeconds !== undefined };
+  const length = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
+  const rows = await joinAll(
+    filter.segments.map(async (keysOf, segment) => {
+      for (let view = filter.viewOf(segment); ;) {
+        const pieces = piecesToCheck(filter, keysOf);
+        const hidden = task.ages ? [hiddenKey(keysOf, filter.base)] : [];
+        const keys = [
+          keysOf.cells,
+          keysOf.meta,
+          ...(queued ? queueKeys(keysOf) : []),
+          ...hidden,
+          ...pieces.keys,
+        ];
+        const args = [view.token, filter.pieceBytes, plan.length, length, ...pieces.args];
+        const reply = await connection.run(scriptOf(task), keys, args, deadline);
+        if (reply !== 'LOST') return readRow(reply, filter, task);
+        view = await views.look(view, deadline);
+      }
+    }),
+  );
+  rows.forEach(({ open, layers }, segment) =>
+    filter.list.saw(
+      segment,
+      open,
+      layers.map(({ items }) => items),
+    ),
+  );
+  return rows;
+}
+
+const SCRIPTS = [false, true].flatMap((queued) =>
+  [false, true].map((ages) => ({ queued, ages, script: describeScript({ queued, ages }) })),
+);
+
+function scriptOf({ queued, ages }: DescribeTask): Script {
+  return SCRIPTS.find((one) => one.queued === queued && one.ages === ages)?.script as Script;
+}
+
+/**
+ * Keys of all layers, as far as they are known, and of each its number, the bytes of a piece and how many it has. Not of the first,
+ * unless it has several.
+ */
+function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
+  const keys: string[] = [];
+  const args: number[] = [];
+  for (const [layer, { geometry }] of list.layers.entries()) {
+    const pieces = list.piecesOf(layer);
+    if (layer === 0 && pieces === 1) continue;
+    keys.push(...layerKeys(segment, { number: list.base + layer, pieces }));
+    args.push(layer, segmentBytes(geometry), pieces);
+  }
+  return { keys, args };
+}
+
+function layerStats(
+  filter: RedisFilter,
+  { geometry }: Layer,
+  rows: readonly (LayerRow | undefined)[],
+): LayerStats {
+  const sum = (key: keyof LayerRow) => rows.reduce((total, row) => total + (row?.[key] ?? 0), 0);
+  const ages = filter.maxAgeSeconds !== undefined;
+  return {
+    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    items: ages ? itemsFromCells(sum('nonZero'), cellCount(geometry), geometry) : sum('items'),
+    nonZeroCells: sum('nonZero'),
+    saturatedCells: filter.type === 'counting' ? sum('saturated') : 0,
+  };
+}
+
+/** The time of a filter that ages. Segments in which nothing was changed of late follow the latest. */
+function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
+  const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
+  const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
+  const expiring = list.plan.map(({ geometry }, layer) => {
+    const all = Expiring.of(epoch);
+    for (const { age } of rows) {
+      const later = Expiring.of(age?.epoch ?? 0, age?.cells[layer]).at(epoch);
+      for (const [left, cells] of later.toArray().entries()) all.count(left, cells);
+    }
+    return { items: itemsFromCells(all.live, cellCount(geometry), geometry), cells: all.toArray() };
+  });
+  return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
+}
+
+type Numbers = Readonly<Record<(typeof COLUMNS)[number] | (typeof QUEUE_COLUMNS)[number], number>>;
+type LayerRow = Readonly<Record<(typeof LAYER_COLUMNS)[number], number>>;
+
+interface Row extends Numbers {
+  /** The number of the segment's open layer. */
+  readonly open: number;
+  /** Of all layers that there may be. */
+  readonly layers: readonly LayerRow[];
+  /** Of a filter that ages; the cells of each layer by their last epoch. */
+  readonly age?: {
+    readonly epoch: number;
+    readonly hidden: number;
+    readonly cells: readonly (readonly number[])[];
+  };
+}
+
+function queueStats(rows: readonly Row[]): QueueStats {
+  const sum = (key: keyof QueueStats) => rows.reduce((total, row) => total + row[key], 0);
+  const oldestSeconds = Math.max(...rows.map((row) => row.oldestSeconds));
+  return {
+    waiting: sum('waiting'),
+    leased: sum('leased'),
+    delayed: sum('delayed'),
+    dead: sum('dead'),
+    forgotten: sum('forgotten'),
+    ...(oldestSeconds >= 0 && { oldestSeconds }),
+  };
+}
+
+function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
+  const since = row[`${origin}Since`];
+  return since === 0 ? undefined : row.now - since;
+}
+
+function readRow(reply: unknown, { list }: RedisFilter, { queued, ages }: DescribeTask): Row {
+  const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
+  const columns = [
+    ...COLUMNS,
+    ...(queued ? QUEUE_COLUMNS : []),
+    ...(ages ? AGE_COLUMNS : []),
+    'open' as const,
+  ];
+  const width = LAYER_COLUMNS.length + (ages ? CYCLE : 0);
+  if (numbers.length !== columns.length + list.plan.length * width) {
+    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  }
+  const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers &
+    Readonly<Record<(typeof AGE_COLUMNS)[number] | 'open', number>>;
+  const counts = list.plan.map((_, layer) => {
+    const at = columns.length + layer * width;
+    const [items = 0, nonZero = 0, saturated = 0, ...cells] = numbers.slice(at, at + width);
+    return { items, nonZero, saturated, cells };
+  });
+  if (!ages) return { ...row, layers: counts };
+  // What meta has of a layer is of its last change, but cells have expired since.
+  const layers = list.plan.map(({ geometry }, layer): LayerRow => {
+    const { saturated, cells } = counts[layer] as (typeof counts)[0];
+    const nonZero = cells.reduce((sum, one) => sum + one, 0);
+    return { items: itemsFromCells(nonZero, list.cellsOf(layer), geometry), nonZero, saturated };
+  });
+  const { epoch, hidden } = row;
+  return { ...row, layers, age: { epoch, hidden, cells: counts.map(({ cells }) => cells) } };
+}

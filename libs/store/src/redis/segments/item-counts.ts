@@ -1,0 +1,22 @@
+import { deadlineIn } from '../../clock.js';
+import type { Connection } from '../connection/connection.js';
+import { countItems } from './describe.js';
+import type { RedisFilter } from '../layout/filter.js';
+import type { SyncSums } from './sync-sums.js';
+import type { Views } from '../catalogue/views.js';
+
+/** Counts the items of filters for the limits on them. */
+export class ItemCounts {
+  constructor(
+    private readonly connection: Connection,
+    private readonly views: Views,
+    private readonly sums: SyncSums,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Notes how many items the segments of a filter hold, in its own layers and in those of its sync. */
+  async refresh(filter: RedisFilter): Promise<void> {
+    await countItems(this.connection, this.views, filter, this.timeoutMs);
+    if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.timeoutMs));
+  }
+}

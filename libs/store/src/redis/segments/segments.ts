@@ -1,0 +1,245 @@
+import type { Operation } from '../../port/index.js';
+import type { Connection } from '../connection/connection.js';
+import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
+import { owedKey, queueKeys } from '../layout/keys.js';
+import { operationArgs, refusal } from '../layout/operations.js';
+import { CHANGE_KEYS_AT } from '../scripts/queue-state.js';
+import type { Script } from '../scripts/script.js';
+import { END_OF_LIST } from '../scripts/script.js';
+import { beginScript, recallScript } from '../scripts/segment.js';
+import { sweepScript } from '../scripts/sweep.js';
+import type { Views } from '../catalogue/views.js';
+
+type Value = string | number | Buffer;
+
+/** The answer of a script on a segment. */
+export interface Answer<T = string> {
+  readonly answers: T;
+  /** Items of the segment after the call. */
+  readonly items: number;
+  /** It is time for a step of a sweep of the queue. */
+  readonly sweep: boolean;
+}
+
+/**
+ * Why a script on items has changed nothing. `grow`: it needs a layer that the filter's own list, or that of its sync, is not known
+ * to have. `unmade`: it needs the keys in this segment of a layer, by its place among those that the script was given.
+ * `view`: the segment was not as this view had it; the next call takes the new one. `ended`: its sync can go on no longer. `full`: so many
+ * items are hidden in it, and more would have to be.
+ */
+export type Lack =
+  | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
+  | { readonly lack: 'unmade'; readonly place: number }
+  | { readonly lack: 'view'; readonly view: SegmentView }
+  | { readonly lack: 'ended' }
+  | { readonly lack: 'full'; readonly hidden: number };
+
+/** What a script does for an operation. `field` distinguishes it from the operation's other scripts. */
+interface Step {
+  readonly script: Script;
+  readonly operation: Operation;
+  readonly field: string;
+  readonly args: readonly Value[];
+}
+
+/** A script that changes a segment, whether or not that takes part in a sync. */
+export interface Change extends Step {
+  readonly filter: RedisFilter;
+  readonly segment: number;
+}
+
+/** A script on items, made for a view of their segment. `keys` come behind those that all scripts have. */
+export interface ItemChange extends Step {
+  readonly view: SegmentView;
+  readonly keys?: readonly string[];
+}
+
+export interface SegmentLimits {
+  /** Bytes of the operation records of a segment, per origin. */
+  readonly maxRecordBytes: number;
+  /** Marks of forgotten items that are kept of a segment's queue without a sweep; of a long queue more. */
+  readonly maxMarks: number;
+}
+
+/** Runs scripts on segments: arguments every script has, refusals turned into errors. */
+export class Segments {
+  constructor(
+    private readonly connection: Connection,
+    private readonly views: Views,
+    readonly limits: SegmentLimits,
+  ) {}
+
+  /** Runs a script that reads items. */
+  async read(
+    script: Script,
+    view: SegmentView,
+    args: readonly Value[],
+    deadline: number,
+    more: readonly string[] = [],
+  ): Promise<Answer | Lack> {
+    const { cells, meta } = segmentKeysOf(view.filter, view.segment);
+    const values = [...head(view), ...args];
+    const reply = await this.connection.run(script, [cells, meta, ...more], values, deadline);
+    return lackIn(reply) ?? this.decodeItems(reply, view, deadline, undefined);
+  }
+
+  /** Runs a script that reads the queue, and whose answers are bytes. */
+  async readQueue(
+    script: Script,
+    filter: RedisFilter,
+    segment: number,
+    args: Value[],
+    deadline: number,
+  ): Promise<Answer<Buffer>> {
+    return this.seen(filter, segment, deadline, undefined, async (view) => {
+      const keys = segmentKeysOf(filter, segment);
+      const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+      return this.connection.run(script, all, [...head(view), ...args], deadline, true);
+    });
+  }
+
+  /** A script that changes the segment, at most once per operation and field. */
+  async change(change: Change): Promise<Answer> {
+    const { filter, segment, operation } = change;
+    return this.seen(filter, segment, operation.deadline, operation, (view) =>
+      this.call({ ...change, view }),
+    );
+  }
+
+  /** As `change`, for scripts whose answers are bytes. */
+  async changeBinary(change: Change): Promise<Answer<Buffer>> {
+    const { filter, segment, operation } = change;
+    return this.seen(filter, segment, operation.deadline, operation, (view) =>
+      this.call({ ...change, view }, true),
+    );
+  }
+
+  /** As `change`, of a script on items. Another view of the segment may need another script, so it is called once. */
+  async changeItems(change: ItemChange): Promise<Answer | Lack> {
+    const { view, operation } = change;
+    const reply = await this.call(change);
+    return lackIn(reply) ?? this.decodeItems(reply, view, operation.deadline, operation);
+  }
+
+  /**
+   * Records the start of a caller's operation on several segments in the filter's first segment. Then a key that is
+   * used again with another body changes nothing anywhere. In a filter of one segment the record of the first chunk
+   * does the same.
+   */
+  async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
+    if (operation.origin !== 'caller' || filter.spread === 1) return;
+    // The field begins with a verb of its own, because an id may end like the number of a chunk.
+    const field = `begun:${verb}:${operation.id}`;
+    await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
+  }
+
+  /** A step of a sweep; see scripts/sweep.ts. Answers whether there is more to do. */
+  async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
+    const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
+      const keys = segmentKeysOf(filter, segment);
+      const { current, previous } = keys.operations.made;
+      return this.connection.mutate(
+        sweepScript,
+        [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
+        [...head(view), 'made', this.limits.maxMarks, entries],
+        deadline,
+      );
+    });
+    return answers === '1';
+  }
+
+  /** What the segment has recorded of the operation under `field`; undefined if nothing. */
+  async recall(recall: Omit<Change, 'script' | 'args'>): Promise<Answer | undefined> {
+    const { filter, segment, operation } = recall;
+    const step = { ...recall, script: recallScript, args: [] };
+    const found = await this.seen<string | null>(
+      filter,
+      segment,
+      operation.deadline,
+      operation,
+      async (view) => {
+        const reply = await this.call({ ...step, view });
+        return reply === 'NONE' ? [null, 0] : reply;
+      },
+    );
+    const { answers } = found;
+    return answers === null ? undefined : { ...found, answers };
+  }
+
+  /** Makes a call, and makes it again when the segment turns out to be in another state of a sync than was known. */
+  private async seen<T>(
+    filter: RedisFilter,
+    segment: number,
+    deadline: number,
+    operation: Operation | undefined,
+    call: (view: SegmentView) => Promise<unknown>,
+  ): Promise<Answer<T>> {
+    for (let view = filter.viewOf(segment); ;) {
+      const reply = await call(view);
+      const word = Buffer.isBuffer(reply) ? reply.toString() : reply;
+      if (word !== 'LOST') return decode<T>(word, view, operation);
+      view = await this.views.look(view, deadline);
+    }
+  }
+
+  private async decodeItems(
+    reply: unknown,
+    view: SegmentView,
+    deadline: number,
+    operation: Operation | undefined,
+  ): Promise<Answer | Lack> {
+    if (reply !== 'LOST') return decode(reply, view, operation);
+    return { lack: 'view', view: await this.views.look(view, deadline) };
+  }
+
+  private call(change: ItemChange, binary = false): Promise<unknown> {
+    const { script, view, operation, field, args, keys: more = [] } = change;
+    const keys = segmentKeysOf(view.filter, view.segment);
+    const { current, previous } = keys.operations[operation.origin];
+    const queue = script.numberOfKeys >= CHANGE_KEYS_AT ? queueKeys(keys) : [];
+    const sync = queue.length > 0 ? view.sync : undefined;
+    const owed = sync ? [owedKey(keys, sync.list.base)] : [];
+    return this.connection.mutate(
+      script,
+      [keys.cells, keys.meta, current, previous, ...queue, ...owed, ...more],
+      (attempt) => [
+        ...head(view),
+        ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
+        ...args,
+      ],
+      operation.deadline,
+      binary,
+    );
+  }
+}
+
+/** ARGV 1 and 2 of every script on a segment. */
+const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
+
+/** Reads an answer: {answers, items, sweep, open, items of the other layers}; see items/programs.ts for what may follow. */
+function decode<T>(
+  reply: unknown,
+  { filter, segment, sync }: SegmentView,
+  operation: Operation | undefined,
+): Answer<T> {
+  if (Array.isArray(reply) && typeof reply[1] === 'number') {
+    const [answers, items, sweep, open, ...later] = reply as [T, number, number?, number?, ...number[]];
+    const own = later.includes(END_OF_LIST) ? later.indexOf(END_OF_LIST) : later.length;
+    filter.list.saw(segment, open, [items, ...later.slice(0, own)]);
+    const [syncOpen, ...stored] = later.slice(own + 1);
+    sync?.list.saw(segment, syncOpen, stored);
+    return { answers, items, sweep: sweep === 1 };
+  }
+  if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
+  throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+}
+
+function lackIn(reply: unknown): Lack | undefined {
+  const [, word, place] =
+    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED|FULL) ?(\d*)$/.exec(reply)) || [];
+  if (word === undefined) return undefined;
+  if (word === 'ENDED') return { lack: 'ended' };
+  if (word === 'FULL') return { lack: 'full', hidden: Number(place) };
+  if (word === 'UNMADE') return { lack: 'unmade', place: Number(place) };
+  return { lack: 'grow', of: word === 'GROW' ? 'own' : 'sync' };
+}

@@ -1,0 +1,80 @@
+import { decodeEntryId, type EntryId } from '../../entry-id.js';
+import { joinAll } from '../../join-all.js';
+import { type Operation, Settled } from '../../port/index.js';
+import type { RedisFilter } from '../layout/filter.js';
+import { dealChunks } from '../layout/packing.js';
+import type { Segments } from './segments.js';
+import type { Script } from '../scripts/script.js';
+
+/** Ids that a script is given: 500 took 1.1 ms. Not to be edited, since chunks name operation records. */
+const IDS_PER_SCRIPT = 400;
+
+const GROUP_BYTES = 8;
+const ID_BYTES = 10;
+
+/** A call on entries that are named by ids. */
+export interface Settling {
+  readonly script: Script;
+  readonly verb: string;
+  /** What the ids name; others are unknown. */
+  readonly of: EntryId['of'];
+  /** In front of the ids. */
+  readonly args: readonly (string | number)[];
+}
+
+/** Has a script answer each id: those of a segment one chunk after the other, segments side by side. */
+export async function settle(
+  segments: Segments,
+  filter: RedisFilter,
+  ids: readonly string[],
+  operation: Operation,
+  { script, verb, of, args }: Settling,
+): Promise<Uint8Array> {
+  const { spread, maxAttempts = 0 } = filter;
+  const named = ids.map(decodeEntryId);
+  // Ids that name nothing in a segment of this filter are unknown; they are not sent.
+  const known = Uint32Array.from(named.keys()).filter((i) => {
+    const id = named[i];
+    return id?.of === of && id.segment < spread;
+  });
+  const results = new Uint8Array(ids.length).fill(Settled.Unknown);
+  await segments.begin(filter, operation, verb);
+  const owners = known.map((i) => named[i]?.segment ?? 0);
+  await joinAll(
+    dealChunks(owners, spread, IDS_PER_SCRIPT).map(async (chunks) => {
+      for (const { segment, number, indexes } of chunks) {
+        const places = Array.from(indexes, (index) => known[index] as number);
+        const { answers } = await segments.change({
+          script,
+          filter,
+          segment,
+          operation,
+          field: `${verb}:${operation.id}:${number}`,
+          args: [maxAttempts, verb, ...args, packIds(places.map((i) => named[i] as EntryId))],
+        });
+        places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));
+      }
+    }),
+  );
+  return results;
+}
+
+/** Ids, those of a lease that stand side by side together: its number, how many, of each the index and the hash prefix. */
+function packIds(ids: readonly EntryId[]): Buffer {
+  const packed = Buffer.allocUnsafe(ids.length * (GROUP_BYTES + ID_BYTES));
+  let at = 0;
+  let group = 0;
+  ids.forEach(({ number, index, hashPrefix }, n) => {
+    if (n === 0 || ids[n - 1]?.number !== number) {
+      group = at;
+      packed.writeUIntBE(number, at, 6);
+      packed.writeUInt16BE(0, at + 6);
+      at += GROUP_BYTES;
+    }
+    packed.writeUInt16BE(packed.readUInt16BE(group + 6) + 1, group + 6);
+    packed.writeUInt16BE(index, at);
+    packed.set(hashPrefix, at + 2);
+    at += ID_BYTES;
+  });
+  return packed.subarray(0, at);
+}

@@ -1,0 +1,102 @@
+import { deadlineIn, msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { ABANDONED, syncEnded, syncNotFound } from '../../refusals.js';
+import type { Sync, SyncState } from '../../port/index.js';
+import { within } from '../../within.js';
+import type { Catalogue } from '../catalogue/catalogue.js';
+import type { CatalogueEntry, EntrySync } from '../layout/entry.js';
+import { RedisFilter } from '../layout/filter.js';
+import { type SyncChanges, syncing } from '../catalogue/sync-changes.js';
+import { recallEnd } from '../catalogue/sync-records.js';
+import { figuresOf, NOTHING, type SyncSums } from './sync-sums.js';
+
+/** Longest that what goes on in the background may take for one step. */
+export const STEP_MS = 60_000;
+/** Time for a last look when the caller's is up. */
+const LOOK_MS = 1_000;
+
+const STATES = {
+  ...{ opening: 'open', open: 'open', committing: 'committing', abandoning: 'abandoned' },
+} as const satisfies Record<EntrySync['stage'], SyncState>;
+
+/** The state of a sync that is under way, as callers see it. */
+export const stateOf = ({ stage }: EntrySync): SyncState => STATES[stage];
+
+/** How syncs end: given up, or when a commit is through. */
+export class SyncEnds {
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly changes: SyncChanges,
+    private readonly sums: SyncSums,
+  ) {}
+
+  /**
+   * A sync of a filter that is over. Throws SYNC_NOT_FOUND if there is none of this id, or its record has expired, and
+   * SYNC_ENDED if it has not ended as `expected`.
+   */
+  async of(entry: CatalogueEntry, id: string, deadline: number, expected?: SyncState): Promise<Sync> {
+    const { endedSync } = entry;
+    const sync =
+      endedSync?.id === id ? withoutLayers(endedSync) : await recallEnd(this.catalogue, entry, id, deadline);
+    if (!sync) throw syncNotFound(entry, id);
+    if (expected !== undefined && sync.state !== expected) throw syncEnded(entry, sync);
+    return sync;
+  }
+
+  /** Gives a sync up, unless it is over or committing. */
+  async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
+    for (;;) {
+      const found = syncing(await this.catalogue.read(name, deadline));
+      if (found?.entry.sync.id !== id || found.entry.sync.stage === 'committing') return;
+      const { sync } = found.entry;
+      if (sync.stage !== 'abandoning') {
+        const sums = await this.sums.of(new RedisFilter(found.entry), sync, deadline).catch(() => undefined);
+        const figures = figuresOf(sync, sums ?? NOTHING);
+        const ended = { ...figures, state: 'abandoned' as const, bytes: 0, reason };
+        if (!(await this.changes.end(found, 'abandoning', ended, deadline))) continue;
+      }
+      await this.changes.goOn(name, deadline);
+      return;
+    }
+  }
+
+  /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
+  async giveUpFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+    try {
+      await this.giveUp(filter.name, id, ABANDONED.full, deadline);
+      // A commit cannot be given up. It makes the handle stale.
+      const { entry } = await this.catalogue.entryOf(filter, deadline);
+      filter.known.learn(entry);
+      if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
+    } catch (error) {
+      // The filter was cleared or dropped meanwhile. The next script finds that out.
+      if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
+    }
+  }
+
+  /** Waits until a commit is over, or time is up: then it goes on, and the answer says so. */
+  async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
+    const { name, generation } = filter;
+    const work = this.changes.goOn(name, deadlineIn(STEP_MS));
+    // The next call goes on with it.
+    work.catch(() => undefined);
+    try {
+      await within(msUntil(deadline), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
+    } catch (error) {
+      ignoreTime(error);
+    }
+    const { entry } = await this.catalogue.read(name, Math.max(deadline, deadlineIn(LOOK_MS)));
+    if (entry?.generation !== generation) throw await this.catalogue.explainLoss(filter);
+    if (entry.sync?.id === id && entry.sync.ended) return { ...entry.sync.ended, state: 'committing' };
+    return this.of(entry, id, Math.max(deadline, deadlineIn(LOOK_MS)), 'committed');
+  }
+}
+
+function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown }): Sync {
+  return sync;
+}
+
+/** A timeout is no failure: the work goes on. */
+export function ignoreTime(error: unknown): void {
+  if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
+}

@@ -1,0 +1,89 @@
+import { cellCount, type Layer } from '#bloom';
+import { epochMs, itemsFromCells } from '../../age.js';
+import { joinAll } from '../../join-all.js';
+import type { Sync } from '../../port/index.js';
+import type { Connection } from '../connection/connection.js';
+import { type EntrySync, plannedIn } from '../layout/entry.js';
+import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
+import { describeSyncScript } from '../scripts/sync.js';
+
+/** What the segments have of a sync, together. */
+export interface Sums extends Pick<Sync, 'items' | 'kept' | 'listed' | 'new'> {
+  /** More was removed than can be noted. */
+  readonly full: boolean;
+  /** The segments whose queue is still to be kept. */
+  readonly uncopied: readonly number[];
+}
+
+/** Of a sync in which no segment takes part yet. */
+export const NOTHING = { items: 0, kept: 0, listed: 0, new: 0 };
+
+/** The figures of a sync as callers see them, but for its state. */
+export function figuresOf(
+  { id, openedAt, plan: { capacity, errorRate } }: EntrySync,
+  { items, kept, listed, new: fresh }: Pick<Sums, keyof typeof NOTHING>,
+) {
+  return { id, openedAt, capacity, errorRate, listed, new: fresh, items, kept };
+}
+
+/** Adds up what the segments of a filter have of its sync, and has the filter know it. */
+export class SyncSums {
+  constructor(private readonly connection: Connection) {}
+
+  /** Undefined if some segment takes no part in the sync. */
+  async of(
+    filter: RedisFilter,
+    sync: Pick<EntrySync, 'id' | 'plan'>,
+    deadline: number,
+  ): Promise<Sums | undefined> {
+    const rows = await joinAll(
+      filter.segments.map((_, segment) => this.read(filter, segment, sync, deadline)),
+    );
+    const known = filter.sync?.id === sync.id ? filter.sync : undefined;
+    const sums = { ...NOTHING, full: false, uncopied: [] as number[] };
+    const own = filter.list.plan.map(() => 0);
+    for (const [segment, row] of rows.entries()) {
+      if (!row) return undefined;
+      const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...counts] = row;
+      const second = counts.splice(own.length);
+      for (const [layer, count] of counts.entries()) own[layer] = (own[layer] as number) + count;
+      sums.kept += kept;
+      sums.listed += listed;
+      sums.new += fresh;
+      sums.full ||= isFull === 1;
+      if (copied === 0) sums.uncopied.push(segment);
+      known?.list.saw(segment, open, itemsIn(filter, known.list.plan, second, filter.spread));
+    }
+    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    const items = itemsIn(filter, filter.list.plan, own).reduce((all, one) => all + one, 0);
+    return { ...sums, items };
+  }
+
+  private async read(
+    filter: RedisFilter,
+    segment: number,
+    { id, plan }: Pick<EntrySync, 'id' | 'plan'>,
+    deadline: number,
+  ): Promise<number[] | undefined> {
+    const { cells, meta } = segmentKeysOf(filter, segment);
+    const layers = [filter.list.plan.length, plannedIn(plan)];
+    const epoch = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
+    const args = [filter.syncedToken(id), filter.pieceBytes, ...layers, epoch];
+    const reply = await this.connection.run(describeSyncScript, [cells, meta], args, deadline);
+    return Array.isArray(reply) ? reply.map(Number) : undefined;
+  }
+}
+
+/** Items of each layer, of which describeSyncScript has answered these counts in one of so many segments, or in all together. */
+function itemsIn(
+  { maxAgeSeconds }: RedisFilter,
+  plan: readonly Layer[],
+  counts: readonly number[],
+  segments = 1,
+): readonly number[] {
+  if (maxAgeSeconds === undefined) return counts;
+  return counts.map((live, layer) => {
+    const { geometry } = plan[layer] as Layer;
+    return itemsFromCells(live, cellCount(geometry) / segments, geometry);
+  });
+}

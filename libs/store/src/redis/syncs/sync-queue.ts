@@ -1,0 +1,160 @@
+import { positionsOfHashes, type Positions } from '#bloom';
+import { deadlineIn, msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { hashesOf } from '../../queued-hashes.js';
+import { called, lacksRoom } from '../../refusals.js';
+import type { RandomSource } from '../../random-source.js';
+import type { Operation, QueuedItem } from '../../port/index.js';
+import { within } from '../../within.js';
+import type { Connection } from '../connection/connection.js';
+import type { RedisSource } from '../transfer/export-source.js';
+import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
+import { owedKey } from '../layout/keys.js';
+import type { ChunkCall } from '../items/item-calls.js';
+import { perChunk } from '../items/per-chunk.js';
+import type { Answer } from '../segments/segments.js';
+import { copiedScript, owedScript } from '../scripts/sync.js';
+import { STEP_MS } from '../segments/sync-ends.js';
+import type { SyncSums } from '../segments/sync-sums.js';
+
+const ID_BYTES = 8;
+
+const HASH_BYTES = 16;
+/** Owed entries that are read at a time. */
+const OWED_ENTRIES = 1_000;
+
+type Queued = Pick<QueuedItem, 'hash'>;
+
+/** Where the entries come from, and how they are kept. */
+export interface QueueKeeper {
+  readonly connection: Connection;
+  readonly random: RandomSource;
+  readonly sums: SyncSums;
+  source(filter: RedisFilter): RedisSource;
+  /** Throws FILTER_FULL if the list that the sync fills has no room for a batch. */
+  admit(filter: RedisFilter, id: string, positions: Positions, operation: Operation): Promise<void>;
+  /** Keeps some entries of the queue. Throws SYNC_ENDED. */
+  keep(call: ChunkCall, id: string): Promise<Answer>;
+  /** Gives up a sync whose list has no room. */
+  giveUp(filter: RedisFilter, id: string): Promise<void>;
+}
+
+/** The field of the record of a chunk that was kept. */
+export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
+
+/** Keeps the entries that are queued when a sync is opened. Callers that wait for the same copy share it. */
+export class SyncQueue {
+  /** By id. */
+  private readonly copies = new Map<string, Promise<void>>();
+
+  constructor(private readonly keeper: QueueKeeper) {}
+
+  /** Resolves once all is kept. STORE_UNAVAILABLE when time is up; it goes on. */
+  async kept(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+    if (!filter.queued) return;
+    let copy = this.copies.get(id);
+    if (!copy) {
+      copy = this.copy(filter, id).finally(() => this.copies.delete(id));
+      this.copies.set(id, copy);
+      // Callers that wait get the error.
+      copy.catch(() => undefined);
+    }
+    const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
+    await within(msUntil(deadline), copy, late);
+  }
+
+  private async copy(filter: RedisFilter, id: string): Promise<void> {
+    const { sync } = filter;
+    if (sync?.id !== id) return;
+    filter.known.takePart();
+    const found = await this.keeper.sums.of(filter, sync, deadlineIn(STEP_MS));
+    try {
+      for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
+    } catch (error) {
+      if (!lacksRoom(error)) throw error;
+      await this.keeper.giveUp(filter, id);
+    }
+  }
+
+  /** Keeps all entries, then those that moved meanwhile and are owed: see `queue.owe` in scripts/queue-state.ts. */
+  private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
+    for (let isAnew = true; isAnew;) {
+      const reader = this.keeper.source(filter).readerOf(segment);
+      for await (const { entries } of reader.once()) await this.keepEntries(filter, id, entries);
+      let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
+      for (let last = '0'; state === 'MORE';) {
+        const owed = await this.owedBehind(filter, segment, id, last);
+        await this.keepEntries(filter, id, owed.entries);
+        last = owed.last;
+        state = await this.endCopy(filter, segment, id, last, reader.serverRun);
+      }
+      isAnew = state === 'ANEW';
+    }
+  }
+
+  /** Notes that a segment's queue has been copied, unless copiedScript answers why that is not so. */
+  private async endCopy(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+    last: string,
+    run: string,
+  ): Promise<'OK' | 'MORE' | 'ANEW'> {
+    const [keys, head] = this.callOn(filter, segment, id);
+    const args = [...head, last, run];
+    const reply = await this.keeper.connection.mutate(copiedScript, keys, args, deadlineIn(STEP_MS));
+    if (reply !== 'OK' && reply !== 'MORE' && reply !== 'ANEW') throw cutOff(filter);
+    return reply;
+  }
+
+  private async owedBehind(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+    after: string,
+  ): Promise<{ last: string; entries: Queued[] }> {
+    const [keys, head] = this.callOn(filter, segment, id);
+    const args = [...head, after, OWED_ENTRIES];
+    const reply = await this.keeper.connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
+    if (!Array.isArray(reply)) throw cutOff(filter);
+    const [last, hashes] = reply as [Buffer, Buffer];
+    const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
+      hash: hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+    }));
+    return { last: last.toString(), entries };
+  }
+
+  private callOn(
+    filter: RedisFilter,
+    segment: number,
+    id: string,
+  ): [keys: string[], head: (string | number)[]] {
+    const { sync, token } = filter.viewOf(segment);
+    if (sync?.id !== id) throw cutOff(filter);
+    const keys = segmentKeysOf(filter, segment);
+    return [
+      [keys.cells, keys.meta, owedKey(keys, sync.list.base)],
+      [token, filter.pieceBytes],
+    ];
+  }
+
+  private async keepEntries(filter: RedisFilter, id: string, entries: readonly Queued[]): Promise<void> {
+    if (entries.length === 0) return;
+    const positions = positionsOfHashes(hashesOf(entries), filter.geometry);
+    const { connection, random } = this.keeper;
+    const operation: Operation = {
+      ...{ id: `${id}:${random.id(ID_BYTES)}`, origin: 'made', fingerprint: id },
+      ...{ repeat: false, madeAt: connection.now(), deadline: deadlineIn(STEP_MS) },
+    };
+    await this.keeper.admit(filter, id, positions, operation);
+    await perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
+      const field = keepField(operation, chunk.number);
+      return this.keeper.keep({ filter, positions, chunk, operation, field }, id);
+    });
+  }
+}
+
+/** The sync has ended meanwhile, or data is lost. The next try finds out which. */
+function cutOff(filter: RedisFilter): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; try again`);
+}

@@ -1,0 +1,222 @@
+import { cellCount, type Geometry, type Layer, piecesOf, segmentBytes } from '#bloom';
+import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
+import { deadlineIn } from '../../clock.js';
+import { busy, hidingFull } from '../../refusals.js';
+import type { CallCounts, Part, QueuedItem, Quota } from '../../port/index.js';
+import type { Claim } from '../catalogue/claim.js';
+import type { Connection } from '../connection/connection.js';
+import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from '../layout/keys.js';
+import { writeEntry } from '../queue/queue-entry.js';
+import { importCellsScript, importCountsScript, importQueueScript } from '../scripts/transfer.js';
+import { countOf } from '../scripts/script.js';
+import type { Script } from '../scripts/script.js';
+
+/**
+ * Limits on the entries and bytes of cells that a script gets, so that none holds the server much longer than a
+ * millisecond.
+ */
+const ENTRIES_PER_SCRIPT = 200;
+const BYTES_PER_SCRIPT = 2 ** 20;
+
+/** What has come of the cells of a segment's layer. */
+interface Filled {
+  /** Bytes of each piece. */
+  readonly pieces: number[];
+  /** Of a filter that ages, the cells by their last epoch. */
+  readonly expiring: Expiring;
+  nonZero: number;
+  saturated: number;
+}
+
+/** Fills the segments of a filter that is being made. Each segment, and each of its layers, is made when its first part arrives. */
+export class RedisImport {
+  private readonly segments: {
+    readonly keys: SegmentKeys;
+    /** Scripts that have queued some. */
+    queued: number;
+    /** Oldest first. */
+    readonly layers: Filled[];
+  }[] = [];
+  private hidden = 0;
+  private counts: CallCounts = { items: 0, added: 0, duplicate: 0, removed: 0, refused: 0 };
+  private layerItems: readonly number[] = [];
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly claim: Claim,
+    private readonly timeoutMs: number,
+    private readonly quota: Quota | undefined,
+    private readonly maxHidden: number,
+  ) {}
+
+  async take(part: Part): Promise<void> {
+    await this.claim.renew(this.deadline);
+    if (part.type === 'counts') {
+      this.counts = part.counts;
+      this.layerItems = part.layerItems;
+      return;
+    }
+    if (part.type === 'queue') {
+      const segment = await this.segment(part.segment);
+      const { keys } = segment;
+      for (let at = 0; at < part.entries.length; at += ENTRIES_PER_SCRIPT) {
+        const packed = packEntries(part.entries.slice(at, at + ENTRIES_PER_SCRIPT));
+        const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+        await this.run(importQueueScript, all, this.claim.entry.geometry, [segment.queued++, packed]);
+      }
+      return;
+    }
+    if (part.type === 'hidden') await this.hide(part);
+    else await this.takeCells(part);
+  }
+
+  /** Items that are hidden until an epoch which is over here are not. */
+  private async hide({ segment: piece, items }: Extract<Part, { type: 'hidden' }>): Promise<void> {
+    const { entry } = this.claim;
+    const { name, maxAgeSeconds } = entry;
+    if (maxAgeSeconds === undefined) throw new RangeError(`filter ${name} does not age`);
+    const present = Math.floor(this.connection.now() / epochMs(maxAgeSeconds));
+    this.hidden += items.length;
+    if (this.hidden > this.maxHidden) throw hidingFull(entry, this.hidden, this.maxHidden);
+    const { keys } = await this.segment(piece);
+    // Nothing is hidden for longer than a cell can tell.
+    const members = items
+      .filter(({ until }) => until >= present)
+      .flatMap(({ hash, until }) => [Math.min(until, present + CYCLE - 1), Buffer.from(hash)]);
+    for (let at = 0; at < members.length; at += 2 * ENTRIES_PER_SCRIPT) {
+      const some = members.slice(at, at + 2 * ENTRIES_PER_SCRIPT);
+      await this.connection.write('zadd', hiddenKey(keys, 0), some, this.deadline);
+    }
+  }
+
+  /**
+   * Writes the counts. The cells of a segment tell which of them are not zero or saturated. The other counts are known
+   * for the whole filter, and only their sums are ever read. But the items of a segment must not fall below zero when
+   * items are removed, so each segment gets a share of them in proportion to its cells.
+   */
+  async finish(): Promise<void> {
+    const { items: _, ...calls } = this.counts;
+    const { made = 1 } = this.claim.entry;
+    const counts = this.segments.map((): [string, number | Buffer][] => []);
+    for (let layer = 0; layer < made; layer++) {
+      const nonZeroIn = ({ layers }: (typeof this.segments)[0]): number => layers[layer]?.nonZero ?? 0;
+      let cellsLeft = this.segments.reduce((sum, segment) => sum + nonZeroIn(segment), 0);
+      let itemsLeft = this.layerItems[layer] ?? 0;
+      for (const [index, segment] of this.segments.entries()) {
+        const nonZero = nonZeroIn(segment);
+        const share = cellsLeft > 0 ? Math.round((itemsLeft * nonZero) / cellsLeft) : itemsLeft;
+        cellsLeft -= nonZero;
+        itemsLeft -= share;
+        counts[index]?.push(
+          [countOf('items', layer), share],
+          [countOf('nonzero', layer), nonZero],
+          [countOf('saturated', layer), segment.layers[layer]?.saturated ?? 0],
+        );
+        // A segment that had not come so far where it was exported.
+        if (layer > 0 && !segment.layers[layer]) {
+          await this.claim.renew(this.deadline);
+          await this.claim.allocateLayer(index, layer, this.deadline);
+        }
+      }
+    }
+    for (const [index, { layers }] of this.segments.entries()) counts[index]?.push(...this.ages(layers));
+    for (const [index, { keys, layers }] of this.segments.entries()) {
+      const open = layers.length > 1 ? [['open', layers.length - 1]] : [];
+      const named = [...(counts[index] ?? []), ...open, ...(index === 0 ? Object.entries(calls) : [])];
+      await this.run(importCountsScript, [keys.cells, keys.meta], this.claim.entry.geometry, named.flat());
+    }
+  }
+
+  private async takeCells(part: Extract<Part, { type: 'cells' }>): Promise<void> {
+    const { entry } = this.claim;
+    const layer = (entry.layers ?? [entry])[part.layer];
+    if (!layer) throw new RangeError(`filter ${entry.name} has no layer ${part.layer}`);
+    const pieces = piecesOf(layer, entry.geometry);
+    const index = Math.floor(part.segment / pieces);
+    const piece = part.segment % pieces;
+    const segment = await this.segment(index);
+    const { keys } = segment;
+    if ((entry.made ?? 1) <= part.layer) await this.claim.grow(part.layer + 1, this.deadline, this.quota);
+    let filled = segment.layers[part.layer];
+    if (!filled) {
+      if (part.layer > 0) await this.claim.allocateLayer(index, part.layer, this.deadline);
+      filled = segment.layers[part.layer] = {
+        ...{ pieces: [], nonZero: 0, saturated: 0 },
+        expiring: new Expiring(),
+      };
+    }
+    if (entry.maxAgeSeconds !== undefined) filled.expiring.countPages(part.cells, layer.geometry);
+    const key = part.layer === 0 ? keys.cells : pieceKey(keys, part.layer, piece);
+    for (let at = 0; at < part.cells.length; at += BYTES_PER_SCRIPT) {
+      const cells = Buffer.from(part.cells.subarray(at, at + BYTES_PER_SCRIPT));
+      const from = filled.pieces[piece] ?? 0;
+      await this.run(importCellsScript, [key, keys.meta], layer.geometry, [from, cells]);
+      filled.pieces[piece] = from + cells.length;
+    }
+    filled.nonZero += part.nonZero;
+    filled.saturated += part.saturated;
+  }
+
+  /** What meta has of a segment of a filter that ages, of which a clock that is ahead may have written some pages. */
+  private ages(layers: readonly Filled[]): [string, number | Buffer][] {
+    const { entry } = this.claim;
+    if (entry.maxAgeSeconds === undefined) return [];
+    const now = Math.floor(this.connection.now() / epochMs(entry.maxAgeSeconds));
+    const epoch = Math.max(now, ...layers.map(({ expiring }) => expiring.epoch));
+    const fields: [string, number | Buffer][] = [['epoch', epoch]];
+    for (const [layer, { expiring }] of layers.entries()) {
+      const { geometry } = (entry.layers ?? [entry])[layer] as Pick<Layer, 'geometry'>;
+      const later = expiring.at(epoch);
+      const cells = cellCount(geometry) / entry.tags.length;
+      fields.push([countOf('ring', layer), packRing(later)]);
+      fields.push([countOf('items', layer), itemsFromCells(later.live, cells, geometry)]);
+    }
+    return fields;
+  }
+
+  private async segment(index: number) {
+    const known = this.segments[index];
+    if (known) return known;
+    await this.claim.allocate(index, this.deadline);
+    const keys = segmentKeys(this.claim.entry.tags[index] as string);
+    return (this.segments[index] = { keys, queued: 0, layers: [] });
+  }
+
+  private async run(
+    script: Script,
+    keys: string[],
+    geometry: Geometry,
+    args: (string | number | Buffer)[],
+  ): Promise<void> {
+    const { entry } = this.claim;
+    const values = [entry.generation, segmentBytes(geometry), ...args];
+    const reply = await this.connection.mutate(script, keys, values, this.deadline);
+    if (reply === 'OK') return;
+    if (reply === 'LOST') throw busy(entry, 'was taken over while it was imported');
+    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  }
+
+  private get deadline(): number {
+    return deadlineIn(this.timeoutMs);
+  }
+}
+
+/** Per entry the length of its reason, the reason and the entry. */
+function packEntries(entries: readonly QueuedItem[]): Buffer {
+  return Buffer.concat(
+    entries.flatMap((entry) => {
+      const reason = Buffer.from(entry.reason ?? '');
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(reason.length);
+      return [length, reason, writeEntry(entry)];
+    }),
+  );
+}
+
+/** As meta has it: see items/aged-cells.ts. */
+function packRing(expiring: Expiring): Buffer {
+  const ring = Buffer.alloc(4 * CYCLE);
+  for (const [left, cells] of expiring.toArray().entries())
+    ring.writeUInt32BE(cells, 4 * ((expiring.epoch + left) % CYCLE));
+  return ring;
+}

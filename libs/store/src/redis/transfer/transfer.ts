@@ -1,0 +1,40 @@
+import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
+import { exportParts } from '../../transfer/export-parts.js';
+import type { Catalogue } from '../catalogue/catalogue.js';
+import type { Claim } from '../catalogue/claim.js';
+import type { Connection } from '../connection/connection.js';
+import { RedisSource } from './export-source.js';
+import { RedisFilter } from '../layout/filter.js';
+import { RedisImport } from './import.js';
+import type { LifeCycle } from '../catalogue/life-cycle.js';
+import type { Views } from '../catalogue/views.js';
+
+/** See the port for what each method promises. */
+export class RedisTransfer implements Transfer {
+  constructor(
+    private readonly connection: Connection,
+    private readonly catalogue: Catalogue,
+    private readonly views: Views,
+    private readonly lifeCycle: LifeCycle,
+    /** Time for one step, in ms. */
+    private readonly timeoutMs: number,
+    private readonly maxHidden: number,
+  ) {}
+
+  export(handle: Filter): AsyncGenerator<Part, void, undefined> {
+    const filter = RedisFilter.of(handle);
+    return exportParts(
+      filter,
+      new RedisSource(this.connection, this.catalogue, this.views, filter, this.timeoutMs),
+    );
+  }
+
+  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
+    const fill = async (claim: Claim): Promise<void> => {
+      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota, this.maxHidden);
+      for await (const part of parts) await filling.take(part);
+      await filling.finish();
+    };
+    return this.lifeCycle.import(spec, operation, this.timeoutMs, fill, quota);
+  }
+}
