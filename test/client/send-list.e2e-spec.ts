@@ -3,6 +3,7 @@ import {
   BadEntry,
   ChangedListError,
   resumeList,
+  sendList,
   UnreachableError,
   UnseenClient,
   type Checkpoint,
@@ -133,6 +134,26 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     ]);
     expect(reasons.get(2_002)).toMatch(/^must have at most 8192 bytes in UTF-8, not 9001/);
     expect(await bag.count(items(4_500).slice(1, 2_000))).toEqual(Array(1_999).fill(1));
+  });
+
+  it('is sent without checkpoints, too, from one that pauses, and in its order with one block in flight', async () => {
+    const bag = await bagOf();
+    const blocks: SentBlock<string | BadEntry, boolean>[] = [];
+    const source = async function* () {
+      yield ['a', 'b'];
+      yield new BadEntry('damaged');
+      await until('what came is sent', async () => blocks.length === 1);
+      yield 'a';
+    };
+    await sendList(bag.add, source(), { ahead: 1, maxWaitMs: 5, onBlock: (block) => blocks.push(block) });
+    expect(blocks).toEqual([
+      {
+        ...{ from: 0, entries: ['a', 'b', new BadEntry('damaged')], results: [true, true, undefined] },
+        reasons: new Map([[2, 'damaged']]),
+      },
+      { from: 3, entries: ['a'], results: [false], reasons: new Map() },
+    ]);
+    expect(await bag.count(['a', 'b'])).toEqual([2, 1]);
   });
 
   it('says why URLs are invalid, and passes on what goes with a verb', async () => {
