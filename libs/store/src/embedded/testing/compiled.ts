@@ -2,16 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 
-const FOLDERS = [
-  'libs/bloom/src',
-  'libs/store/src',
-  'libs/store/src/transfer',
-  'libs/store/src/embedded',
-  'libs/store/src/embedded/items',
-  'libs/store/src/embedded/queue',
-  'libs/store/src/embedded/sync',
-  'libs/store/src/embedded/testing',
-];
+const LIBRARIES = ['libs/bloom/src', 'libs/store/src'];
+/** Of the store, the embedded one needs all but these. */
+const OTHERS = /^redis\//;
 
 /** Compiles the embedded store into `target`, so that a spec can run it in a process of its own without a build. */
 export function compileInto(target: string): void {
@@ -19,15 +12,15 @@ export function compileInto(target: string): void {
   mkdirSync(target, { recursive: true });
   writeFileSync(join(target, 'package.json'), JSON.stringify({ type: 'module', imports: compiled }));
   symlinkSync(resolve('node_modules'), join(target, 'node_modules'));
-  for (const folder of FOLDERS) {
-    for (const name of readdirSync(folder)) {
-      if (!/(?<!\.spec|\.d)\.ts$/.test(name)) continue;
-      const { code } = transformSync(readFileSync(join(folder, name), 'utf8'), {
+  for (const library of LIBRARIES) {
+    for (const name of readdirSync(library, { recursive: true, encoding: 'utf8' })) {
+      if (OTHERS.test(name) || !/(?<!\.spec|\.d)\.ts$/.test(name)) continue;
+      const { code } = transformSync(readFileSync(join(library, name), 'utf8'), {
         filename: name,
         jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
         module: { type: 'es6' },
       });
-      const to = join(target, folder, name.replace(/\.ts$/, '.js'));
+      const to = join(target, library, name.replace(/\.ts$/, '.js'));
       mkdirSync(dirname(to), { recursive: true });
       writeFileSync(to, code);
     }
