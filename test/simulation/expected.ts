@@ -13,7 +13,10 @@ export interface Expected {
 
 const DAY_MS = 86_400_000;
 
-export const refused = (code: string): Expected => ({ text: `refused: ${code}`, matches: () => false });
+/** What the text of a refusal begins with. */
+export const REFUSED = 'refused: ';
+
+export const refused = (code: string): Expected => ({ text: `${REFUSED}${code}`, matches: () => false });
 
 function equal(value: unknown): Expected {
   return {

@@ -96,7 +96,7 @@ class History {
         await this.scheduler.restart(step.kill);
         break;
       case 'damage':
-        await this.damage();
+        await this.damage(step.kill);
     }
     await turn();
   }
@@ -124,9 +124,9 @@ class History {
     this.assertTidy();
   }
 
-  private async damage(): Promise<void> {
+  private async damage(kill: boolean): Promise<void> {
     const { disk, callers, time, notes, scheduler, plan } = this;
-    await scheduler.restart(true);
+    await scheduler.restart(kill);
     const { model } = this.judge.truth;
     const { random } = scheduler;
     await assertMissed(disk, { model, callers, limits: plan.limits, time, random, notes });

@@ -29,8 +29,8 @@ export type Step =
   | { readonly do: 'time'; readonly ms: number }
   /** The process dies, and another one starts; or it closes the store first. */
   | { readonly do: 'restart'; readonly kill: boolean }
-  /** A row is damaged, on a copy of the disk of a process that has died. */
-  | { readonly do: 'damage' };
+  /** The same, and a row is damaged on a copy of the disk. */
+  | { readonly do: 'damage'; readonly kill: boolean };
 
 /** A history that is to be: everything that chance decides. */
 export interface Plan {
@@ -247,6 +247,6 @@ function stepOf(
     const ahead = features.has('age') && random.below(8) > 0 ? SHORT_TIMES : TIMES;
     return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : ahead) };
   }
-  if (features.has('damage') && random.below(2) === 0) return { do: 'damage' };
+  if (features.has('damage') && random.below(2) === 0) return { do: 'damage', kill: random.below(2) === 0 };
   return features.has('kills') ? { do: 'restart', kill: random.below(4) > 0 } : { do: 'settle' };
 }

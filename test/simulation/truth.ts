@@ -3,6 +3,7 @@ import * as verbs from '../../libs/store/src/embedded/verbs.js';
 import type { Call, SyncEnd } from './calls.js';
 import { KEYLESS } from './calls.js';
 import type { Put } from './memory-environment.js';
+import { expectedNow, REFUSED } from './expected.js';
 import { Model, type Event } from './model.js';
 import { Violation, type Notes } from './notes.js';
 import type { Limits } from './limits.js';
@@ -117,6 +118,9 @@ export class Truth {
     if (!call) throw new Violation(`an operation is recorded that nobody sent: ${id}`);
     if (this.model.answers.has(id) && !this.isForgetful(call) && this.isCurrent(call))
       throw new Violation(`${call.verb} was executed again: ${id}`);
+    const expected = expectedNow(this.model, call, { isRecorded: false });
+    if (expected?.text.startsWith(REFUSED))
+      throw new Violation(`${call.verb} was executed, not ${expected.text}: ${id}`);
     this.happened({ at: this.time.now, call, answer });
     const known = this.model.answers.get(id);
     if (known) this.listener.executed(call, known.value);
