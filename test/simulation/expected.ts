@@ -117,7 +117,10 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     case 'discover':
       return list.fits(items) ? undefined : refused('FILTER_FULL');
     case 'remove':
-      return list instanceof AgedList && list.hidesTooMany(items) ? refused('STORE_FULL') : undefined;
+      // Items are hidden in each list that claims them, also in that of a sync.
+      return [list, sync?.list].some((one) => one instanceof AgedList && one.hidesTooMany(items))
+        ? refused('STORE_FULL')
+        : undefined;
     case 'check':
       return equal(items.map((item) => (set.has(item) ? 1 : 0)));
     case 'count':
