@@ -1,6 +1,12 @@
 import { StoreError } from '../../errors.js';
 import type { Quota } from '../../port/index.js';
-import { type Catalogue, type EntryRead, type RecordedOperation, underWay } from './catalogue.js';
+import {
+  type Catalogue,
+  type EntryRead,
+  type FoundEntry,
+  type RecordedOperation,
+  underWay,
+} from './catalogue.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 
 const STALE_MS = 30_000;
@@ -47,10 +53,10 @@ export interface Publication {
 export class HeldEntry {
   constructor(
     private readonly catalogue: Catalogue,
-    private current: EntryRead & { readonly entry: CatalogueEntry },
+    private current: FoundEntry,
   ) {}
 
-  get read(): EntryRead & { readonly entry: CatalogueEntry } {
+  get read(): FoundEntry {
     return this.current;
   }
 
@@ -109,14 +115,15 @@ async function announce(
   change: CatalogueChange,
 ): Promise<boolean> {
   const { deadline, quota } = change;
-  const set = async () => (await catalogue.set(read, announced, deadline, { quota })) !== undefined;
-  try {
-    return await set();
-  } catch (error) {
-    // Then nothing has been announced.
-    const isExceeded = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
-    if (!isExceeded) await change.undo?.(held, error).catch(() => undefined);
-    if (!isExceeded || !(await change.makeRoom?.())) throw error;
-    return set();
+  for (let { makeRoom } = change; ; makeRoom = undefined) {
+    try {
+      return (await catalogue.set(read, announced, deadline, { quota })) !== undefined;
+    } catch (error) {
+      // Then nothing has been announced.
+      const isExceeded = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
+      if (isExceeded && (await makeRoom?.())) continue;
+      if (!isExceeded) await change.undo?.(held, error).catch(() => undefined);
+      throw error;
+    }
   }
 }

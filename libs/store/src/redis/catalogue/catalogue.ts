@@ -7,7 +7,7 @@ import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.
 import { RETENTION_MS } from '../../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
-import { type CatalogueEntry, type EntryList, type EntryState } from '../layout/entry.js';
+import type { CatalogueEntry, EntryList, EntryState } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
@@ -28,6 +28,11 @@ const AFTER_NAMES = '\x7f';
 export interface EntryRead {
   readonly raw: string;
   readonly entry: CatalogueEntry | undefined;
+}
+
+/** An entry that was read, and was there. */
+export interface FoundEntry extends EntryRead {
+  readonly entry: CatalogueEntry;
 }
 
 /** Outcome of an operation on a whole filter, recorded under the filter's name. */
@@ -311,10 +316,7 @@ export class Catalogue {
   }
 
   /** The entry of an open filter. Throws as `Counters` do if the filter is gone, or is not as its handle has it. */
-  async entryOf(
-    filter: RedisFilter,
-    deadline: number,
-  ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
+  async entryOf(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const { raw, entry } = await this.read(filter.name, deadline);
     if (entry?.state !== 'ready' || !isOf(filter, entry)) throw await this.explainLoss(filter);
     return { raw, entry };

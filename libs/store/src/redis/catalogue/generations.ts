@@ -3,7 +3,7 @@ import { StoreError } from '../../errors.js';
 import type { RandomSource } from '../../random-source.js';
 import type { FilterSpec, Operation } from '../../port/index.js';
 import type { Allocation } from './allocation.js';
-import type { Catalogue, EntryRead, RecordedOperation } from './catalogue.js';
+import type { Catalogue, FoundEntry, RecordedOperation } from './catalogue.js';
 import type { CatalogueChange, HeldEntry } from './catalogue-change.js';
 import { Claim } from './claim.js';
 import { allLayers, allTags, type CatalogueEntry, layersIn } from '../layout/entry.js';
@@ -136,11 +136,8 @@ export class Generations {
    * Marks the entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if another
    * has taken over.
    */
-  private async markStale(
-    held: HeldEntry,
-    deadline: number,
-  ): Promise<(EntryRead & { readonly entry: CatalogueEntry }) | 'published' | undefined> {
-    const mark = async (read: EntryRead & { readonly entry: CatalogueEntry }) => {
+  private async markStale(held: HeldEntry, deadline: number): Promise<FoundEntry | 'published' | undefined> {
+    const mark = async (read: FoundEntry) => {
       const entry = { ...read.entry, since: 0 };
       const raw = await this.catalogue.set(read, entry, deadline);
       return raw === undefined ? undefined : { raw, entry };

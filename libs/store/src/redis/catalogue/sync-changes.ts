@@ -5,7 +5,7 @@ import { joinAll } from '../../join-all.js';
 import { called, dataLost } from '../../refusals.js';
 import type { Operation, Quota, Sync, SyncPlan } from '../../port/index.js';
 import type { Allocation } from './allocation.js';
-import type { Catalogue, EntryRead } from './catalogue.js';
+import type { Catalogue, EntryRead, FoundEntry } from './catalogue.js';
 import { carryOut } from './catalogue-change.js';
 import { type CatalogueEntry, type EntrySync, layersOf } from '../layout/entry.js';
 import { tokenOf } from '../layout/entry.js';
@@ -44,7 +44,7 @@ export class SyncChanges {
 
   /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
   async announce(
-    read: EntryRead & { readonly entry: CatalogueEntry },
+    read: FoundEntry,
     sync: EntrySync,
     planned: number,
     deadline: number,

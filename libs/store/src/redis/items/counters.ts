@@ -4,7 +4,7 @@ import { joinAll } from '../../join-all.js';
 import { assertCounting, assertPayloads, assertTtl, full } from '../../refusals.js';
 import type { Counters, Filter, Operation } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
-import { type RedisList } from '../layout/layer-list.js';
+import type { RedisList } from '../layout/layer-list.js';
 import type { ItemCalls } from './item-calls.js';
 import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';

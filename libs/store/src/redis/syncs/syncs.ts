@@ -21,10 +21,10 @@ import {
   type SyncPlan,
   type Syncs,
 } from '../../port/index.js';
-import type { Catalogue, EntryRead } from '../catalogue/catalogue.js';
+import type { Catalogue, FoundEntry } from '../catalogue/catalogue.js';
 import { isStale } from '../catalogue/catalogue-change.js';
 import type { Connection } from '../connection/connection.js';
-import { type CatalogueEntry, type EntrySync, plannedIn } from '../layout/entry.js';
+import { type EntrySync, plannedIn } from '../layout/entry.js';
 import { RedisSource } from '../transfer/export-source.js';
 import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE } from '../layout/keys.js';
@@ -291,7 +291,7 @@ export class RedisSyncs implements Syncs {
 
   /** Undefined if the entry has changed since it was read. */
   private async announce(
-    read: EntryRead & { readonly entry: CatalogueEntry },
+    read: FoundEntry,
     plan: SyncPlan,
     { id, fingerprint, deadline }: Operation,
     quota: Quota | undefined,
@@ -312,10 +312,7 @@ export class RedisSyncs implements Syncs {
   }
 
   /** The entry of a filter as this handle has it. Throws as `Counters` do. */
-  private async read(
-    filter: RedisFilter,
-    deadline: number,
-  ): Promise<EntryRead & { readonly entry: CatalogueEntry }> {
+  private async read(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const read = await this.parts.catalogue.entryOf(filter, deadline);
     filter.known.learn(read.entry);
     return read;
@@ -385,7 +382,7 @@ export class RedisSyncs implements Syncs {
    * latter is certain only if the catalogue entry is still as it was `read` before the segments were asked.
    */
   private async giveUpUnlessChanged(
-    { raw, entry: { name } }: EntryRead & { readonly entry: CatalogueEntry },
+    { raw, entry: { name } }: FoundEntry,
     id: string,
     sums: Sums | undefined,
     deadline: number,
