@@ -43,8 +43,12 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
         after = await trial.stateOf(scene.name);
         const done = await trial.finish(scene, next, operationOf(next));
         const untouched = await trial.prepare(saga);
-        clean.push({ done, undone: await trial.finish(untouched.scene, next, operationOf(next)) });
+        const undone = await trial.finish(untouched.scene, next, operationOf(next));
+        // No filter is left busy or damaged.
+        expect([...done.contents, ...undone.contents].filter((one) => typeof one === 'string')).toEqual([]);
+        clean.push({ done, undone });
       }
+      expect(REFUSED).not.toContain(answer);
     });
 
     it.each(Object.entries(faults))('%s at any of its commands', async (_, fault) => {

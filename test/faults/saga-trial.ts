@@ -58,8 +58,13 @@ export const dies: Fault = async ({ operation }, { store, proxy }, command, call
 
 /** From the command on, Redis takes nothing that needs memory, until the call ends. */
 export const memoryEnds: Fault = async (trial, { store, proxy }, command, call) => {
-  proxy.actAfter(command, () => trial.limitMemory('1'));
+  let isOver = false;
+  proxy.actAfter(command, async () => {
+    // What goes on behind the answer may send the command.
+    if (!isOver) await trial.limitMemory('1');
+  });
   const answer = await call(store, trial.operation);
+  isOver = true;
   await trial.limitMemory('0');
   return answer;
 };

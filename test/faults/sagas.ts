@@ -226,7 +226,7 @@ const CREATIONS = { create, drop: dropAny, import: importAll, 'create another': 
 const CREATED = { ...ENDS, create };
 
 const CHANGES: readonly Saga[] = [
-  { name: 'create', prepare: nothing, run: create, next: CREATIONS, undone: true },
+  { name: 'create', prepare: exported, run: create, next: CREATIONS, undone: true },
   { name: 'import', prepare: exported, run: importAll, next: CREATIONS, undone: true },
   { name: 'clear', prepare: listed, run: clear, next: CREATED },
   { name: 'drop', prepare: listed, run: drop, next: CREATED },
@@ -246,7 +246,7 @@ const dead = (call: Call, part = 1 / 2) => ({ call, part });
 /** What takes over from an instance that died, and dies in turn. */
 const TAKING_OVER: readonly Saga[] = [
   {
-    ...{ name: 'create after a dead creation', prepare: nothing, dead: dead(create), run: create },
+    ...{ name: 'create after a dead creation', prepare: exported, dead: dead(create), run: create },
     ...{ next: CREATIONS, undone: true },
   },
   {
