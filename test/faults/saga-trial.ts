@@ -70,10 +70,12 @@ export const memoryEnds: Fault = async (trial, { store, proxy }, command, call) 
 };
 
 /** The connection returns. In turn, the command gets lost, its answer does, and the call has no time to repeat it. */
-export const cutOff: Fault = ({ operation }, { store, proxy }, command, call) => {
+export const cutOff: Fault = async ({ operation }, { store, proxy }, command, call) => {
   proxy.cutAfter(command % 3 === 1 ? 'reply' : 'request', 0, command);
-  const deadline = command % 3 === 2 ? Date.now() + SHORT_MS : operation.deadline;
-  return call(store, { ...operation, deadline });
+  if (command % 3 !== 2) return call(store, operation);
+  const answer = await call(store, { ...operation, deadline: Date.now() + SHORT_MS });
+  // A call whose time is up between two tries is told that the filter is busy.
+  return answer === 'FILTER_BUSY' ? 'STORE_UNAVAILABLE' : answer;
 };
 
 /** A Redis, and instances of the store on it. Each takes work of the ones before it for dead. */
