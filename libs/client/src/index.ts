@@ -29,3 +29,4 @@ export {
 } from './visited-set.js';
 export { Worker } from './worker.js';
 export type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
+export { MOST_ENTRIES } from './joined-calls.js';
