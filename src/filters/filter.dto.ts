@@ -90,8 +90,7 @@ export class CreateFilterDto extends SizeDto {
   @ApiPropertyOptional({
     enum: ['set', 'multiset'],
     default: 'set',
-    description:
-      '`set`: a second add changes nothing. `multiset` (counting filters only): every add ' + 'counts',
+    description: '`set`: a second add changes nothing. `multiset` (counting filters only): every add counts',
   })
   @Optional()
   @IsIn(['set', 'multiset'], must('be "set" or "multiset"'))

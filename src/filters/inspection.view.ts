@@ -39,7 +39,7 @@ export class LayerFindingView {
   @ApiProperty({
     enum: ['u1', 'u4', 'u8'],
     description:
-      'Width of a cell: `u1` in a standard filter, `u4` in a counting filter, `u8` in a set ' + 'that ages',
+      'Width of a cell: `u1` in a standard filter, `u4` in a counting filter, `u8` in a set that ages',
   })
   readonly cell!: string;
   @ApiProperty({ required: false, description: 'Redis store: the key that holds the segment' })
@@ -67,8 +67,7 @@ const ANSWER = {
 const HIDDEN = {
   required: false,
   type: Boolean,
-  description:
-    'For a set that ages: the item was forgotten, but other items keep its counters above ' + 'zero',
+  description: 'For a set that ages: the item was forgotten, but other items keep its counters above zero',
 } as const;
 
 const LAYERS: { type: [typeof LayerFindingView]; description: string } = {

@@ -16,7 +16,7 @@ export class SyncView {
   @ApiProperty({ format: 'date-time' }) readonly openedAt!: string;
   @ApiProperty({ type: 'integer', description: 'New capacity, applied on commit' })
   readonly capacity!: number;
-  @ApiProperty({ description: 'New capacity, applied on commit' }) readonly errorRate!: number;
+  @ApiProperty({ description: 'New error rate, applied on commit' }) readonly errorRate!: number;
   @ApiProperty({
     type: 'integer',
     description: 'Items listed so far, without those answered `invalid` or `forgotten`',

@@ -37,10 +37,10 @@ export class HistoryView {
   readonly since!: string;
   @ApiProperty({
     type: 'integer',
-    description: 'Time between two points. Longer where the store was unavailable',
+    description: 'Seconds between two points. Points are further apart where the store was unavailable',
   })
   readonly intervalSeconds!: number;
-  @ApiProperty({ type: [PointView], description: 'Layers, oldest first' }) readonly points!: PointView[];
+  @ApiProperty({ type: [PointView], description: 'Oldest first' }) readonly points!: PointView[];
 }
 
 export function pointView(

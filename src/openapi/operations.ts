@@ -151,7 +151,7 @@ function addStreams(operation: OperationObject): void {
         type: 'string',
         description:
           'One item per line, ended by LF or CRLF. The service skips empty lines, but counts them, ' +
-          'and skips a byte order mark',
+          'and skips a byte order mark at the start',
       },
     };
   }

@@ -47,7 +47,8 @@ export function CommitSyncRoute(missing: ErrorCode): MethodDecorator {
     MutatingRoute({
       access: 'admin',
       summary:
-        'Commit a sync: forget all items that were not listed, added or queued since it was ' + 'opened',
+        'Commit a sync: forget all items that were neither in the queue when it was opened, nor listed or added ' +
+        'since',
       codes: [...codesOf(missing), 'SYNC_ENDED', 'SYNC_WOULD_FORGET', 'STORE_FULL'],
     }),
     ApiBody({ type: CommitSyncDto, required: false }),

@@ -109,8 +109,7 @@ export class UrlsController {
   @Post('explain')
   @HttpCode(200)
   @ExplainRoute({
-    summary:
-      'Explain the answers for a few URLs: their keys, the rules that made them, and their ' + 'counters',
+    summary: 'Explain the answers for a few URLs: their keys, the rules that made them, and their counters',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
   @ApiBody({ type: ExplainUrlsDto })

@@ -67,7 +67,7 @@ export class CreateVisitedSetDto {
     minimum: 1,
     maximum: MAX_MAX_ATTEMPTS,
     description:
-      'A URL becomes a dead letter after this many leases without an acknowledgement. Absent: ' + 'never',
+      'A URL becomes a dead letter after this many leases without an acknowledgement. Absent: never',
   })
   @Optional()
   @IsInt(MAX_ATTEMPTS)
@@ -145,7 +145,7 @@ export class ReleaseDto extends LeaseIdsDto {
     type: 'boolean',
     default: true,
     description:
-      '`false` postpones URLs without counting an attempt: `attempt` stays as it was before ' + 'the lease',
+      '`false` postpones URLs without counting an attempt: `attempt` stays as it was before the lease',
   })
   @Optional()
   @IsBoolean(COUNT_ATTEMPT)

@@ -12,7 +12,7 @@ export class QueueView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Upper bound on how many of all these were forgotten. They count until the queue reaches ' + 'them',
+      'Upper bound on how many of all these were forgotten. They count until the queue reaches them',
   })
   readonly forgotten!: number;
   @ApiProperty({

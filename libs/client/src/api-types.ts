@@ -211,7 +211,7 @@ export type Sync = {
    */
   capacity: number;
   /**
-   * New capacity, applied on commit
+   * New error rate, applied on commit
    */
   errorRate: number;
   /**
@@ -1083,7 +1083,7 @@ export type CommittedSync = {
    */
   capacity: number;
   /**
-   * New capacity, applied on commit
+   * New error rate, applied on commit
    */
   errorRate: number;
   /**
@@ -1166,11 +1166,11 @@ export type History = {
    */
   since: string;
   /**
-   * Time between two points. Longer where the store was unavailable
+   * Seconds between two points. Points are further apart where the store was unavailable
    */
   intervalSeconds: number;
   /**
-   * Layers, oldest first
+   * Oldest first
    */
   points: Array<Point>;
 };
