@@ -199,6 +199,20 @@ describe('blocks of a list', () => {
     expect(lengths(await cut(['a', large, large, 'y'.repeat(2 ** 20), 'b']))).toEqual([2, 1, 1, 1]);
   });
 
+  it('close their source if an entry that is skipped is another one', async () => {
+    let isClosed = false;
+    const source = async function* () {
+      try {
+        yield* many;
+      } finally {
+        isClosed = true;
+      }
+    };
+    const skipped = (): void => throwing(new Error('the list has changed'));
+    await expect(cut(source(), { skip: 10, skipped })).rejects.toThrow('the list has changed');
+    expect(isClosed).toBe(true);
+  });
+
   it('begin behind what is skipped, and end where they are cut', async () => {
     const skipped: string[] = [];
     const blocks = await cut([many], {

@@ -62,8 +62,14 @@ async function* blocksOfAsync<Entry>(
     waited = undefined;
   };
   let ended = false;
+  const read = (): Promise<IteratorResult<Given<Entry>>> => {
+    const next = reader.next();
+    // It is looked at later, in its turn. A source that has failed is not closed.
+    next.catch(() => (ended = true));
+    return next;
+  };
   try {
-    let next = quiet(reader.next());
+    let next = read();
     for (;;) {
       const got = await (waited ? Promise.race([next, waited]) : next);
       if (got === undefined) {
@@ -78,11 +84,8 @@ async function* blocksOfAsync<Entry>(
         yield full;
       }
       if (maxWaitMs !== undefined && waited === undefined && !block.isEmpty) begin();
-      next = quiet(reader.next());
+      next = read();
     }
-  } catch (error) {
-    ended = true;
-    throw error;
   } finally {
     end();
     if (!ended) await reader.return?.();
@@ -141,10 +144,4 @@ class Block<Entry> {
     [this.entries, this.size] = [[], 0];
     return entries;
   }
-}
-
-/** A promise whose failure is looked at later, in its turn. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  void promise.catch(() => undefined);
-  return promise;
 }
