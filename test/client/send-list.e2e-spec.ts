@@ -29,6 +29,21 @@ const items = (count: number, from = 0): string[] =>
 /** A checkpoint as it comes back from a file. */
 const reread = (checkpoint: Checkpoint): Checkpoint => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint;
 
+/** The service does what it was sent, and its answers are lost. */
+function deafFetch() {
+  const deaf = {
+    done: 0,
+    fetch: async (...[input, init]: Parameters<typeof fetch>): Promise<Response> => {
+      await fetch(input, { ...init, signal: null });
+      deaf.done++;
+      return new Promise((_, reject) =>
+        init?.signal?.addEventListener('abort', () => reject(new Error('killed'))),
+      );
+    },
+  };
+  return deaf;
+}
+
 const bodyOf = (init?: RequestInit): string => (typeof init?.body === 'string' ? init.body : '');
 
 afterEach(() => {
@@ -211,18 +226,10 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
 
   it('goes on with the blocks that it was cut into: of a slow source, and of a list that has grown since', async () => {
     const bag = await bagOf();
-    let done = 0;
-    // The service does what it was sent, and nobody hears of it.
-    const deaf: typeof fetch = async (input, init) => {
-      await fetch(input, { ...init, signal: null });
-      done++;
-      return new Promise((_, reject) =>
-        init?.signal?.addEventListener('abort', () => reject(new Error('killed'))),
-      );
-    };
+    const deaf = deafFetch();
     const slow = async function* () {
       yield items(10);
-      await until('the first block is done', async () => done === 1);
+      await until('the first block is done', async () => deaf.done === 1);
       yield items(15, 10);
     };
     let saved: Checkpoint | undefined;
@@ -230,17 +237,56 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
       saved = reread(checkpoint);
     };
     const kill = new AbortController();
-    const killed = resumeList(new UnseenClient({ url: app.url, fetch: deaf }).filter(bag.name).add, slow(), {
-      ...{ save, maxWaitMs: 1, signal: kill.signal },
-    });
+    const killed = resumeList(
+      new UnseenClient({ url: app.url, fetch: deaf.fetch }).filter(bag.name).add,
+      slow(),
+      {
+        ...{ save, maxWaitMs: 1, signal: kill.signal },
+      },
+    );
     killed.catch(() => undefined);
-    await until('both blocks are done', async () => done === 2);
+    await until('both blocks are done', async () => deaf.done === 2);
     kill.abort(new Error('killed'));
     await expect(killed).rejects.toThrow('killed');
     expect(saved).toMatchObject({ entries: 0, cuts: [10, 25] });
     await resumeList(bag.add, items(40), { from: saved, save });
     expect(saved).toMatchObject({ entries: 40, counts: { true: 40 }, cuts: [] });
     expect(await bag.count(items(40))).toEqual(Array(40).fill(1));
+  });
+
+  it('goes on with the blocks that were in flight, however slow its source is now', async () => {
+    const bag = await bagOf();
+    const deaf = deafFetch();
+    let saved: Checkpoint | undefined;
+    const save = (checkpoint: Checkpoint): void => {
+      saved = reread(checkpoint);
+    };
+    const kill = new AbortController();
+    const killed = resumeList(
+      new UnseenClient({ url: app.url, fetch: deaf.fetch }).filter(bag.name).add,
+      items(1_500),
+      {
+        ...{ save, maxWaitMs: 1, signal: kill.signal },
+      },
+    );
+    killed.catch(() => undefined);
+    await until('both blocks are done', async () => deaf.done === 2);
+    kill.abort(new Error('killed'));
+    await expect(killed).rejects.toThrow('killed');
+    const slow = async function* () {
+      for (const [from, count] of [
+        [0, 300],
+        [300, 900],
+        [1_200, 800],
+      ] as const) {
+        yield items(count, from);
+        // Longer than the first entry of a block waits for others.
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    await resumeList(bag.add, slow(), { from: saved, save, maxWaitMs: 1 });
+    expect(saved).toMatchObject({ entries: 2_000, counts: { true: 2_000 }, cuts: [] });
+    expect(await bag.count(items(2_000))).toEqual(Array(2_000).fill(1));
   });
 
   it('does not go on with another list', async () => {

@@ -18,7 +18,10 @@ export interface Cutting<Entry> {
   readonly skip?: number;
   /** Called for each of them. */
   readonly skipped?: (entry: Entry) => void;
-  /** Blocks end after so many entries, those that are skipped included. */
+  /**
+   * Blocks end after so many entries, those that are skipped included. Up to the last one, they do not end because of
+   * `maxWaitMs`.
+   */
   readonly cuts?: readonly number[];
 }
 
@@ -83,7 +86,7 @@ async function* blocksOfAsync<Entry>(
         end();
         yield full;
       }
-      if (maxWaitMs !== undefined && waited === undefined && !block.isEmpty) begin();
+      if (maxWaitMs !== undefined && waited === undefined && block.mayEnd) begin();
       next = read();
     }
   } finally {
@@ -110,6 +113,11 @@ class Block<Entry> {
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
+  }
+
+  /** Whether it may end here. Before a cut, blocks must end where they did. */
+  get mayEnd(): boolean {
+    return !this.isEmpty && this.cuts.length === 0;
   }
 
   /** Takes what a source gives. The blocks that are full come one by one: an array may be long. */

@@ -12,8 +12,9 @@ export interface ResumeListOptions<Listed, Result> extends SendListOptions<Liste
   /** The last saved checkpoint of this list. Absent: from the beginning. */
   readonly from?: Checkpoint | undefined;
   /**
-   * Saves a checkpoint in place of the one before. Called before the first block is sent, before one that is not full,
-   * and after `onBlock`; one call at a time, and the list waits for it. If it throws, the list ends.
+   * Saves a checkpoint in place of the one before. Called before the first block is sent, before one that is not full
+   * (with `maxWaitMs`: before each), and after `onBlock`; one call at a time, and the list waits for it. If it throws,
+   * the list ends.
    */
   readonly save?: Save | undefined;
 }
@@ -80,8 +81,10 @@ async function* digestedBlocks<Listed>(
     const from = end;
     end += entries.length;
     for (const entry of entries) digest.add(entry);
-    // The last block of a list that grows, or one of a slow source, would be another one the next time.
-    const isSame = entries.length === MOST_ENTRIES || cuts.includes(end);
+    // The last block may be longer the next time, because the list has grown. With `maxWaitMs` each block may be shorter,
+    // because the source has become slower.
+    const isFull = maxWaitMs === undefined && entries.length === MOST_ENTRIES;
+    const isSame = isFull || cuts.includes(end);
     if (!isSame) await checkpoints.keep({ cuts: [...checkpoints.last.cuts, end] });
     else if (!checkpoints.isSaved) await checkpoints.keep({});
     yield { from, entries, digest: digest.text() };
