@@ -151,6 +151,18 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     expect(await bag.count(items(4_500).slice(1, 2_000))).toEqual(Array(1_999).fill(1));
   });
 
+  it('goes on after an entry that is too large for a request', async () => {
+    const bag = await bagOf();
+    const reasons: (readonly [number, string])[] = [];
+    const { counts, refused } = await resumeList(bag.add, ['a', 'x'.repeat(2 ** 22), 'b'], {
+      onBlock: ({ from, reasons: some }) =>
+        reasons.push(...Array.from(some, ([i, why]) => [from + i, why] as const)),
+    });
+    expect({ counts, refused }).toEqual({ counts: { true: 2 }, refused: 1 });
+    expect(reasons).toEqual([[1, expect.stringMatching(/^is too large: a JSON body may have at most/)]]);
+    expect(await bag.count(['a', 'b'])).toEqual([1, 1]);
+  });
+
   it('is sent without checkpoints, too, from one that pauses, and in its order with one block in flight', async () => {
     const bag = await bagOf();
     const blocks: SentBlock<string | BadEntry, boolean>[] = [];

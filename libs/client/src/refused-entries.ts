@@ -31,7 +31,7 @@ export async function sendAccepted<Entry, Answer>(
       );
       return { answer, places };
     } catch (error) {
-      const refused = error instanceof ValidationError ? faultsByPlace(error) : undefined;
+      const refused = error instanceof ValidationError ? faultsByPlace(error, places.length) : undefined;
       if (!refused || round === MOST_ROUNDS) throw error;
       for (const [i, fault] of refused) refuse(places[i] as number, fault, error as ValidationError);
       places = places.filter((_, i) => !refused.has(i));
@@ -40,9 +40,15 @@ export async function sendAccepted<Entry, Answer>(
   return { answer: undefined, places };
 }
 
-/** The faults of entries, by their places; undefined if something else is wrong. */
-function faultsByPlace({ errors }: ValidationError): ReadonlyMap<number, Fault> | undefined {
+/** The faults of `count` entries, by their places; undefined if something else is wrong. */
+function faultsByPlace(
+  { code, detail, errors }: ValidationError,
+  count: number,
+): ReadonlyMap<number, Fault> | undefined {
   const faults = new Map<number, Fault>();
+  // An entry that is larger than a block is sent by itself.
+  if (code === 'BODY_TOO_LARGE' && count === 1)
+    return faults.set(0, { pointer: '#', detail: `is too large: ${detail}` });
   for (const fault of errors) {
     const [, place] = PLACE.exec(fault.pointer) ?? [];
     if (place === undefined) return undefined;
