@@ -13,7 +13,7 @@ interface Call {
   readonly fail: (error: Error) => void;
 }
 
-/** Whatever can go on without an answer has gone on. */
+/** All work that needs no answer is done. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
@@ -63,7 +63,7 @@ describe('blocks that are sent ahead', () => {
     expect(state.calls.map(({ block, place }) => [block, place])).toEqual([0, 1, 2, 3, 4].map((i) => [i, i]));
   });
 
-  it('are aborted when one fails, if nobody decides about failures', async () => {
+  it('are aborted when one fails, without `onFailure`', async () => {
     const state = reading(5, { ahead: 3 });
     await settled();
     state.calls[0]?.fail(LOST);
@@ -82,7 +82,7 @@ describe('blocks that are sent ahead', () => {
       },
     });
     await settled();
-    // The second one fails first: what is before it is answered.
+    // The second one fails first. The one before it is still answered.
     state.calls[1]?.fail(LOST);
     await settled();
     expect(told).toEqual([]);

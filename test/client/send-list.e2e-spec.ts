@@ -17,7 +17,7 @@ import { recordedFetch } from '../support/recorded-fetch.js';
 import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
 
-/** A multiset counts what is done twice. */
+/** A multiset: its counts show if an item was added twice. */
 const BAG = { type: 'counting', semantics: 'multiset', capacity: 20_000, errorRate: 1e-9 } as const;
 /** Ends of a list, before it is let run to its own. */
 const ENDS = 25;
@@ -29,7 +29,7 @@ const items = (count: number, from = 0): string[] =>
 /** A checkpoint as it comes back from a file. */
 const reread = (checkpoint: Checkpoint): Checkpoint => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint;
 
-/** The service does what it was sent, and its answers are lost. */
+/** The service handles each request, and its answers are lost. */
 function deafFetch() {
   const deaf = {
     done: 0,
@@ -87,7 +87,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
       };
       const mortal: typeof fetch = async (input, init) => {
         if (!lives()) throw new Error('killed');
-        // The service does what it was sent, whether anybody lives to hear of it or not.
+        // The service handles the request, even if the client dies meanwhile.
         const answer = fetch(input, { ...init, signal: null });
         stray.push(answer.catch(() => undefined));
         const response = await answer;
@@ -494,7 +494,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
       isOver = true;
       goOn();
       await until('the source is closed', async () => isClosed);
-      // Whatever would be saved would have been by the answer to this.
+      // A late save would have happened before the answer to this call.
       expect(await bag.describe()).toMatchObject({ added: 1_000 });
       expect(late).toBe(0);
     },

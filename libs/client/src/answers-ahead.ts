@@ -27,8 +27,8 @@ interface Sent<Block, Answer> extends Tracked<Answer> {
 }
 
 /**
- * Sends blocks and yields what each is answered, in their order. If the source or a call fails, what came before it is
- * yielded first. When the reader leaves, the calls in flight are aborted. Throws the reason of a signal.
+ * Sends blocks and yields their answers, in order. If the source or a call fails, the answers before it are yielded
+ * first. When the reader leaves, the calls in flight are aborted. Throws the reason of a signal.
  */
 export async function* answersTo<Block, Answer>(
   blocks: AsyncGenerator<Block>,

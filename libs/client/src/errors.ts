@@ -19,10 +19,10 @@ export abstract class UnseenError extends Error {
 /** Nothing answered in time: the service is away, or the way to it is. What was sent may have been done. */
 export class UnreachableError extends UnseenError {}
 
-/** A list cannot go on: what was sent of it is not the beginning of what its source gives now. */
+/** A list cannot go on: its source no longer begins with the entries that were sent. */
 export class ChangedListError extends UnseenError {
   constructor(
-    /** What is different, such as `there are only 10 entries`. */
+    /** The difference, such as `there are only 10 entries`. */
     readonly detail: string,
     options?: ErrorOptions,
   ) {

@@ -5,9 +5,9 @@ const MOST_ROUNDS = 12;
 
 const PLACE = /^#\/\w+\/(\d{1,9})$/;
 
-/** What was answered to the entries of a batch that the service takes. */
+/** The answer to the entries of a batch that the service accepts. */
 export interface Accepted<Answer> {
-  /** Undefined if it takes none. */
+  /** Undefined if it accepts none. */
   readonly answer: Answer | undefined;
   /** Where the entries that were answered are in the batch, in order. */
   readonly places: readonly number[];

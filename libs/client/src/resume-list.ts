@@ -20,7 +20,7 @@ export interface ResumeListOptions<Listed, Result> extends SendListOptions<Liste
 }
 
 /**
- * Sends a list as `sendList` does, from its last saved checkpoint on, so that each entry is done once although earlier
+ * Sends a list as `sendList` does, from its last saved checkpoint on, so that each entry is done once even if earlier
  * calls were killed. The source is read from its beginning. It must begin with the same entries, and may be longer than
  * it was. The service knows the blocks that were in flight for 24 hours. Returns the last checkpoint.
  *
@@ -49,7 +49,7 @@ export async function resumeList<
   } catch (error) {
     const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
     if (!isReused || !from) throw error;
-    // An earlier call sent another block, and never took its answer.
+    // An earlier call sent another block under this key, and was killed before the answer.
     const { entries } = checkpoints.last;
     throw new ChangedListError(`entries after the first ${entries} are others`, { cause: error });
   } finally {
@@ -60,7 +60,7 @@ export async function resumeList<
 /** A block, and a digest of all entries up to its end. */
 type DigestedBlock<Listed> = Block<Listed> & { readonly digest: string };
 
-/** The blocks behind a checkpoint. One is yielded when all is saved that must be known of it if it is repeated. */
+/** The blocks after a checkpoint. Before a block is yielded, its end is saved if a repeat could not find it. */
 async function* digestedBlocks<Listed>(
   source: Source<unknown>,
   maxWaitMs: number | undefined,
@@ -76,7 +76,7 @@ async function* digestedBlocks<Listed>(
   };
   const cutting = { sizeOf, maxWaitMs, keepsRest: false, skip, skipped, cuts };
   for await (const entries of blocksOf(source as Source<Listed>, cutting)) {
-    // A source that hung gives this too late.
+    // A source that hung may give entries after the list has ended.
     if (checkpoints.isOver) return;
     const from = end;
     end += entries.length;

@@ -2,10 +2,10 @@ import type { Sending } from './answers-ahead.js';
 import type { Answers, ListOptions } from './batches.js';
 import type { BadEntry } from './entries.js';
 
-/** What the source of a list gives: an entry, or several at once. */
+/** A step of a source: an entry, or several at once. */
 export type Given<Entry> = Entry | BadEntry | readonly (Entry | BadEntry)[];
 
-/** The entries of what a source gives. */
+/** The entries in such a step. */
 export type ListedIn<G> = G extends readonly (infer Listed)[] ? Listed : G;
 
 /** A block of a list that was answered. `Listed`: an entry as the source gave it. */

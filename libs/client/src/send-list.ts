@@ -6,7 +6,7 @@ import { sendBlocks, type Block } from './send-blocks.js';
 import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
 
 /**
- * Sends a list of any length, each entry once, however often a call is repeated: each block has an Idempotency-Key. An
+ * Sends a list of any length, each entry once even if calls are repeated: each block has an Idempotency-Key. An
  * entry that the service refuses is reported, and the others are sent. The source may also give arrays of entries,
  * which is faster, and a BadEntry. It holds up to `ahead` blocks in memory, and the one that it reads.
  *

@@ -110,7 +110,7 @@ async function tryOut(
   return partialOr(counts);
 }
 
-/** What became of the entries of a list, by verdict. */
+/** Numbers of entries of a list, by verdict. */
 export function withAll(
   verdicts: readonly string[],
   { counts: found, refused }: Pick<Checkpoint, 'counts' | 'refused'>,

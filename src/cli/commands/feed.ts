@@ -75,7 +75,8 @@ export interface Fed {
 const MAX_WAIT_MS = 100;
 
 /**
- * Reads sources, sends them in blocks, and shows how it goes. Throws what ended it early, when all before that is taken.
+ * Reads sources, sends them in blocks, and shows the progress. If an error ends it early, it first takes all answers
+ * before that error.
  */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const { source, label, verb, parallel, job, took } = feeding;

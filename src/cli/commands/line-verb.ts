@@ -7,7 +7,7 @@ type Result = string | boolean;
 /** A verb of the client for the lines of sources. */
 export interface LineVerb {
   readonly send: ListVerb<string, Result, ChangeOptions>;
-  /** What is said for results that are no words. */
+  /** Words for results that are not words. */
   readonly words?: Readonly<Record<string, string>>;
 }
 

@@ -14,7 +14,7 @@ export interface Action {
   readonly text: string;
   readonly needs: Scope;
   readonly verb: (client: UnseenClient, name: string) => LineVerb;
-  /** What is said for results that are no words. */
+  /** Words for results that are not words. */
   readonly words?: Readonly<Record<string, string>>;
   /** What words mean that do not explain themselves. */
   readonly meanings?: Readonly<Record<string, string>>;

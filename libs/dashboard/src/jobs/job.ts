@@ -63,7 +63,7 @@ export class Job {
   private readonly file = new ResultFile();
   private readonly stopping = new AbortController();
   private readonly leaving = new AbortController();
-  /** Sends again what was refused. */
+  /** Sends a refused block again. */
   private again: (() => void) | undefined;
   /** Lines that were sent and not answered yet. */
   private unanswered = 0;
