@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -38,7 +38,10 @@ describe('each library', () => {
   let folder: string;
   beforeAll(async () => {
     app = await startApp();
-    folder = await mkdtemp(join('node_modules', '.cache', 'example-'));
+    // A new checkout does not have it yet.
+    const cache = join('node_modules', '.cache');
+    await mkdir(cache, { recursive: true });
+    folder = await mkdtemp(join(cache, 'example-'));
   });
   afterAll(async () => {
     await app.close();
