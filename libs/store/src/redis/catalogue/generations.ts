@@ -116,12 +116,15 @@ export class Generations {
   /**
    * Frees what a creation had taken, as far as Redis can be reached. What cannot be freed now is freed by the next call that
    * makes a filter of this name or needs its room. A filter that was being cleared stays marked, and the next clear or
-   * drop finishes it. If another has taken over, only the keys that this call made are freed.
+   * drop finishes it. If another has taken over, only the keys that this call made are freed. Nothing is freed of a generation
+   * that is published: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
     const deadline = deadlineIn(GIVE_UP_MS);
-    const marked = error === undefined ? undefined : await this.markStale(held, deadline);
+    const marked =
+      (error === undefined ? undefined : await this.mark(held.read, deadline)) ??
+      (await this.findOut(held, error, deadline));
     if (marked === 'published') return;
     if (marked?.entry.state !== 'creating') {
       await this.allocation.free(entry.tags, layersIn(entry), deadline);
@@ -133,21 +136,27 @@ export class Generations {
   }
 
   /**
-   * Marks the entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if another
-   * has taken over.
+   * Marks an entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if the entry
+   * has changed since it was read.
    */
-  private async markStale(held: HeldEntry, deadline: number): Promise<FoundEntry | 'published' | undefined> {
-    const mark = async (read: FoundEntry) => {
-      const entry = { ...read.entry, since: 0 };
-      const raw = await this.catalogue.set(read, entry, deadline);
-      return raw === undefined ? undefined : { raw, entry };
-    };
-    const marked = await mark(held.read);
-    if (marked) return marked;
-    const { raw, entry } = await this.catalogue.read(held.entry.name, deadline);
-    if (entry?.generation !== held.entry.generation) return undefined;
-    // If it is not ready, an update went through whose answer was lost.
-    return entry.state === 'ready' ? 'published' : mark({ raw, entry });
+  private async mark(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
+    const entry = { ...read.entry, since: 0 };
+    const raw = await this.catalogue.set(read, entry, deadline);
+    return raw === undefined ? undefined : { raw, entry };
+  }
+
+  /** What has become of an entry that has changed. Marks it if the change is this call's own. */
+  private async findOut(
+    held: HeldEntry,
+    error: unknown,
+    deadline: number,
+  ): Promise<FoundEntry | 'published' | undefined> {
+    const { generation, name, state } = held.entry;
+    const { raw, entry } = await this.catalogue.read(name, deadline);
+    if (entry?.generation !== generation) return undefined;
+    if (entry.state === 'ready') return 'published';
+    // An update went through whose answer was lost. In another state it was published, and is being dropped by now.
+    return error !== undefined && entry.state === state ? this.mark({ raw, entry }, deadline) : undefined;
   }
 }
 

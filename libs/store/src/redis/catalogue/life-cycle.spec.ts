@@ -1,19 +1,28 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { filterSpec, keyed } from '../../../../../test/contract/calls.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { deadline, filterSpec, keyed } from '../../../../../test/contract/calls.js';
 import { startRedis, type RedisServer } from '../../../../../test/support/redis-server.js';
 import { SYSTEM_RANDOM } from '../../random-source.js';
 import { Allocation } from './allocation.js';
 import { Catalogue, type CatalogueRecord } from './catalogue.js';
 import { Connection } from '../connection/connection.js';
+import type { CatalogueEntry } from '../layout/entry.js';
 import { Generations } from './generations.js';
 import { LifeCycle } from './life-cycle.js';
 
-let server: RedisServer | undefined;
-let connection: Connection | undefined;
-afterEach(async () => {
-  await connection?.close();
-  await server?.stop();
+let server: RedisServer;
+let connection: Connection;
+beforeEach(async () => {
+  server = await startRedis();
+  connection = new Connection({ url: server.url, timeoutMs: 5_000 });
+  await connection.firstTry();
 });
+afterEach(async () => {
+  await connection.close();
+  await server.stop();
+});
+
+const lifeCycleWith = (catalogue: Catalogue) =>
+  new LifeCycle(catalogue, new Generations(catalogue, new Allocation(connection), SYSTEM_RANDOM));
 
 /** Runs a twin of the request right after the first look for its record. */
 class InterruptedCatalogue extends Catalogue {
@@ -30,13 +39,7 @@ class InterruptedCatalogue extends Catalogue {
 
 describe('a life-cycle operation whose twin is executed right behind the look for its record', () => {
   it('answers as its twin did, and is not done again', async () => {
-    server = await startRedis();
-    connection = new Connection({ url: server.url, timeoutMs: 5_000 });
-    await connection.firstTry();
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
-    const allocation = new Allocation(connection);
-    const lifeCycleWith = (of: Catalogue) =>
-      new LifeCycle(of, new Generations(of, allocation, SYSTEM_RANDOM));
     const lifeCycle = lifeCycleWith(catalogue);
     const other = lifeCycleWith(new Catalogue(connection, 5_000, 2 ** 20));
     const [spec, creating, clearing] = [filterSpec(), keyed(), keyed()];
@@ -49,5 +52,39 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
     catalogue.twin = async () =>
       generations.push((await other.clear(spec.name, spec.kind, clearing)).generation);
     expect((await lifeCycle.clear(spec.name, spec.kind, clearing)).generation).toBe(generations[1]);
+  });
+});
+
+/** The answer to a publication is lost. Before it is sent again, another instance does something. */
+class AnswerLost extends Catalogue {
+  meanwhile: ((entry: CatalogueEntry) => Promise<unknown>) | undefined;
+
+  override async set(...args: Parameters<Catalogue['set']>): ReturnType<Catalogue['set']> {
+    const [, entry] = args;
+    const raw = await super.set(...args);
+    const { meanwhile } = this;
+    if (entry?.state !== 'ready' || !meanwhile) return raw;
+    this.meanwhile = undefined;
+    await meanwhile(entry);
+    return super.set(...args);
+  }
+}
+
+describe('a filter that another instance changes before its creation has heard that it is published', () => {
+  it('stays, and so does the answer', async () => {
+    const catalogue = new AnswerLost(connection, 5_000, 2 ** 20);
+    const spec = filterSpec();
+    let keys: unknown;
+    const keysNow = () => connection.client.call('KEYS', '*:cells');
+    catalogue.meanwhile = async (entry) => {
+      keys = await keysNow();
+      const read = await catalogue.read(spec.name);
+      expect(await catalogue.set(read, { ...entry, nextLayer: 7 }, deadline())).toBeDefined();
+    };
+    const { created, filter } = await lifeCycleWith(catalogue).create(spec, keyed());
+    const { entry } = await catalogue.read(spec.name);
+    expect([created, entry?.generation, entry?.nextLayer]).toEqual([true, filter.generation, 7]);
+    expect(keys).toHaveLength(1);
+    expect(await keysNow()).toEqual(keys);
   });
 });
