@@ -98,9 +98,13 @@ export class Generations {
     deadline: number,
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
+    const { operation: begun, ...rest } = entry;
+    // A repeat of a dead drop goes on with it. A repeat of a dead creation must not: it waits for the removal.
+    const left = entry.state === 'dropping' ? begun : undefined;
+    const operation = of ? identity(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {
-      ...{ ...entry, state: 'dropping', since: now, ...retire(entry) },
-      ...(of && { operation: identity(of.verb, of.operation) }),
+      ...{ ...rest, state: 'dropping', since: now, ...retire(entry) },
+      ...(operation !== undefined && { operation }),
     };
     const record: RecordedOperation | undefined = of && {
       ...of,

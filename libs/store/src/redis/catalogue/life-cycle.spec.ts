@@ -4,6 +4,7 @@ import { startRedis, type RedisServer } from '../../../../../test/support/redis-
 import { SYSTEM_RANDOM } from '../../random-source.js';
 import { Allocation } from './allocation.js';
 import { Catalogue, type CatalogueRecord } from './catalogue.js';
+import { carryOut } from './catalogue-change.js';
 import { Connection } from '../connection/connection.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 import { Generations } from './generations.js';
@@ -21,8 +22,9 @@ afterEach(async () => {
   await server.stop();
 });
 
-const lifeCycleWith = (catalogue: Catalogue) =>
-  new LifeCycle(catalogue, new Generations(catalogue, new Allocation(connection), SYSTEM_RANDOM));
+const generationsWith = (catalogue: Catalogue) =>
+  new Generations(catalogue, new Allocation(connection), SYSTEM_RANDOM);
+const lifeCycleWith = (catalogue: Catalogue) => new LifeCycle(catalogue, generationsWith(catalogue));
 
 /** Runs a twin of the request right after the first look for its record. */
 class InterruptedCatalogue extends Catalogue {
@@ -86,5 +88,36 @@ describe('a filter that another instance changes before its creation has heard t
     expect([created, entry?.generation, entry?.nextLayer]).toEqual([true, filter.generation, 7]);
     expect(keys).toHaveLength(1);
     expect(await keysNow()).toEqual(keys);
+  });
+});
+
+describe('a creation that is repeated while another instance removes what its first try left', () => {
+  it('waits, and then makes the filter', async () => {
+    const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
+    const generations = generationsWith(catalogue);
+    const [spec, creating] = [filterSpec(), keyed()];
+    const dead = generations.describe(spec, 'create', creating, 0, undefined);
+    const raw = (await catalogue.set({ raw: '', entry: undefined }, dead, deadline())) ?? '';
+    const removing = generations.removing(dead, Date.now(), deadline());
+    let creation: ReturnType<LifeCycle['create']> | undefined;
+    await carryOut(
+      catalogue,
+      { raw, entry: dead },
+      {
+        ...removing,
+        prepare: async (held) => {
+          const secondLook = new Promise<void>((looks) => {
+            catalogue.twin = async () => {
+              catalogue.twin = async () => looks();
+            };
+          });
+          creation = lifeCycleWith(catalogue).create(spec, creating);
+          await Promise.race([secondLook, creation]);
+          return removing.prepare(held);
+        },
+      },
+    );
+    expect(await creation).toMatchObject({ created: true });
+    expect((await catalogue.read(spec.name)).entry?.state).toBe('ready');
   });
 });
