@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { deadline, filterSpec, keyed } from '../../../../../test/contract/calls.js';
+import { deadline, expectRefusal, filterSpec, keyed } from '../../../../../test/contract/calls.js';
 import { startRedis, type RedisServer } from '../../../../../test/support/redis-server.js';
+import { StoreError } from '../../errors.js';
 import { SYSTEM_RANDOM } from '../../random-source.js';
 import { Allocation } from './allocation.js';
 import { Catalogue, type CatalogueRecord } from './catalogue.js';
@@ -119,5 +120,36 @@ describe('a creation that is repeated while another instance removes what its fi
     );
     expect(await creation).toMatchObject({ created: true });
     expect((await catalogue.read(spec.name)).entry?.state).toBe('ready');
+  });
+});
+
+/** Does not hear the answer when it announces a creation. */
+class Unheard extends Catalogue {
+  override async set(...args: Parameters<Catalogue['set']>): ReturnType<Catalogue['set']> {
+    const raw = await super.set(...args);
+    const [, entry] = args;
+    if (entry?.state !== 'creating' || entry.since === 0) return raw;
+    throw new StoreError('STORE_UNAVAILABLE', 'no answer');
+  }
+}
+
+describe('a creation whose announcement has no answer', () => {
+  it.each([
+    ['', []],
+    [', after room was made for it', ['t-dead']],
+  ])('is given up at once%s', async (_, dead) => {
+    const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
+    for (const name of dead) {
+      const spec = filterSpec({ name });
+      const entry = generationsWith(catalogue).describe(spec, 'create', keyed(), 0, undefined);
+      await catalogue.set({ raw: '', entry: undefined }, entry, deadline());
+    }
+    const lifeCycle = lifeCycleWith(new Unheard(connection, 5_000, 2 ** 20));
+    const creation = lifeCycle.create(filterSpec({ name: 't-new' }), keyed(), {
+      prefix: 't-',
+      maxFilters: 1,
+    });
+    await expectRefusal(creation, 'STORE_UNAVAILABLE');
+    expect((await catalogue.read('t-new')).entry).toMatchObject({ state: 'creating', since: 0 });
   });
 });
