@@ -217,9 +217,15 @@ describe('an instance that meets a sync while another opens it', () => {
   });
 });
 
-/** A catalogue after whose change to an open sync another instance does something first. */
+/**
+ * A catalogue after whose change to an open sync another instance does something first. If the answer to the change is
+ * lost, the change is sent again after that.
+ */
 class Outpaced extends Catalogue {
-  constructor(private meanwhile: ((id: string) => Promise<unknown>) | undefined) {
+  constructor(
+    private meanwhile: ((id: string) => Promise<unknown>) | undefined,
+    private readonly isAnswerLost: boolean,
+  ) {
     super(connection, TIMEOUT_MS, 2 ** 20);
   }
 
@@ -227,31 +233,39 @@ class Outpaced extends Catalogue {
     const raw = await super.set(...args);
     const { meanwhile } = this;
     const sync = args[1]?.sync;
-    if (raw !== undefined && sync?.stage === 'open') {
-      this.meanwhile = undefined;
-      await meanwhile?.(sync.id);
-    }
-    return raw;
+    if (raw === undefined || sync?.stage !== 'open' || !meanwhile) return raw;
+    this.meanwhile = undefined;
+    await meanwhile(sync.id);
+    return this.isAnswerLost ? super.set(...args) : raw;
   }
 }
 
+const abandon = async (filter: Filter, id: string) =>
+  other.syncs.abandon(await current(other, filter), id, deadline());
+
 describe('an instance that opens a sync', () => {
-  it.each<[string, (filter: Filter, id: string) => Promise<unknown>]>([
-    ['committed', commit],
-    ['abandoned', async (filter, id) => other.syncs.abandon(await current(other, filter), id, deadline())],
-  ])('answers it if another has %s it first, and opens no other', async (state, endIt) => {
-    const filter = await make();
-    let ended = '';
-    const catalogue = new Outpaced(async (id) => {
-      ended = id;
-      await endIt(filter, id);
-    });
-    const handle = await current(other, filter);
-    expect(await syncsWith(catalogue).open(handle, syncPlan(handle), made())).toMatchObject({
-      ...{ id: ended, state },
-    });
-    expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
-  });
+  it.each([
+    ['committed', 'heard', commit],
+    ['committed', 'lost', commit],
+    ['abandoned', 'heard', abandon],
+    ['abandoned', 'lost', abandon],
+  ])(
+    'answers it if another has %s it first, and opens no other; its own answer is %s',
+    async (state, how, endIt) => {
+      const filter = await make();
+      let ended = '';
+      const endFirst = async (id: string) => {
+        ended = id;
+        await endIt(filter, id);
+      };
+      const catalogue = new Outpaced(endFirst, how === 'lost');
+      const handle = await current(other, filter);
+      expect(await syncsWith(catalogue).open(handle, syncPlan(handle), made())).toMatchObject({
+        ...{ id: ended, state },
+      });
+      expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
+    },
+  );
 });
 
 describe('a key that is lost while a sync is open', () => {

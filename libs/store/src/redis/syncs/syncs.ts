@@ -114,7 +114,8 @@ export class RedisSyncs implements Syncs {
       const { id } = found.entry.sync;
       try {
         // The filter may have grown meanwhile: then all of it is done again, which changes nothing more.
-        if (!(await changes.open(found, operation))) continue;
+        if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
+          continue;
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
           await this.ends
@@ -125,6 +126,11 @@ export class RedisSyncs implements Syncs {
       }
       return this.opened(filter, id, deadline);
     }
+  }
+
+  /** Whether it is recorded that an operation has opened a sync. The answer to that change may have been lost. */
+  private async hasOpened(entry: CatalogueEntry, id: string, operation: Operation): Promise<boolean> {
+    return (await recallOpened(this.parts.catalogue, entry, { ...operation, repeat: true })) === id;
   }
 
   /**
