@@ -101,11 +101,11 @@ export const ZONES = [
   ...onlyDown('libs/dashboard/src', [['app.tsx'], ['screens'], ['jobs'], ['lines'], ['ui']]),
   { target: 'libs/store/src/embedded', from: ['libs/store/src/redis'], message: 'the adapters are apart' },
   { target: 'libs/store/src/redis', from: ['libs/store/src/embedded'], message: 'the adapters are apart' },
-  {
-    target: 'libs/store/src/*.ts',
+  ...['*.ts', 'port', 'transfer', 'export-file'].map((target) => ({
+    target: `libs/store/src/${target}`,
     from: ['libs/store/src/embedded', 'libs/store/src/redis'],
     message: 'the port does not know its adapters',
-  },
+  })),
   { target: 'libs', from: ['src'], message: 'libraries do not know the service' },
   ...onlyDown('libs/store/src/redis', REDIS_FLOORS),
   ...onlyDown('src', FLOORS),
