@@ -16,6 +16,9 @@ import type { CatalogueEntry } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
 import { type Generations, identity, type Making } from './generations.js';
 
+/** A step has finished other work first. */
+const AGAIN = Symbol('again');
+
 /**
  * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during which
  * others wait and no old positions can be written. If an operation dies half way, the next one on that name finishes it.
@@ -44,8 +47,8 @@ export class LifeCycle {
       }
       if (!isSameFilter(entry, spec)) throw otherExists(entry);
       if (entry.state === 'clearing') {
-        await this.make(read, this.generations.emptied(entry, 'create', operation, now), { operation });
-        return undefined;
+        const next = this.generations.emptied(entry, 'create', operation, now);
+        return (await this.make(read, next, { operation })) && AGAIN;
       }
       const value = { fingerprint: operation.fingerprint, entry, created: false };
       const record = { verb: 'create', operation, value };
@@ -102,9 +105,10 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it.
-   * Waits for other work on the entry. Finishes that work if it is stale, or if it is an earlier try of this very
-   * operation. `recalled` makes the answer from the record of an operation that has been executed.
+   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it,
+   * and AGAIN when it has only finished other work. Waits for other work on the entry. Finishes that work if it is
+   * stale, or if it is an earlier try of this very operation. `recalled` makes the answer from the record of an
+   * operation that has been executed.
    *
    * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
    * meanwhile, either the record is found or the entry has changed, and nothing is done twice.
@@ -114,7 +118,7 @@ export class LifeCycle {
     filter: Named,
     operation: Operation,
     recalled: (record: CatalogueRecord) => T,
-    step: (read: EntryRead, now: number) => Promise<T | undefined>,
+    step: (read: EntryRead, now: number) => Promise<T | typeof AGAIN | undefined>,
   ): Promise<T> {
     const { name } = filter;
     const end = endOfPatience(operation.deadline);
@@ -134,6 +138,7 @@ export class LifeCycle {
           continue;
         }
         const result = await step(read, now);
+        if (result === AGAIN) continue;
         if (result !== undefined) return result;
       }
       if (msUntil(end) <= wait) {
