@@ -118,10 +118,10 @@ export class Generations {
   }
 
   /**
-   * Frees what a creation had taken, as far as Redis can be reached. What cannot be freed now is freed by the next call that
-   * makes a filter of this name or needs its room. A filter that was being cleared stays marked, and the next clear or
-   * drop finishes it. If another has taken over, only the keys that this call made are freed. Nothing is freed of a generation
-   * that is published: the answer to the publication may have been lost.
+   * Frees what a creation had taken, as far as Redis can be reached. The next call that makes a filter of this name, or
+   * needs its room, frees the rest. A filter that was being cleared stays marked, and the next clear or drop finishes
+   * it. If another has taken over, only the keys that this call made are freed. Nothing is freed of a generation that
+   * is published: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
@@ -140,8 +140,8 @@ export class Generations {
   }
 
   /**
-   * Marks an entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if the entry
-   * has changed since it was read.
+   * Marks an entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if the
+   * entry has changed since it was read.
    */
   private async mark(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
     const entry = { ...read.entry, since: 0 };
