@@ -24,7 +24,7 @@ import {
 import type { Catalogue, FoundEntry } from '../catalogue/catalogue.js';
 import { isStale } from '../catalogue/catalogue-change.js';
 import type { Connection } from '../connection/connection.js';
-import { type EntrySync, plannedIn } from '../layout/entry.js';
+import { type CatalogueEntry, type EntrySync, plannedIn } from '../layout/entry.js';
 import { RedisSource } from '../transfer/export-source.js';
 import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE } from '../layout/keys.js';
