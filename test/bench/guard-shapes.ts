@@ -23,8 +23,8 @@ interface ShapedSet {
 
 /** Requests in flight. */
 const WIDTH = 4;
-const EMBEDDED_ITEMS = 100_000;
-const REDIS_ITEMS = 30_000;
+const EMBEDDED_ITEMS = 40_000;
+const REDIS_ITEMS = 12_000;
 const ERROR_RATE = 1e-2;
 const MAX_AGE_SECONDS = 864_000;
 /** Layers of a set that has grown. */
