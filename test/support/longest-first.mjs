@@ -8,8 +8,11 @@ import Sequencer from '@jest/test-sequencer';
  * here run longest. A long file that starts last runs alone at the end.
  */
 const LONGEST = [
+  'test/faults/redis-sagas.all.spec.ts',
+  'test/history/syncs/synced-cluster.all.spec.ts',
   'test/scrapy/scrapy-unavailable.all.e2e-spec.ts',
   'test/scrapy/scrapy-queued.all.e2e-spec.ts',
+  'test/faults/redis-sagas.spec.ts',
   'test/scrapy/scrapy.all.e2e-spec.ts',
   'test/contract/redis-cluster-moving.spec.ts',
   'test/contract/redis.spec.ts',
