@@ -311,7 +311,8 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const { store } = subject;
     const spec = filterSpec();
     const { filter: old } = await store.create(spec, made());
-    await rewriteEntry(subject, spec.name, (entry) => ({ ...entry, state: 'clearing', since: 0 }));
+    const operation = { verb: 'clear', ...keyed() };
+    await rewriteEntry(subject, spec.name, (entry) => ({ ...entry, state: 'clearing', since: 0, operation }));
     const { filter, created } = await store.create(spec, made());
     expect(created).toBe(false);
     expect(await add(store, filter, ['a'])).toEqual([1]);

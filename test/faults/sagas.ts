@@ -224,11 +224,12 @@ const AFTER_SYNC = {
 const AFTER_OPEN = { ...ENDS, open, tend };
 const CREATIONS = { create, drop: dropAny, import: importAll, 'create another': createBeside };
 const CREATED = { ...ENDS, create };
+const CLEARED = { ...CREATED, 'add an item': addLater };
 
 const CHANGES: readonly Saga[] = [
   { name: 'create', prepare: exported, run: create, next: CREATIONS, undone: true },
   { name: 'import', prepare: exported, run: importAll, next: CREATIONS, undone: true },
-  { name: 'clear', prepare: listed, run: clear, next: CREATED },
+  { name: 'clear', prepare: listed, run: clear, next: CLEARED },
   { name: 'drop', prepare: listed, run: drop, next: CREATED },
   { name: 'grow', prepare: held, run: addMore, next: { ...ENDS, add: addMoreAgain }, undone: true },
   { name: 'open', prepare: held, run: open, next: AFTER_OPEN, undone: true, givenUp: 'abandoned' },
@@ -253,8 +254,8 @@ const TAKING_OVER: readonly Saga[] = [
     ...{ name: 'create in the room of a dead creation', prepare: nothing, dead: dead(create) },
     ...{ run: createBeside, next: { 'create another': createBeside } },
   },
-  { name: 'clear after a dead clear', prepare: held, dead: dead(clear), run: clear, next: CREATED },
-  { name: 'create after a dead clear', prepare: held, dead: dead(clear), run: create, next: CREATED },
+  { name: 'clear after a dead clear', prepare: held, dead: dead(clear), run: clear, next: CLEARED },
+  { name: 'create after a dead clear', prepare: held, dead: dead(clear), run: create, next: CLEARED },
   {
     ...{ name: 'create after a dead drop', prepare: held, dead: dead(drop), run: create },
     next: { create, drop: dropAny },

@@ -230,7 +230,7 @@ export class RedisStore implements Store {
 
   private async openFresh(name: string, kind: FilterKind): Promise<RedisFilter> {
     this.opened.delete(name);
-    const entry = await this.catalogue.ready(name, kind, deadlineIn(this.options.timeoutMs));
+    const entry = await this.lifeCycle.ready(name, kind, deadlineIn(this.options.timeoutMs));
     return this.remember(new RedisFilter(entry));
   }
 

@@ -51,7 +51,7 @@ const UNCOUNTED = 'UNCOUNTED';
 /** What is recorded in the same step as a change of an entry. */
 export interface RecordedOperation {
   readonly verb: string;
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'id' | 'origin'>;
   readonly value: CatalogueRecord;
 }
 
@@ -107,20 +107,6 @@ export class Catalogue {
     const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
     if (raw === '') await this.assertWhole(deadline);
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
-  }
-
-  /** The ready entry of a filter of this kind. Waits a while if the filter is being made or cleared. */
-  async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
-    const end = endOfPatience(deadline);
-    for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
-      const { entry } = await this.read(name, deadline);
-      if (!entry || entry.kind !== kind || entry.state === 'dropping') {
-        throw notFound({ name, kind });
-      }
-      if (entry.state === 'ready') return entry;
-      if (msUntil(end) <= wait) throw underWay(entry);
-      await new Promise((resolve) => setTimeout(resolve, wait));
-    }
   }
 
   /**
@@ -367,4 +353,5 @@ function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList
   return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
 }
 
-const recordField = (verb: string, name: string, operation: Operation) => `${verb}:${name}:${operation.id}`;
+const recordField = (verb: string, name: string, operation: Pick<Operation, 'id'>) =>
+  `${verb}:${name}:${operation.id}`;

@@ -6,7 +6,7 @@ import type { Allocation } from './allocation.js';
 import type { Catalogue, FoundEntry, RecordedOperation } from './catalogue.js';
 import type { CatalogueChange, HeldEntry } from './catalogue-change.js';
 import { Claim } from './claim.js';
-import { allLayers, allTags, type CatalogueEntry, layersIn } from '../layout/entry.js';
+import { allLayers, allTags, type BegunOperation, type CatalogueEntry, layersIn } from '../layout/entry.js';
 import { segmentTags } from '../layout/keys.js';
 import { itemsPerScript } from '../layout/packing.js';
 
@@ -16,7 +16,7 @@ const GIVE_UP_MS = 2_000;
 
 /** How a new generation comes about. */
 export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'id' | 'origin' | 'fingerprint' | 'deadline'>;
   /** Records the operation as one of this verb, if given. */
   readonly verb?: string | undefined;
   /** Makes the keys. Without it they are made empty. */
@@ -37,7 +37,7 @@ export class Generations {
   describe(
     spec: FilterSpec,
     verb: string,
-    operation: Operation,
+    operation: Begun,
     now: number,
     before: CatalogueEntry | undefined,
   ): CatalogueEntry {
@@ -57,13 +57,13 @@ export class Generations {
       itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
       state: 'creating',
       since: now,
-      operation: identity(verb, operation),
+      operation: begun(verb, operation),
       ...(before ? retire(before) : { retired: [] }),
     };
   }
 
   /** The entry of a filter's next, empty generation. */
-  emptied(entry: CatalogueEntry, verb: string, operation: Operation, now: number): CatalogueEntry {
+  emptied(entry: CatalogueEntry, verb: string, operation: Begun, now: number): CatalogueEntry {
     const spec = { ...entry, seed: this.random.seed() };
     const { original } = entry;
     const emptied = this.describe(spec, verb, operation, now, entry);
@@ -98,17 +98,18 @@ export class Generations {
     deadline: number,
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
-    const { operation: begun, ...rest } = entry;
-    // A repeat of a dead drop goes on with it. A repeat of a dead creation must not: it waits for the removal.
-    const left = entry.state === 'dropping' ? begun : undefined;
-    const operation = of ? identity(of.verb, of.operation) : left;
+    const { operation: begunBefore, ...rest } = entry;
+    // A dead drop is finished in its own name, so that a repeat changes nothing. A repeat of a dead creation must not go on
+    // with its removal: it waits for the end.
+    const left = entry.state === 'dropping' ? begunBefore : undefined;
+    const operation = of ? begun(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {
       ...{ ...rest, state: 'dropping', since: now, ...retire(entry) },
       ...(operation !== undefined && { operation }),
     };
-    const record: RecordedOperation | undefined = of && {
-      ...of,
-      value: { fingerprint: of.operation.fingerprint },
+    const record: RecordedOperation | undefined = operation && {
+      ...{ verb: operation.verb, operation },
+      value: { fingerprint: operation.fingerprint },
     };
     return {
       ...{ announced, deadline },
@@ -119,8 +120,8 @@ export class Generations {
 
   /**
    * Frees what a creation had taken, as far as Redis can be reached. The next call that makes a filter of this name, or
-   * needs its room, frees the rest. A filter that was being cleared stays marked, and the next clear or drop finishes
-   * it. If another has taken over, only the keys that this call made are freed. Nothing is freed of a generation that
+   * needs its room, frees the rest. A filter that was being cleared stays marked, and the next call finishes the
+   * clear. If another instance has taken over, only the keys that this call made are freed. Nothing is freed of a generation that
    * is published: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
@@ -168,9 +169,15 @@ async function allocateAll(claim: Claim, deadline: number): Promise<void> {
   for (const segment of claim.entry.tags.keys()) await claim.allocate(segment, deadline);
 }
 
-/** Distinguishes an operation that is under way from all others. */
-export function identity(verb: string, { id, fingerprint }: Operation): string {
-  return `${verb}:${id}:${fingerprint}`;
+type Begun = Omit<BegunOperation, 'verb'>;
+
+function begun(verb: string, { id, origin, fingerprint }: Begun): BegunOperation {
+  return { verb, id, origin, fingerprint };
+}
+
+/** Whether an entry says that this operation is in progress. */
+export function isBegun({ operation }: CatalogueEntry, verb: string, { id, fingerprint }: Begun): boolean {
+  return operation?.verb === verb && operation.id === id && operation.fingerprint === fingerprint;
 }
 
 /** What is to be deleted of an entry that is replaced or dropped. */

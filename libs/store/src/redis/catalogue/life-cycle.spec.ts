@@ -58,6 +58,55 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
   });
 });
 
+describe('a clear whose instance died', () => {
+  it.each(['ready', 'create', 'clear'] as const)(
+    'is finished by %s, and its repeat changes nothing',
+    async (next) => {
+      const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
+      const generations = generationsWith(catalogue);
+      const lifeCycle = lifeCycleWith(catalogue);
+      const [spec, clearing] = [filterSpec(), keyed()];
+      const { name, kind } = spec;
+      const { filter } = await lifeCycle.create(spec, keyed());
+      const read = await catalogue.read(name);
+      const dead = generations.emptied(read.entry as CatalogueEntry, 'clear', clearing, 0);
+      await catalogue.set(read, dead, deadline());
+      const calls = {
+        ready: () => lifeCycle.ready(name, kind, deadline()),
+        create: async () => (await lifeCycle.create(spec, keyed())).filter,
+        clear: () => lifeCycle.clear(name, kind, keyed()),
+      };
+      const { generation } = await calls[next]();
+      expect([filter.generation, dead.generation]).not.toContain(generation);
+      const repeated = await lifeCycle.clear(name, kind, clearing);
+      if (next !== 'clear') expect(repeated.generation).toBe(generation);
+      expect((await lifeCycle.ready(name, kind, deadline())).generation).toBe(generation);
+    },
+  );
+});
+
+describe('a drop whose instance died', () => {
+  it('is finished by the next creation, which its repeat leaves alone', async () => {
+    const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
+    const lifeCycle = lifeCycleWith(catalogue);
+    const [spec, dropping] = [filterSpec(), keyed()];
+    const { name, kind } = spec;
+    await lifeCycle.create(spec, keyed());
+    const read = await catalogue.read(name);
+    const change = generationsWith(catalogue).removing(read.entry as CatalogueEntry, 0, deadline(), {
+      verb: 'drop',
+      operation: dropping,
+    });
+    await catalogue.set(read, change.announced, deadline());
+    const { filter, created } = await lifeCycle.create(spec, keyed());
+    await lifeCycle.drop(name, kind, dropping);
+    expect([created, (await lifeCycle.ready(name, kind, deadline())).generation]).toEqual([
+      true,
+      filter.generation,
+    ]);
+  });
+});
+
 /** The answer to a publication is lost. Before it is sent again, another instance does something. */
 class AnswerLost extends Catalogue {
   meanwhile: ((entry: CatalogueEntry) => Promise<unknown>) | undefined;
@@ -150,6 +199,7 @@ describe('a creation whose announcement has no answer', () => {
       maxFilters: 1,
     });
     await expectRefusal(creation, 'STORE_UNAVAILABLE');
+    await expectRefusal(lifeCycle.ready('t-new', 'filter', deadline()), 'FILTER_NOT_FOUND');
     expect((await catalogue.read('t-new')).entry).toMatchObject({ state: 'creating', since: 0 });
   });
 });

@@ -6,18 +6,16 @@ import type { FilterKind, FilterSpec, Operation, Quota } from '../../port/index.
 import {
   type Catalogue,
   endOfPatience,
-  type EntryRead,
   type CatalogueRecord,
+  type EntryRead,
+  type FoundEntry,
   underWay,
 } from './catalogue.js';
 import { type CatalogueChange, carryOut, isStale } from './catalogue-change.js';
 import type { Claim } from './claim.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
-import { type Generations, identity, type Making } from './generations.js';
-
-/** A step has finished other work first. */
-const AGAIN = Symbol('again');
+import { type Generations, isBegun, type Making } from './generations.js';
 
 /**
  * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during which
@@ -46,10 +44,6 @@ export class LifeCycle {
         return filter && { filter, created: true };
       }
       if (!isSameFilter(entry, spec)) throw otherExists(entry);
-      if (entry.state === 'clearing') {
-        const next = this.generations.emptied(entry, 'create', operation, now);
-        return (await this.make(read, next, { operation })) && AGAIN;
-      }
       const value = { fingerprint: operation.fingerprint, entry, created: false };
       const record = { verb: 'create', operation, value };
       const set = await this.catalogue.set(read, entry, operation.deadline, { record });
@@ -105,9 +99,34 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it,
-   * and AGAIN when it has only finished other work. Waits for other work on the entry. Finishes that work if it is
-   * stale, or if it is an earlier try of this very operation. `recalled` makes the answer from the record of an
+   * The ready entry of a filter of this kind. If its instance died, finishes a clear. Waits a while for other work on
+   * the filter.
+   */
+  async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
+    const end = endOfPatience(deadline);
+    for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
+      const read = await this.catalogue.read(name, deadline);
+      const { entry } = read;
+      if (!entry || entry.kind !== kind || entry.state === 'dropping') {
+        throw notFound({ name, kind });
+      }
+      if (entry.state === 'ready') return entry;
+      const now = await this.catalogue.now(deadline);
+      if (isStale(entry.since, now)) {
+        // The caller of a dead creation never got an answer, so there is no filter.
+        if (entry.state === 'creating') throw notFound({ name, kind });
+        const filter = await this.finishClear({ ...read, entry }, now, deadline);
+        if (filter) continue;
+      }
+      if (msUntil(end) <= wait) throw underWay(entry);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /**
+   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it.
+   * Waits for other work on the entry. Finishes that work if it is stale, or if it is an earlier try of this very
+   * operation. `recalled` makes the answer from the record of an
    * operation that has been executed.
    *
    * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
@@ -118,7 +137,7 @@ export class LifeCycle {
     filter: Named,
     operation: Operation,
     recalled: (record: CatalogueRecord) => T,
-    step: (read: EntryRead, now: number) => Promise<T | typeof AGAIN | undefined>,
+    step: (read: EntryRead, now: number) => Promise<T | undefined>,
   ): Promise<T> {
     const { name } = filter;
     const end = endOfPatience(operation.deadline);
@@ -130,15 +149,18 @@ export class LifeCycle {
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
       // In later rounds it would be a twin of this request, which has taken over.
-      const ours = first && entry?.operation === identity(verb, operation);
+      const ours = first && entry !== undefined && isBegun(entry, verb, operation);
       if (idle || ours || isStale(entry.since, now)) {
-        // A stale removal is finished first. The new request comes after it.
+        // A stale removal or clear is finished first. The new request comes after it.
         if (entry?.state === 'dropping' && !ours) {
           await this.remove(read, this.generations.removing(entry, now, operation.deadline));
           continue;
         }
+        if (entry?.state === 'clearing' && !ours && verb !== 'drop') {
+          await this.finishClear({ ...read, entry }, now, operation.deadline);
+          continue;
+        }
         const result = await step(read, now);
-        if (result === AGAIN) continue;
         if (result !== undefined) return result;
       }
       if (msUntil(end) <= wait) {
@@ -162,6 +184,20 @@ export class LifeCycle {
     const change = this.generations.making(entry, { ...making, makeRoom });
     const published = await carryOut(this.catalogue, read, change);
     return published?.entry && new RedisFilter(published.entry);
+  }
+
+  /** Does and records a clear that has died. A repeat of it then changes nothing. Undefined if another was faster. */
+  private async finishClear(
+    read: FoundEntry,
+    now: number,
+    deadline: number,
+  ): Promise<RedisFilter | undefined> {
+    const { entry } = read;
+    if (!entry.operation)
+      throw new Error(`the entry of ${entry.name} does not say which operation clears it`);
+    const { verb, ...operation } = entry.operation;
+    const next = this.generations.emptied(entry, verb, operation, now);
+    return this.make(read, next, { operation: { ...operation, deadline }, verb });
   }
 
   /** Undefined if the entry has changed since it was read. */

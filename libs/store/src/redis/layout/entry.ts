@@ -47,6 +47,11 @@ export interface EntrySync extends Grown {
   readonly ended?: Sync;
 }
 
+/** An operation that an entry says is in progress. If its instance dies, another may finish it and record it. */
+export interface BegunOperation extends Pick<Operation, 'id' | 'origin' | 'fingerprint'> {
+  readonly verb: string;
+}
+
 /** What the catalogue stores under a filter's name, as JSON. */
 export interface CatalogueEntry extends EntryList {
   readonly name: string;
@@ -81,8 +86,8 @@ export interface CatalogueEntry extends EntryList {
    * before.
    */
   readonly since: number;
-  /** The operation that is under way: its verb, id and fingerprint. */
-  readonly operation?: string;
+  /** The operation that is in progress. */
+  readonly operation?: BegunOperation;
   /** Hash tags of segments that must be deleted before the entry is ready or gone. */
   readonly retired?: readonly string[];
   /** The layers that one of these may have. */
