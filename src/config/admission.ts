@@ -2,20 +2,20 @@ import type { SettingReader } from './reader.js';
 
 const MIB = 1024 * 1024;
 
-/** How much the service takes at a time, and how fast. See docs/operations.md. */
+/** Limits on the load that the service accepts. See docs/operations.md. */
 export interface AdmissionSettings {
   readonly maxRequestsInFlight: number;
-  /** Bytes of bodies. */
+  /** Bytes of request bodies. */
   readonly maxBytesInFlight: number;
   readonly maxStreams: number;
   readonly maxConnections: number;
-  /** The average speed that a streamed body must keep. */
+  /** The minimum average speed of a streamed body. */
   readonly streamMinBytesPerSecond: number;
-  /** Requests per second and key. Undefined for any number. */
+  /** Requests per second and key. Undefined for no limit. */
   readonly rateLimit: number | undefined;
 }
 
-/** When nothing else is in flight there must be room for the largest body. */
+/** If nothing else is in flight, the largest body must fit. */
 export function admissionSettings(read: SettingReader, maxBodyBytes: number): AdmissionSettings {
   const bytes = Math.max(64 * MIB, maxBodyBytes);
   return {

@@ -43,9 +43,9 @@ export interface Config extends AdmissionSettings {
   readonly requestTimeoutMs: number;
   readonly maxFilterBytes: number;
   readonly operationRecordBytes: number;
-  /** A sync that nobody has called for so long is given up. */
+  /** The service abandons a sync after this time without a call. */
   readonly syncIdleMs: number;
-  /** Share of the items that a sync may forget unless its commit says otherwise, 0 to 1. */
+  /** Share of the items that a sync may forget, 0 to 1. A commit can override it. */
   readonly syncMaxForgetShare: number;
   readonly shutdownGraceMs: number;
 }

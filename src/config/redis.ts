@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { RedisStoreOptions } from '#store/redis';
 import { ConfigError, type SettingReader } from './reader.js';
 
-/** Where Redis is and how it is used. */
+/** The address of Redis, and options for its use. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
-/** The settings that say where Redis is. At most one of them may be set. */
+/** The settings that hold an address of Redis. At most one of them may be set. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
-/** Settings with these values are accepted where there is no Redis. */
+/** Settings that are accepted without Redis if they have these values. */
 const DEFAULTS = [
   ['REDIS_TIMEOUT_MS', '2000'],
   ['REDIS_WAIT_REPLICAS', '0'],
