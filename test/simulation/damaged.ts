@@ -1,6 +1,12 @@
-import { Damage } from '../../libs/store/src/embedded/damage.js';
+import { Damage } from '../../libs/store/src/embedded/database/damage.js';
 import { JournalDecoder } from '../../libs/store/src/embedded/journal.js';
-import { DamagedRow, RowState, rowState, sealSeed, unsealed } from '../../libs/store/src/embedded/table.js';
+import {
+  DamagedRow,
+  RowState,
+  rowState,
+  sealSeed,
+  unsealed,
+} from '../../libs/store/src/embedded/database/table.js';
 import type { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
 import type { Random } from '../support/random.js';
 import type { Callers } from './callers.js';

@@ -1,4 +1,4 @@
-import type { Sizes } from '../../libs/store/src/embedded/sizes.js';
+import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 
 /** Bounds of the store in a history. */
 export interface Limits {

@@ -1,11 +1,11 @@
-import type { Disk } from '../../libs/store/src/embedded/space.js';
+import type { Disk } from '../../libs/store/src/embedded/directory/space.js';
 import type {
   Environment,
   RangeOptions,
   ReadOptions,
   ReadTransaction,
   Rows,
-} from '../../libs/store/src/embedded/environment.js';
+} from '../../libs/store/src/embedded/database/environment.js';
 
 /** Keys as text whose code units are their bytes, so that they compare as LMDB orders them. */
 type Key = string;

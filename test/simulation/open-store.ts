@@ -1,5 +1,5 @@
-import type { Damage } from '../../libs/store/src/embedded/damage.js';
-import { Database } from '../../libs/store/src/embedded/database.js';
+import type { Damage } from '../../libs/store/src/embedded/database/damage.js';
+import { Database } from '../../libs/store/src/embedded/database/database.js';
 import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
 import { Engine } from '../../libs/store/src/embedded/engine.js';
 import type { Random } from '../support/random.js';

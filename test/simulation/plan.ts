@@ -1,7 +1,7 @@
 import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
 import type { FilterSpec } from '#store';
 import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
-import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/sizes.js';
+import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
 import type { Limits } from './limits.js';

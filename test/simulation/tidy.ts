@@ -1,4 +1,4 @@
-import { readBlockKey } from '../../libs/store/src/embedded/keys.js';
+import { readBlockKey } from '../../libs/store/src/embedded/database/keys.js';
 import type { SimulatedDisk } from './memory-environment.js';
 import type { Model } from './model.js';
 import { Violation } from './notes.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../test/support/until.js';
 import { StoreError, type Operation } from '../index.js';
-import { Database } from './database.js';
-import { generationKey, numberedKey, numberKey } from './keys.js';
+import { Database } from './database/database.js';
+import { generationKey, numberedKey, numberKey } from './database/keys.js';
 import {
   clockOf,
   createFilter,

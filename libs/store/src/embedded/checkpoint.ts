@@ -1,10 +1,10 @@
 import { encodeBlock } from './block.js';
 import type { Commits } from './commits.js';
-import type { Database } from './database.js';
+import type { Database } from './database/database.js';
 import type { FilterState } from './filter-state.js';
 import type { LayerState } from './layer-state.js';
 import { JOURNAL_FIRST } from './journal.js';
-import { blockKey, numberKey, readNumber } from './keys.js';
+import { blockKey, numberKey, readNumber } from './database/keys.js';
 import type { Memory } from './memory.js';
 
 /**

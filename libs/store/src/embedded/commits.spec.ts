@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SYSTEM_CLOCK } from '../clock.js';
 import { Commits } from './commits.js';
-import { Database } from './database.js';
+import { Database } from './database/database.js';
 import { JOURNAL_LAST } from './journal.js';
-import { numberKey } from './keys.js';
+import { numberKey } from './database/keys.js';
 import { Memory } from './memory.js';
 import { Workbench } from './testing/fixtures.js';
 

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Filter } from '../port/index.js';
-import { Database } from './database.js';
+import { Database } from './database/database.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { flipRow } from './testing/flip-row.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 import { verifyDirectory } from './verify-directory.js';
-import { blockKey, generationKey, numberKey } from './keys.js';
+import { blockKey, generationKey, numberKey } from './database/keys.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());

@@ -6,7 +6,7 @@ import { filterBytes } from '#bloom';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import { Added, Settled } from '../port/index.js';
-import { Database } from './database.js';
+import { Database } from './database/database.js';
 import { EmbeddedStore } from './embedded-store.js';
 import {
   clockOf,
@@ -18,8 +18,8 @@ import {
   positions,
   Workbench,
 } from './testing/fixtures.js';
-import { generationKey, prefixRange } from './keys.js';
-import { ONE_PAGE_BYTES } from './sizes.js';
+import { generationKey, prefixRange } from './database/keys.js';
+import { ONE_PAGE_BYTES } from './database/sizes.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());

@@ -3,7 +3,7 @@ import type { Filter, HiddenItem } from '../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
 import type { Ageing } from './ageing.js';
 import type { Engine } from './engine.js';
-import { HASH_BYTES, HASH_WORDS } from './queue/entry.js';
+import { HASH_BYTES, HASH_WORDS } from './hashes/hash-bytes.js';
 import { queuePages } from './queue/queue-pages.js';
 
 const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };

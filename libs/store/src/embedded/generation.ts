@@ -1,7 +1,7 @@
 import type { Filter, FilterSpec } from '../port/index.js';
 import { encodeEntry } from './catalogue.js';
 import { FilterState } from './filter-state.js';
-import { GENERATION_BYTES } from './keys.js';
+import { GENERATION_BYTES } from './database/keys.js';
 import type { Session } from './session.js';
 
 /** Makes the description of a filter from its spec, under a new generation. */

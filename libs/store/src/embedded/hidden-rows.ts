@@ -1,8 +1,8 @@
-import type { Database } from './database.js';
+import type { Database } from './database/database.js';
 import type { FilterState } from './filter-state.js';
-import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from './keys.js';
+import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from './database/keys.js';
 import type { LayerList } from './layer-list.js';
-import { HASH_BYTES, HASH_WORDS } from './queue/entry.js';
+import { HASH_BYTES, HASH_WORDS } from './hashes/hash-bytes.js';
 import type { Purger } from './purge.js';
 
 /*

@@ -12,12 +12,12 @@ import type { Engine } from './engine.js';
 import { FilterState } from './filter-state.js';
 import { newGeneration, publishState } from './generation.js';
 import { writeHidden } from './hidden-rows.js';
-import { blockKey, numberKey } from './keys.js';
+import { blockKey, numberKey } from './database/keys.js';
 import type { LayerState } from './layer-state.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import { Room } from './room.js';
 import type { Session } from './session.js';
-import type { Sizes } from './sizes.js';
+import type { Sizes } from './database/sizes.js';
 import { IMPORT } from './verbs.js';
 
 /** See Transfer.import. */

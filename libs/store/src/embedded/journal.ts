@@ -1,5 +1,5 @@
 import type { Positions } from '#bloom';
-import { GENERATION_BYTES, readNumber, writeNumber } from './keys.js';
+import { GENERATION_BYTES, readNumber, writeNumber } from './database/keys.js';
 import type { LayerState } from './layer-state.js';
 
 /**

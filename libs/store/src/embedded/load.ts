@@ -2,7 +2,7 @@ import { Expiring } from '../age.js';
 import type { Clock } from '../clock.js';
 import { decodeBlock } from './block.js';
 import { decodeEntry } from './catalogue.js';
-import type { Database } from './database.js';
+import type { Database } from './database/database.js';
 import { allocateCells } from './cell-memory.js';
 import { FilterState, SyncState } from './filter-state.js';
 import { readHidden } from './hidden-rows.js';
@@ -17,7 +17,7 @@ import {
   JournalOperation,
   type JournalRecord,
 } from './journal.js';
-import { readBlockKey, readNumber, SEQUENCE_BYTES } from './keys.js';
+import { readBlockKey, readNumber, SEQUENCE_BYTES } from './database/keys.js';
 import type { LayerState } from './layer-state.js';
 import { Memory } from './memory.js';
 import { decodeScope, decodeState } from './state-codec.js';

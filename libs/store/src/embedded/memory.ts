@@ -3,7 +3,7 @@ import { StaleFilterError } from '../errors.js';
 import { dataLost, notFound } from '../refusals.js';
 import type { Filter, FilterKind } from '../port/index.js';
 import type { FilterState } from './filter-state.js';
-import { GENERATION_BYTES } from './keys.js';
+import { GENERATION_BYTES } from './database/keys.js';
 import { HeadRows } from './queue/head-rows.js';
 import { freshWindows, type RecordScope } from './record-window.js';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Commits } from './commits.js';
-import type { Database } from './database.js';
-import type { Table } from './table.js';
+import type { Database } from './database/database.js';
+import type { Table } from './database/table.js';
 import {
   blockKey,
   GENERATION_BYTES,
@@ -10,7 +10,7 @@ import {
   numberedKey,
   prefixRange,
   type KeyRange,
-} from './keys.js';
+} from './database/keys.js';
 import type { FilterState } from './filter-state.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords } from './operation-records.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../../../../test/support/until.js';
-import { Database } from './database.js';
-import { generationKey, prefixRange } from './keys.js';
+import { Database } from './database/database.js';
+import { generationKey, prefixRange } from './database/keys.js';
 import { clockOf, createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const bench = new Workbench();

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.js';
 import type { RandomSource } from '../random-source.js';
 import { Commits, UnchangedError } from './commits.js';
-import type { Database } from './database.js';
+import type { Database } from './database/database.js';
 import { FilterState } from './filter-state.js';
 import { JOURNAL_LAST, JournalEncoder, setPrevious } from './journal.js';
-import { numberKey } from './keys.js';
+import { numberKey } from './database/keys.js';
 import { loadMemory } from './load.js';
 import type { Memory } from './memory.js';
 import { outdatedRecords, putRecord, recall, type Identity } from './operation-records.js';

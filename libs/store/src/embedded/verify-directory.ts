@@ -1,11 +1,11 @@
 import { SYSTEM_CLOCK } from '../clock.js';
 import type { FilterKind } from '../port/index.js';
-import { DataFileError } from './data-file.js';
-import { Database, DATA_FILE, hasData } from './database.js';
-import { takeLockFile, DirectoryLock } from './directory-lock.js';
-import { inspectData } from './inspect-data.js';
+import { DataFileError } from './data-file/data-file.js';
+import { Database, DATA_FILE, hasData } from './database/database.js';
+import { takeLockFile, DirectoryLock } from './directory/directory-lock.js';
+import { inspectData } from './database/inspect-data.js';
 import { loadMemory } from './load.js';
-import { DamagedRow } from './table.js';
+import { DamagedRow } from './database/table.js';
 
 export interface VerifiedFilter {
   readonly name: string;

@@ -1,6 +1,6 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
-import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { Entry, EntryPacker } from './entry.js';
 
 /** A dead letter, by its number in the queue. */

@@ -1,6 +1,6 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
-import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
 
 /** What comes due. */

@@ -1,9 +1,6 @@
 import type { QueuedItem } from '../../port/index.js';
-
-/** Length of an item's hash, in bytes. */
-export const HASH_BYTES = 16;
-/** The same in words of 32 bits. */
-export const HASH_WORDS = 4;
+import { viewOf } from '../database/row-view.js';
+import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
  * A packed entry: hash of its item (16 bytes), birth (6), discovered at (4), attempts (4), length of the payload (4), payload in
@@ -163,9 +160,4 @@ export class EntryPacker {
     }
     return this.length;
   }
-}
-
-/** Of the same memory: it reads and writes numbers at a third of the cost. */
-export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

@@ -1,8 +1,9 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
-import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../keys.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
+import { viewOf } from '../database/row-view.js';
 import type { DueIndex } from './due.js';
-import { Entry, EntryPacker, viewOf } from './entry.js';
+import { Entry, EntryPacker } from './entry.js';
 
 /** An entry in a lease. */
 export interface HeldEntry {

@@ -1,7 +1,7 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
-import { GENERATION_BYTES, writeNumber } from '../keys.js';
-import { DamagedRow, RowState } from '../table.js';
+import { GENERATION_BYTES, writeNumber } from '../database/keys.js';
+import { DamagedRow, RowState } from '../database/table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from './head-rows.js';
 

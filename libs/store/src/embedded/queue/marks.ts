@@ -1,5 +1,7 @@
-import { MarkTable } from './mark-table.js';
-import { HASH_BYTES, HASH_WORDS, viewOf, type Entry } from './entry.js';
+import { viewOf } from '../database/row-view.js';
+import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
+import { MarkTable } from '../hashes/mark-table.js';
+import type { Entry } from './entry.js';
 
 const CLOCK_BYTES = 6;
 

@@ -1,9 +1,9 @@
 import { segmentOf } from '#bloom';
 import type { QueuedItem } from '../../port/index.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import { FilterState } from '../filter-state.js';
-import { numberedKey, prefixRange } from '../keys.js';
-import type { Snapshot } from '../snapshot.js';
+import { numberedKey, prefixRange } from '../database/keys.js';
+import type { Snapshot } from '../database/snapshot.js';
 import { decodeQueue } from '../state-codec.js';
 import { unpackDead } from './dead-letters.js';
 import { DueKind, dueKindOf } from './due.js';

@@ -1,7 +1,7 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
-import type { Snapshot } from '../snapshot.js';
-import { numberedKey } from '../keys.js';
+import type { Snapshot } from '../database/snapshot.js';
+import { numberedKey } from '../database/keys.js';
 
 /** Reads the marks of a queue after a start; false if some of them are not there. */
 export function readMarks(database: Database, { key, queue }: FilterState, snapshot?: Snapshot): boolean {

@@ -1,4 +1,4 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from '../filter-state.js';
 import type { Memory } from '../memory.js';
 import type { Purger } from '../purge.js';

@@ -13,9 +13,9 @@ import {
   type Release,
 } from '../../port/index.js';
 import type { FilterState } from '../filter-state.js';
-import { numberedKey } from '../keys.js';
+import { numberedKey } from '../database/keys.js';
 import type { Session } from '../session.js';
-import { DamagedRow, RowState } from '../table.js';
+import { DamagedRow, RowState } from '../database/table.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';

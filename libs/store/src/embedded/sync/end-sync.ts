@@ -1,7 +1,7 @@
 import { type Filter, forgottenBy, type Sync, type SyncState as Stage } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filter-state.js';
 import { describeAnew } from '../generation.js';
-import { numberKey } from '../keys.js';
+import { numberKey } from '../database/keys.js';
 import type { Identity } from '../operation-records.js';
 import type { Session } from '../session.js';
 import { END_SYNC } from '../verbs.js';

@@ -1,8 +1,9 @@
 import type { Positions } from '#bloom';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState, SyncState } from '../filter-state.js';
-import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../keys.js';
-import { HASH_BYTES, HASH_WORDS, viewOf } from '../queue/entry.js';
+import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
+import { viewOf } from '../database/row-view.js';
+import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
  * The removals since a sync was opened, by the items' hashes: exactly. A list that is sent later must not bring back what was

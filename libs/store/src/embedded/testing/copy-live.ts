@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { open } from 'lmdb';
-import { DATA_FILE } from '../database.js';
+import { DATA_FILE } from '../database/database.js';
 
 /** The library has these methods, but its types lack them. */
 interface Environment {

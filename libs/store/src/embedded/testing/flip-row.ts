@@ -1,4 +1,4 @@
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 
 /** Alters a bit of a value, past the table, which would put a checksum on it. */
 export function flipRow({ environment }: Database, table: string, key: Buffer, at = 3): void {

@@ -1,4 +1,4 @@
-import { DataFileError } from './data-file.js';
+import { DataFileError } from '../data-file/data-file.js';
 import { GENERATION_BYTES } from './keys.js';
 import { RowState, type DamagedRow } from './table.js';
 

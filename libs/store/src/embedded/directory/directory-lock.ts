@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
-import { DATA_FILE } from './database.js';
+import { DATA_FILE } from '../database/database.js';
 
 /** People often take the first file for a stale lock and delete it. The lock on the second then still holds. */
 const LOCKED_FILES = ['lock', DATA_FILE];

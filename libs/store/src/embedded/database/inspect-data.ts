@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Damage } from './damage.js';
-import { walkDataFile } from './data-walk.js';
+import { walkDataFile } from '../data-file/data-walk.js';
 import { DATA_FILE, FORMAT, FORMAT_VERSION, otherFormat } from './database.js';
 import { DamagedRow, RowState, rowState, sealSeed } from './table.js';
 

@@ -1,8 +1,8 @@
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.js';
-import { StoreError } from '../errors.js';
-import { DATA_FILE } from './database.js';
+import type { Clock } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { DATA_FILE } from '../database/database.js';
 
 /** If a commit fails with less free space than this, the lack of space is taken for the cause. */
 const MIN_FREE_BYTES = 16 * 2 ** 20;
