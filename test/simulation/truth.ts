@@ -1,5 +1,5 @@
 import type { Sync } from '#store';
-import * as verbs from '../../libs/store/src/embedded/verbs.js';
+import * as verbs from '../../libs/store/src/embedded/operations/verbs.js';
 import type { Call, SyncEnd } from './calls.js';
 import { KEYLESS } from './calls.js';
 import type { Put } from './memory-environment.js';

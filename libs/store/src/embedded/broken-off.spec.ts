@@ -16,7 +16,7 @@ import {
   Workbench,
 } from './testing/fixtures.js';
 import { flipRow } from './testing/flip-row.js';
-import { CREATE } from './verbs.js';
+import { CREATE } from './operations/verbs.js';
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());

@@ -4,7 +4,7 @@ import { Commits } from './commits.js';
 import { Database } from './database/database.js';
 import { JOURNAL_LAST } from './journal.js';
 import { numberKey } from './database/keys.js';
-import { Memory } from './memory.js';
+import { Memory } from './filters/memory.js';
 import { Workbench } from './testing/fixtures.js';
 
 const bench = new Workbench();

@@ -2,7 +2,7 @@ import { StaleFilterError, StoreError } from '../errors.js';
 import type { Database } from './database/database.js';
 import { JOURNAL_LAST } from './journal.js';
 import { readNumber } from './database/keys.js';
-import type { Memory } from './memory.js';
+import type { Memory } from './filters/memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from './database/table.js';
 

@@ -3,19 +3,19 @@ import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from
 import { StoreError } from '../errors.js';
 import type { Counters, Filter, Operation, Quota } from '../port/index.js';
 import type { Engine } from './engine.js';
-import type { FilterState } from './filter-state.js';
+import type { FilterState } from './filters/filter-state.js';
 import { layersFor, reserveNext } from './growth.js';
-import { writeHidden } from './hidden-rows.js';
+import { writeHidden } from './filters/hidden-rows.js';
 import { addBatch, checkBatch, countBatch, removeBatch } from './items/batches.js';
 import type { Outcome } from './items/cell-kind.js';
 import { layersNeeded, layersNeededBy } from './items/layers-needed.js';
-import type { LayerState } from './layer-state.js';
+import type { LayerState } from './layers/layer-state.js';
 import { JournalOperation } from './journal.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import type { Change, Session } from './session.js';
 import { abandonSync } from './sync/end-sync.js';
-import { dropRemovals, noteRemovals } from './sync/removals.js';
-import { ADD, REMOVE } from './verbs.js';
+import { dropRemovals, noteRemovals } from './filters/removals.js';
+import { ADD, REMOVE } from './operations/verbs.js';
 import type { Watches } from './watches.js';
 
 /** What an item costs that is queued or taken off a queue, in items without one. */

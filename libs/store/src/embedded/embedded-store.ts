@@ -25,7 +25,7 @@ import {
 } from '../port/index.js';
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import { allocateCells, reserveCells } from './cell-memory.js';
+import { allocateCells, reserveCells } from './layers/cell-memory.js';
 import { EmbeddedCounters } from './counters.js';
 import { EmbeddedCredentials } from './credentials.js';
 import { Engine } from './engine.js';
@@ -33,15 +33,15 @@ import { EmbeddedInspection } from './inspection.js';
 import { isNearlyFull } from './growth.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { EmbeddedQueue } from './queue.js';
-import type { Ageing } from './ageing.js';
-import type { LayerList } from './layer-list.js';
-import { windowSeconds } from './record-window.js';
+import type { Ageing } from './layers/ageing.js';
+import type { LayerList } from './layers/layer-list.js';
+import { windowSeconds } from './operations/record-window.js';
 import { Room, usageOf } from './room.js';
 import { viewOf } from './sync/end-sync.js';
 import type { SessionOptions } from './session.js';
 import { EmbeddedSyncs } from './sync/syncs.js';
 import { EmbeddedTransfer } from './transfer.js';
-import { CLEAR, CREATE, DROP } from './verbs.js';
+import { CLEAR, CREATE, DROP } from './operations/verbs.js';
 import { Watches } from './watches.js';
 
 /** Where the store keeps its data, and its bounds. All but `dataDir` have defaults. */

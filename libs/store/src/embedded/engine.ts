@@ -9,7 +9,7 @@ import { assertRoomForNew, takeLockFile, DirectoryLock } from './directory/direc
 import { inspectData } from './database/inspect-data.js';
 import { numberKey } from './database/keys.js';
 import { makePrivateDirectory } from './directory/make-directory.js';
-import type { Memory } from './memory.js';
+import type { Memory } from './filters/memory.js';
 import { Session, type SessionOptions } from './session.js';
 import { DirectoryDisk, Space, type Disk } from './directory/space.js';
 import { DamagedRow } from './database/table.js';

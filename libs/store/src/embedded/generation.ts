@@ -1,6 +1,6 @@
 import type { Filter, FilterSpec } from '../port/index.js';
-import { encodeEntry } from './catalogue.js';
-import { FilterState } from './filter-state.js';
+import { encodeEntry } from './filters/catalogue-entry.js';
+import { FilterState } from './filters/filter-state.js';
 import { GENERATION_BYTES } from './database/keys.js';
 import type { Session } from './session.js';
 

@@ -7,18 +7,18 @@ import { hashesOf } from '../queued-hashes.js';
 import { countCells } from '../transfer/cell-counts.js';
 import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../port/index.js';
 import { encodeBlock } from './block.js';
-import { allocateSegment, assertAvailable } from './cell-memory.js';
+import { allocateSegment, assertAvailable } from './layers/cell-memory.js';
 import type { Engine } from './engine.js';
-import { FilterState } from './filter-state.js';
+import { FilterState } from './filters/filter-state.js';
 import { newGeneration, publishState } from './generation.js';
-import { writeHidden } from './hidden-rows.js';
+import { writeHidden } from './filters/hidden-rows.js';
 import { blockKey, numberKey } from './database/keys.js';
-import type { LayerState } from './layer-state.js';
+import type { LayerState } from './layers/layer-state.js';
 import { TodoQueue } from './queue/todo-queue.js';
 import { Room } from './room.js';
 import type { Session } from './session.js';
 import type { Sizes } from './database/sizes.js';
-import { IMPORT } from './verbs.js';
+import { IMPORT } from './operations/verbs.js';
 
 /** See Transfer.import. */
 export async function importParts(

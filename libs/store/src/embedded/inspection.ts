@@ -2,10 +2,10 @@ import { pageBytes, type Positions, relocate } from '#bloom';
 import { stampOf } from '../age.js';
 import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../found-cells.js';
 import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../port/index.js';
-import type { Ageing } from './ageing.js';
+import type { Ageing } from './layers/ageing.js';
 import type { Engine } from './engine.js';
-import type { LayerList } from './layer-list.js';
-import type { LayerState } from './layer-state.js';
+import type { LayerList } from './layers/layer-list.js';
+import type { LayerState } from './layers/layer-state.js';
 
 /** See the port for what each method promises. */
 export class EmbeddedInspection implements Inspection {

@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import { GENERATION_BYTES, readNumber, writeNumber } from './database/keys.js';
-import type { LayerState } from './layer-state.js';
+import type { LayerState } from './layers/layer-state.js';
 
 /**
  * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are
@@ -64,9 +64,6 @@ const AGED_AT = 3;
 const LAYER_AT = 24;
 const EPOCH_AT = 28;
 const PREVIOUS_AT = 16;
-
-/** Number of segments that a record can name. */
-export const MAX_SEGMENTS = 2 ** 16;
 
 /** Writes records into one buffer that grows. A record is valid until the next one is written. */
 export class JournalEncoder {

@@ -1,11 +1,11 @@
 import { Expiring } from '../age.js';
 import type { Clock } from '../clock.js';
 import { decodeBlock } from './block.js';
-import { decodeEntry } from './catalogue.js';
+import { decodeEntry } from './filters/catalogue-entry.js';
 import type { Database } from './database/database.js';
-import { allocateCells } from './cell-memory.js';
-import { FilterState, SyncState } from './filter-state.js';
-import { readHidden } from './hidden-rows.js';
+import { allocateCells } from './layers/cell-memory.js';
+import { FilterState, SyncState } from './filters/filter-state.js';
+import { readHidden } from './filters/hidden-rows.js';
 import { cleanPage, lowerAged, raiseAged } from './items/aged-cells.js';
 import { cellsOf, removeCounters } from './items/packed-cells.js';
 import {
@@ -18,11 +18,11 @@ import {
   type JournalRecord,
 } from './journal.js';
 import { readBlockKey, readNumber, SEQUENCE_BYTES } from './database/keys.js';
-import type { LayerState } from './layer-state.js';
-import { Memory } from './memory.js';
-import { decodeScope, decodeState } from './state-codec.js';
-import { readMarks } from './queue/read-marks.js';
-import { readRemovals } from './sync/removals.js';
+import type { LayerState } from './layers/layer-state.js';
+import { Memory } from './filters/memory.js';
+import { decodeScope, decodeState } from './filters/state-codec.js';
+import { readMarks } from './filters/read-marks.js';
+import { readRemovals } from './filters/removals.js';
 
 /** A filter while it is being loaded. */
 interface Loading {

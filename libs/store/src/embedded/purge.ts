@@ -11,9 +11,9 @@ import {
   prefixRange,
   type KeyRange,
 } from './database/keys.js';
-import type { FilterState } from './filter-state.js';
-import type { Memory } from './memory.js';
-import { outdatedRecords } from './operation-records.js';
+import type { FilterState } from './filters/filter-state.js';
+import type { Memory } from './filters/memory.js';
+import { outdatedRecords } from './operations/operation-records.js';
 
 /** Deletes data that nothing refers to any more, in the background, a slice per transaction. */
 export class Purger {

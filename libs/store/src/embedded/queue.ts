@@ -3,7 +3,7 @@ import type { Engine } from './engine.js';
 import { deadLetterNumber, TodoQueue } from './queue/todo-queue.js';
 import type { Session } from './session.js';
 import { isCopying, keepQueued } from './sync/keep.js';
-import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from './verbs.js';
+import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from './operations/verbs.js';
 import type { Watches } from './watches.js';
 
 /** See the port for what each method promises. */

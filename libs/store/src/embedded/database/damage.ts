@@ -22,7 +22,7 @@ const NAMES = '00'.repeat(GENERATION_BYTES);
 /**
  * The damaged rows found so far, and the filters they concern. A filter is lost if a row under its generation is
  * damaged, with two exceptions. A damaged operation record affects only repeats of that operation. Missing journal
- * records are found by the chain of the journal itself (load.ts).
+ * records are found by the chain of the journal itself (engine/load.ts).
  */
 export class Damage {
   /** Generations, hexadecimal. */

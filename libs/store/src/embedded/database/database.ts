@@ -26,18 +26,18 @@ export const FORMAT_VERSION = '7';
  *
  *   meta         name               format version, ends of the journal
  *   catalogue    filter name        description (JSON)
- *   states       g                  counts, record windows, queue numbers (state-codec.ts)
- *   journal      sequence number    cells that one mutation changed (journal.ts)
- *   blocks       g, layer, block    checkpointed cells (checkpoint.ts)
+ *   states       g                  counts, record windows, queue numbers (filters/state-codec.ts)
+ *   journal      sequence number    cells that one mutation changed (journal/journal.ts)
+ *   blocks       g, layer, block    checkpointed cells (journal/checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
- *   records      g, origin, window, verb, id    operation records (operation-records.ts)
+ *   records      g, origin, window, verb, id    operation records (operations/operation-records.ts)
  *   log          g, row             queue entries in line (queue/log.ts)
  *   leases       g, lease, portion  those that leases hold (queue/leases.ts)
  *   due          g, time, kind, number    ends of leases, and entries that are delayed (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
- *   marks        g, row             what was forgotten (queue/marks.ts)
- *   removed      g, list, row       removals during a sync (sync/removals.ts)
- *   hidden       g, list, epoch, hash    what was forgotten while its cells stay live (hidden-rows.ts)
+ *   marks        g, row             what was forgotten (filters/marks.ts)
+ *   removed      g, list, row       removals during a sync (filters/removals.ts)
+ *   hidden       g, list, epoch, hash    what was forgotten while its cells stay live (filters/hidden-rows.ts)
  *   credentials  id                 what is kept of a credential
  *
  * Every value is followed by checksums (table.ts).

@@ -3,8 +3,8 @@ import { planLayers, positionsOf, type Positions } from '#bloom';
 import { Random, SEED } from '../../../../../test/support/random.js';
 import { Added, Removed, type Filter, type Semantics } from '../../port/index.js';
 import { addBatch, checkBatch, countBatch, removeBatch } from './batches.js';
-import { allocateCells } from '../cell-memory.js';
-import { FilterState } from '../filter-state.js';
+import { allocateCells } from '../layers/cell-memory.js';
+import { FilterState } from '../filters/filter-state.js';
 
 const OPERATIONS = 1_000_000;
 const BATCH = 1_000;

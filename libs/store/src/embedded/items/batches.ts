@@ -1,10 +1,10 @@
 import { copiesIn, select, type Positions } from '#bloom';
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { Added, Removed, Kept } from '../../port/index.js';
-import type { Ageing } from '../ageing.js';
-import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filter-state.js';
-import type { LayerList } from '../layer-list.js';
-import type { LayerState } from '../layer-state.js';
+import type { Ageing } from '../layers/ageing.js';
+import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filters/filter-state.js';
+import type { LayerList } from '../layers/layer-list.js';
+import type { LayerState } from '../layers/layer-state.js';
 import type { Lasts, Outcome } from './cell-kind.js';
 import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './passes.js';
 import { countOf, indexesOf, put } from './subsets.js';

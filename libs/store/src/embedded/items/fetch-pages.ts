@@ -1,5 +1,5 @@
 import { type Positions, STAMP_BYTES } from '#bloom';
-import type { LayerState } from '../layer-state.js';
+import type { LayerState } from '../layers/layer-state.js';
 
 /** The size on most processors. */
 const CACHE_LINE_BYTES = 64;

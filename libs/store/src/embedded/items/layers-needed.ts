@@ -1,8 +1,8 @@
 import { foldDuplicates, type Positions } from '#bloom';
 import { full } from '../../refusals.js';
 import type { SyncPlan } from '../../port/index.js';
-import type { FilterState, SyncState } from '../filter-state.js';
-import type { LayerList } from '../layer-list.js';
+import type { FilterState, SyncState } from '../filters/filter-state.js';
+import type { LayerList } from '../layers/layer-list.js';
 import { claims, positionsOn } from './passes.js';
 import { countOf } from './subsets.js';
 

@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import { Added, Removed } from '../../port/index.js';
-import type { LayerState } from '../layer-state.js';
+import type { LayerState } from '../layers/layer-state.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { fetchPages } from './fetch-pages.js';
 import {

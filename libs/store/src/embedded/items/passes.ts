@@ -1,8 +1,8 @@
 import { positionsOfHashes, relocate, select, type Positions } from '#bloom';
-import type { Ageing } from '../ageing.js';
+import type { Ageing } from '../layers/ageing.js';
 import type { LayerChange } from '../journal.js';
-import type { LayerList } from '../layer-list.js';
-import type { LayerState } from '../layer-state.js';
+import type { LayerList } from '../layers/layer-list.js';
+import type { LayerState } from '../layers/layer-state.js';
 import { AgedLayer } from './aged-layer.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { PACKED } from './packed-layer.js';

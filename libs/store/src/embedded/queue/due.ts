@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.js';
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
 

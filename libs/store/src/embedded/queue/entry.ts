@@ -41,7 +41,7 @@ export class Entry {
     return true;
   }
 
-  /** The queue's clock when the entry was made: see marks.ts. */
+  /** The queue's clock when the entry was made: see filters/marks.ts. */
   get birth(): number {
     return this.bytes.readUIntBE(this.at + BIRTH_AT, 6);
   }

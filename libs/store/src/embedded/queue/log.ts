@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.js';
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, writeNumber } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
-import type { HeadRows } from './head-rows.js';
+import type { HeadRows } from '../filters/head-rows.js';
 
 /** Changes run one at a time. */
 const packer = new EntryPacker();

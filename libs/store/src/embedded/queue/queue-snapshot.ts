@@ -1,15 +1,15 @@
 import { segmentOf } from '#bloom';
 import type { QueuedItem } from '../../port/index.js';
 import type { Database } from '../database/database.js';
-import { FilterState } from '../filter-state.js';
+import { FilterState } from '../filters/filter-state.js';
 import { numberedKey, prefixRange } from '../database/keys.js';
 import type { Snapshot } from '../database/snapshot.js';
-import { decodeQueue } from '../state-codec.js';
+import { decodeQueue } from '../filters/state-codec.js';
 import { unpackDead } from './dead-letters.js';
 import { DueKind, dueKindOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { unpackHeld } from './leases.js';
-import { readMarks } from './read-marks.js';
+import { readMarks } from '../filters/read-marks.js';
 
 /** Where a page begins. */
 export interface Place {

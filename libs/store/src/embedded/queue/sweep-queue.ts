@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js';
-import type { FilterState } from '../filter-state.js';
-import type { Memory } from '../memory.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { Memory } from '../filters/memory.js';
 import type { Purger } from '../purge.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';

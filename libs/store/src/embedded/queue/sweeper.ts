@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Commits } from '../commits.js';
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from '../filters/filter-state.js';
 import { sweepQueue, type SweptStore } from './sweep-queue.js';
 
 /** A sweep is due when more is noted than this part of the entries, and than the bound. */

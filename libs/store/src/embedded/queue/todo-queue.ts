@@ -12,7 +12,7 @@ import {
   type QueuedItem,
   type Release,
 } from '../../port/index.js';
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from '../filters/filter-state.js';
 import { numberedKey } from '../database/keys.js';
 import type { Session } from '../session.js';
 import { DamagedRow, RowState } from '../database/table.js';
@@ -21,7 +21,7 @@ import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
-import { packMarks } from './marks.js';
+import { packMarks } from '../filters/marks.js';
 
 /** The embedded store keeps one queue a visited set, whatever its segments. */
 const SEGMENT = 0;
@@ -40,7 +40,7 @@ export interface Lease {
 /**
  * The queue of one visited set, inside a write transaction. An entry is in one place: in the log (log.ts), held by a lease
  * (leases.ts), delayed (due.ts), or a dead letter (dead-letters.ts). Wherever it moves, it is seen whether it has been forgotten
- * (marks.ts). After the changes, and before the transaction ends, `flush`.
+ * (filters/marks.ts). After the changes, and before the transaction ends, `flush`.
  */
 export class TodoQueue {
   private readonly log: QueueLog;

@@ -1,10 +1,10 @@
 import { type Filter, forgottenBy, type Sync, type SyncState as Stage } from '../../port/index.js';
-import type { FilterState, SyncState } from '../filter-state.js';
+import type { FilterState, SyncState } from '../filters/filter-state.js';
 import { describeAnew } from '../generation.js';
 import { numberKey } from '../database/keys.js';
-import type { Identity } from '../operation-records.js';
+import type { Identity } from '../operations/operation-records.js';
 import type { Session } from '../session.js';
-import { END_SYNC } from '../verbs.js';
+import { END_SYNC } from '../operations/verbs.js';
 
 /** What callers see of an open sync. */
 export function viewOf(

@@ -3,19 +3,19 @@ import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
 import type { QueuedItem, Quota } from '../../port/index.js';
-import type { FilterState, Syncing } from '../filter-state.js';
+import type { FilterState, Syncing } from '../filters/filter-state.js';
 import { layersFor, reserveNext } from '../growth.js';
-import { writeHidden } from '../hidden-rows.js';
+import { writeHidden } from '../filters/hidden-rows.js';
 import { keepBatch } from '../items/batches.js';
 import type { Outcome } from '../items/cell-kind.js';
 import { layersNeededBy } from '../items/layers-needed.js';
 import { claims } from '../items/passes.js';
 import { indexesOf } from '../items/subsets.js';
 import { JournalOperation } from '../journal.js';
-import type { LayerList } from '../layer-list.js';
+import type { LayerList } from '../layers/layer-list.js';
 import type { Session } from '../session.js';
 import { abandonSync } from './end-sync.js';
-import { notedOf } from './removals.js';
+import { notedOf } from '../filters/removals.js';
 
 /** Whether entries that leave the queue now may have been in it when a sync was opened, and are not kept yet. */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;

@@ -19,17 +19,17 @@ import {
   type SyncPlan,
   type Syncs,
 } from '../../port/index.js';
-import { assertAvailable, reserveCells } from '../cell-memory.js';
+import { assertAvailable, reserveCells } from '../layers/cell-memory.js';
 import { byDeadline } from '../deadline.js';
 import type { Engine } from '../engine.js';
-import { FilterState, isSyncing, SyncState, type Syncing } from '../filter-state.js';
+import { FilterState, isSyncing, SyncState, type Syncing } from '../filters/filter-state.js';
 import { describeAnew } from '../generation.js';
 import { JournalOperation } from '../journal.js';
-import { recall } from '../operation-records.js';
+import { recall } from '../operations/operation-records.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { usageOf } from '../room.js';
 import type { Session } from '../session.js';
-import { KEEP, OPEN_SYNC } from '../verbs.js';
+import { KEEP, OPEN_SYNC } from '../operations/verbs.js';
 import { abandonSync, commitSync, endIdentity, shareForgotten, viewOf } from './end-sync.js';
 import { keepIn, keepQueued } from './keep.js';
 

@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
 import type { Database } from '../database/database.js';
-import type { FilterState, SyncState } from '../filter-state.js';
+import type { FilterState, SyncState } from './filter-state.js';
 import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';

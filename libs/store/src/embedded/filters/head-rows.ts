@@ -1,4 +1,4 @@
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from './filter-state.js';
 
 /** The first rows of the queues that were last used, as they were read: one is copied and checked as a whole when it is read. */
 export class HeadRows {

@@ -1,9 +1,16 @@
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 import { MarkTable } from '../hashes/mark-table.js';
-import type { Entry } from './entry.js';
 
 const CLOCK_BYTES = 6;
+
+/** The parts of a queue's entry that decide whether it has been forgotten. */
+interface Born {
+  /** One of the four words of its item's hash. */
+  word(i: number): number;
+  /** The queue's clock when the entry was made. */
+  readonly birth: number;
+}
 
 /**
  * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
@@ -38,7 +45,7 @@ export class Marks {
   }
 
   /** Whether an entry has been forgotten. */
-  cover(entry: Entry): boolean {
+  cover(entry: Born): boolean {
     if (this.size === 0) return false;
     const { sought } = this;
     for (let i = 0; i < HASH_WORDS; i++) sought[i] = entry.word(i);

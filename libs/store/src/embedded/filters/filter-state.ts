@@ -1,12 +1,12 @@
-import type { CallCounts, Filter, Sync, SyncPlan } from '../port/index.js';
-import { plannedLayers } from '../planned-layers.js';
-import { generationKey } from './database/keys.js';
-import { LayerList } from './layer-list.js';
-import type { LayerState } from './layer-state.js';
-import { MarkTable } from './hashes/mark-table.js';
-import { QueueState } from './queue/queue-state.js';
-import { freshWindows, type RecordScope, type RecordWindow } from './record-window.js';
-import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
+import type { CallCounts, Filter, Sync, SyncPlan } from '../../port/index.js';
+import { plannedLayers } from '../../planned-layers.js';
+import { generationKey } from '../database/keys.js';
+import { LayerList } from '../layers/layer-list.js';
+import type { LayerState } from '../layers/layer-state.js';
+import { MarkTable } from '../hashes/mark-table.js';
+import { QueueState } from './queue-state.js';
+import { freshWindows, type RecordScope, type RecordWindow } from '../operations/record-window.js';
+import { DEFAULT_SIZES, type Sizes } from '../database/sizes.js';
 
 /** Counts of calls on a filter; see FilterStats. Those of its items are its layers'. */
 export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
@@ -38,7 +38,7 @@ export class SyncState {
   listed = 0;
   new = 0;
   kept = 0;
-  /** See sync/removals.ts: how many there are, the rows that hold them, and the hashes in these. */
+  /** See removals.ts: how many there are, the rows that hold them, and the hashes in these. */
   noted = 0;
   rows = 0;
   rowHashes = 0;

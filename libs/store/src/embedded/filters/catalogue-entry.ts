@@ -1,5 +1,5 @@
-import type { Filter, Sync } from '../port/index.js';
-import { fromJson, toJson, type FilterJson } from './database/filter-json.js';
+import type { Filter, Sync } from '../../port/index.js';
+import { fromJson, toJson, type FilterJson } from '../database/filter-json.js';
 import type { FilterState, OpenSync } from './filter-state.js';
 
 /** What the catalogue stores under a filter's name. */

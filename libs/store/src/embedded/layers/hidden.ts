@@ -1,5 +1,5 @@
-import { CYCLE } from '../age.js';
-import { MarkTable } from './hashes/mark-table.js';
+import { CYCLE } from '../../age.js';
+import { MarkTable } from '../hashes/mark-table.js';
 
 /** In a table: what the hash is in it. */
 const Mark = { Hidden: 1, Shown: 2 } as const;

@@ -1,23 +1,26 @@
-import type { Database } from './database/database.js';
+import type { Database } from '../database/database.js';
 import type { FilterState } from './filter-state.js';
-import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from './database/keys.js';
-import type { LayerList } from './layer-list.js';
-import { HASH_BYTES, HASH_WORDS } from './hashes/hash-bytes.js';
-import type { Purger } from './purge.js';
+import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from '../database/keys.js';
+import type { LayerList } from '../layers/layer-list.js';
+import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * Items that are hidden (hidden.ts) as rows of the database: the key is the list's prefix, the last epoch in which the item is
+ * Items that are hidden (layers/hidden.ts) as rows of the database: the key is the list's prefix, the last epoch in which the item is
  * hidden (4 bytes) and its hash; the value is empty.
  */
 
 const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;
 const NOTHING = new Uint8Array(0);
 
+/** The parts of a session that write what is hidden. */
+interface HidingSession {
+  readonly database: Database;
+  /** Deletes the rows of a list of layers that expired before an epoch. */
+  readonly purger: { hidden(state: FilterState, base: number, epoch: number): void };
+}
+
 /** Inside a transaction: writes what has changed in the lists of a filter, and deletes what has expired. */
-export function writeHidden(
-  { database, purger }: { readonly database: Database; readonly purger: Purger },
-  state: FilterState,
-): void {
+export function writeHidden({ database, purger }: HidingSession, state: FilterState): void {
   for (const { age, base } of state.lists) {
     if (!age) continue;
     for (const { hash, until, hidden } of age.hidden.takeChanges()) {

@@ -1,11 +1,11 @@
-import type { Clock } from '../clock.js';
-import { StaleFilterError } from '../errors.js';
-import { dataLost, notFound } from '../refusals.js';
-import type { Filter, FilterKind } from '../port/index.js';
+import type { Clock } from '../../clock.js';
+import { StaleFilterError } from '../../errors.js';
+import { dataLost, notFound } from '../../refusals.js';
+import type { Filter, FilterKind } from '../../port/index.js';
 import type { FilterState } from './filter-state.js';
-import { GENERATION_BYTES } from './database/keys.js';
-import { HeadRows } from './queue/head-rows.js';
-import { freshWindows, type RecordScope } from './record-window.js';
+import { GENERATION_BYTES } from '../database/keys.js';
+import { HeadRows } from './head-rows.js';
+import { freshWindows, type RecordScope } from '../operations/record-window.js';
 
 /** Room in a quota that a filter takes while it is being made. */
 export interface TakenRoom {

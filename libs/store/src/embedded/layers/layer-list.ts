@@ -1,9 +1,9 @@
 import { filterBytes, type Layer } from '#bloom';
-import type { StoreErrorCode } from '../errors.js';
-import type { LayerStats } from '../port/index.js';
+import type { StoreErrorCode } from '../../errors.js';
+import type { LayerStats } from '../../port/index.js';
 import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
-import type { Sizes } from './database/sizes.js';
+import type { Sizes } from '../database/sizes.js';
 
 /** The layers of a filter, or those that a sync of it fills. */
 export class LayerList {

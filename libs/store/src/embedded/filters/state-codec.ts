@@ -1,9 +1,9 @@
 import type { Geometry } from '#bloom';
-import { CYCLE } from '../age.js';
+import { CYCLE } from '../../age.js';
 import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
-import type { LayerList } from './layer-list.js';
-import { QUEUE_NUMBERS } from './queue/queue-state.js';
-import type { RecordScope, RecordWindow } from './record-window.js';
+import type { LayerList } from '../layers/layer-list.js';
+import { QUEUE_NUMBERS } from './queue-state.js';
+import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
 /**
  * The small state of a scope, which is written with every mutation of it: a row of doubles.

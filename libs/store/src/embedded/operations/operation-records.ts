@@ -1,10 +1,10 @@
-import { StoreError } from '../errors.js';
-import { keyExpired, keyReused } from '../refusals.js';
-import type { Operation } from '../port/index.js';
-import type { Database } from './database/database.js';
-import type { KeyRange } from './database/keys.js';
+import { StoreError } from '../../errors.js';
+import { keyExpired, keyReused } from '../../refusals.js';
+import type { Operation } from '../../port/index.js';
+import type { Database } from '../database/database.js';
+import type { KeyRange } from '../database/keys.js';
 import { windowAt, type RecordScope, type RecordWindow } from './record-window.js';
-import { DamagedRow } from './database/table.js';
+import { DamagedRow } from '../database/table.js';
 import type { Verb } from './verbs.js';
 
 /** An operation inside its scope. In the scope of names, `subject` (the name) is part of its identity. */

@@ -1,4 +1,4 @@
-import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../age.js';
+import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../../age.js';
 import { Hidden } from './hidden.js';
 
 /** The time of a list of layers that ages. It never goes back. */

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { filterBytes, segmentBytes, type Geometry } from '#bloom';
-import { StoreError } from '../errors.js';
-import { MAX_SEGMENTS } from './journal.js';
+import { StoreError } from '../../errors.js';
 
+/** The journal has two bytes for the number of a segment. */
+const MAX_SEGMENTS = 2 ** 16;
 const MEMORY_PAGE = 4096;
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Random, SEED } from '../../../../test/support/random.js';
+import { Random, SEED } from '../../../../../test/support/random.js';
 import { Hidden } from './hidden.js';
-import { DEFAULT_SIZES } from './database/sizes.js';
+import { DEFAULT_SIZES } from '../database/sizes.js';
 
 const COUNT = 5_000;
 const words = (n: number): Uint32Array => Uint32Array.of(n * 0x9e3779b1, n, n ^ 0x5bd1e995, n * 3);

@@ -1,7 +1,7 @@
 import { cellCount, pageBytes, segmentBytes, type Layer } from '#bloom';
-import { Expiring, itemsFromCells } from '../age.js';
-import type { LayerStats } from '../port/index.js';
-import { DEFAULT_SIZES } from './database/sizes.js';
+import { Expiring, itemsFromCells } from '../../age.js';
+import type { LayerStats } from '../../port/index.js';
+import { DEFAULT_SIZES } from '../database/sizes.js';
 
 /** The counts of a layer, while they change. */
 export type LayerTally = { -readonly [K in keyof LayerStats]: LayerStats[K] };

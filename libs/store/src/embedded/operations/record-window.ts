@@ -1,5 +1,5 @@
-import { RETENTION_MS, retainedSeconds } from '../retention.js';
-import type { Operation } from '../port/index.js';
+import { RETENTION_MS, retainedSeconds } from '../../retention.js';
+import type { Operation } from '../../port/index.js';
 
 /**
  * The time over which operation records are kept. Records go into the current window. The window before it is kept too,

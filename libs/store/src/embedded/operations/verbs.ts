@@ -1,6 +1,6 @@
-import type { Filter, Sync } from '../port/index.js';
-import { decodeFilter, encodeFilter } from './database/filter-json.js';
-import { numberKey, readNumber } from './database/keys.js';
+import type { Filter, Sync } from '../../port/index.js';
+import { decodeFilter, encodeFilter } from '../database/filter-json.js';
+import { numberKey, readNumber } from '../database/keys.js';
 
 /**
  * A kind of mutation: its number in operation records, and how its answer is encoded there. A number is never reused.

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.js';
-import type { FilterState } from '../filter-state.js';
+import type { FilterState } from './filter-state.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { numberedKey } from '../database/keys.js';
 
