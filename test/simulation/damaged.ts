@@ -1,5 +1,5 @@
 import { Damage } from '../../libs/store/src/embedded/database/damage.js';
-import { JournalDecoder } from '../../libs/store/src/embedded/journal.js';
+import { JournalDecoder } from '../../libs/store/src/embedded/journal/journal.js';
 import {
   DamagedRow,
   RowState,

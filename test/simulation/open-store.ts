@@ -1,7 +1,7 @@
 import type { Damage } from '../../libs/store/src/embedded/database/damage.js';
 import { Database } from '../../libs/store/src/embedded/database/database.js';
 import { EmbeddedStore } from '../../libs/store/src/embedded/embedded-store.js';
-import { Engine } from '../../libs/store/src/embedded/engine.js';
+import { Engine } from '../../libs/store/src/embedded/engine/engine.js';
 import type { Random } from '../support/random.js';
 import type { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
 import { Violation } from './notes.js';

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { Session } from '../../libs/store/src/embedded/session.js';
+import { Session } from '../../libs/store/src/embedded/engine/session.js';
 import { SEED } from '../support/random.js';
 import { runHistory } from './history.js';
 import { planOf } from './plan.js';

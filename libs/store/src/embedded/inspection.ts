@@ -3,7 +3,7 @@ import { stampOf } from '../age.js';
 import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../found-cells.js';
 import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../port/index.js';
 import type { Ageing } from './layers/ageing.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './engine/engine.js';
 import type { LayerList } from './layers/layer-list.js';
 import type { LayerState } from './layers/layer-state.js';
 

@@ -4,7 +4,7 @@ import { DataFileError } from './data-file/data-file.js';
 import { Database, DATA_FILE, hasData } from './database/database.js';
 import { takeLockFile, DirectoryLock } from './directory/directory-lock.js';
 import { inspectData } from './database/inspect-data.js';
-import { loadMemory } from './load.js';
+import { loadMemory } from './engine/load.js';
 import { DamagedRow } from './database/table.js';
 
 export interface VerifiedFilter {

@@ -5,8 +5,8 @@ import type { LayerList } from '../layers/layer-list.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * Items that are hidden (layers/hidden.ts) as rows of the database: the key is the list's prefix, the last epoch in which the item is
- * hidden (4 bytes) and its hash; the value is empty.
+ * Items that are hidden (layers/hidden.ts) as rows of the database. A key is the list's prefix, the last epoch in which
+ * the item is hidden (4 bytes) and its hash. The value is empty.
  */
 
 const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;

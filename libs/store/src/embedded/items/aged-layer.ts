@@ -2,7 +2,7 @@ import type { Positions } from '#bloom';
 import type { Expiring } from '../../age.js';
 import { Added, Removed } from '../../port/index.js';
 import type { Ageing } from '../layers/ageing.js';
-import { AgedOperation, type LayerChange } from '../journal.js';
+import { AgedOperation, type LayerChange } from '../journal/journal.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { cleanPage, epochsLeft, GONE, isLive, lowerAged, raiseAged, smallestAged } from './aged-cells.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';

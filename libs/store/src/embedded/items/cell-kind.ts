@@ -1,5 +1,5 @@
 import type { Positions } from '#bloom';
-import type { LayerChange } from '../journal.js';
+import type { LayerChange } from '../journal/journal.js';
 import type { LayerState } from '../layers/layer-state.js';
 
 /** What `raise` answers for an item that its layer neither claims nor has room for. No value of Added is the same. */

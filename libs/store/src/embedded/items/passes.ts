@@ -1,6 +1,6 @@
 import { positionsOfHashes, relocate, select, type Positions } from '#bloom';
 import type { Ageing } from '../layers/ageing.js';
-import type { LayerChange } from '../journal.js';
+import type { LayerChange } from '../journal/journal.js';
 import type { LayerList } from '../layers/layer-list.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { AgedLayer } from './aged-layer.js';

@@ -1,14 +1,20 @@
 import type { Filter } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
-import type { Engine } from '../engine.js';
+import type { Database } from '../database/database.js';
+import type { Memory } from '../filters/memory.js';
 import { QueueSnapshot, type Place } from './queue-snapshot.js';
+
+/** The part of the engine that pages are read through. A read resolves once the state that `look` saw is committed. */
+interface Reader {
+  read<T>(look: (memory: Memory, now: number, database: Database) => T): Promise<T>;
+}
 
 /**
  * The entries of a queue as they are committed now, of a segment or of all. Entries move while they are read; of one moment each
  * is in one place.
  */
 export async function* queuePages(
-  engine: Engine,
+  engine: Reader,
   filter: Filter,
   segment?: number,
 ): AsyncGenerator<QueuePage, void, undefined> {

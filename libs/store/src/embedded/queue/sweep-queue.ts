@@ -1,7 +1,6 @@
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
-import type { Purger } from '../purge.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
@@ -12,7 +11,8 @@ import { QueueLog } from './log.js';
 export interface SweptStore {
   readonly database: Database;
   readonly memory: Memory;
-  readonly purger: Purger;
+  /** Deletes the rows of marks that are no longer needed. */
+  readonly purger: { marks(state: FilterState): void };
 }
 
 /**

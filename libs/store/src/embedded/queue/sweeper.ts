@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Commits } from '../commits.js';
+import type { Commits } from '../journal/commits.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { sweepQueue, type SweptStore } from './sweep-queue.js';
 

@@ -13,20 +13,26 @@ import {
   type Release,
 } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
+import { packMarks } from '../filters/marks.js';
 import { numberedKey } from '../database/keys.js';
-import type { Session } from '../session.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
-import { packMarks } from '../filters/marks.js';
+import type { SweptStore } from './sweep-queue.js';
+import type { Sweeper } from './sweeper.js';
 
 /** The embedded store keeps one queue a visited set, whatever its segments. */
 const SEGMENT = 0;
 
 const packer = new EntryPacker();
+
+/** The parts of a session that a queue uses. */
+interface QueueSession extends SweptStore {
+  readonly sweeper: Pick<Sweeper, 'consider'>;
+}
 
 /** What one go of a lease has found. */
 export interface Lease {
@@ -51,7 +57,7 @@ export class TodoQueue {
   readonly taken: Pick<QueuedItem, 'hash'>[] = [];
 
   constructor(
-    private readonly session: Session,
+    private readonly session: QueueSession,
     private readonly state: FilterState,
     private readonly collects = false,
   ) {

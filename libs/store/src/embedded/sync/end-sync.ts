@@ -3,7 +3,7 @@ import type { FilterState, SyncState } from '../filters/filter-state.js';
 import { describeAnew } from '../generation.js';
 import { numberKey } from '../database/keys.js';
 import type { Identity } from '../operations/operation-records.js';
-import type { Session } from '../session.js';
+import type { Session } from '../engine/session.js';
 import { END_SYNC } from '../operations/verbs.js';
 
 /** What callers see of an open sync. */

@@ -11,9 +11,9 @@ import type { Outcome } from '../items/cell-kind.js';
 import { layersNeededBy } from '../items/layers-needed.js';
 import { claims } from '../items/passes.js';
 import { indexesOf } from '../items/subsets.js';
-import { JournalOperation } from '../journal.js';
+import { JournalOperation } from '../journal/journal.js';
 import type { LayerList } from '../layers/layer-list.js';
-import type { Session } from '../session.js';
+import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from '../filters/removals.js';
 

@@ -20,15 +20,15 @@ import {
   type Syncs,
 } from '../../port/index.js';
 import { assertAvailable, reserveCells } from '../layers/cell-memory.js';
-import { byDeadline } from '../deadline.js';
-import type { Engine } from '../engine.js';
+import { byDeadline } from '../engine/deadline.js';
+import type { Engine } from '../engine/engine.js';
 import { FilterState, isSyncing, SyncState, type Syncing } from '../filters/filter-state.js';
 import { describeAnew } from '../generation.js';
-import { JournalOperation } from '../journal.js';
+import { JournalOperation } from '../journal/journal.js';
 import { recall } from '../operations/operation-records.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { usageOf } from '../room.js';
-import type { Session } from '../session.js';
+import type { Session } from '../engine/session.js';
 import { KEEP, OPEN_SYNC } from '../operations/verbs.js';
 import { abandonSync, commitSync, endIdentity, shareForgotten, viewOf } from './end-sync.js';
 import { keepIn, keepQueued } from './keep.js';

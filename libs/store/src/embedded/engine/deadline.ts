@@ -1,6 +1,6 @@
-import { msUntil } from '../clock.js';
-import { StoreError } from '../errors.js';
-import { within } from '../within.js';
+import { msUntil } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { within } from '../../within.js';
 
 /** Throws STORE_UNAVAILABLE after a deadline (ms since the epoch): the caller no longer waits for the answer. */
 export function assertInTime(deadline: number): void {

@@ -1,11 +1,11 @@
 import { encodeBlock } from './block.js';
 import type { Commits } from './commits.js';
-import type { Database } from './database/database.js';
-import type { FilterState } from './filters/filter-state.js';
-import type { LayerState } from './layers/layer-state.js';
+import type { Database } from '../database/database.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { LayerState } from '../layers/layer-state.js';
 import { JOURNAL_FIRST } from './journal.js';
-import { blockKey, numberKey, readNumber } from './database/keys.js';
-import type { Memory } from './filters/memory.js';
+import { blockKey, numberKey, readNumber } from '../database/keys.js';
+import type { Memory } from '../filters/memory.js';
 
 /**
  * Whether a checkpoint is due. It keeps the journal within a constant factor of the cells, on disk and in loading time.

@@ -1,10 +1,10 @@
-import { StaleFilterError, StoreError } from '../errors.js';
-import type { Database } from './database/database.js';
+import { StaleFilterError, StoreError } from '../../errors.js';
+import type { Database } from '../database/database.js';
 import { JOURNAL_LAST } from './journal.js';
-import { readNumber } from './database/keys.js';
-import type { Memory } from './filters/memory.js';
+import { readNumber } from '../database/keys.js';
+import type { Memory } from '../filters/memory.js';
 import { Portions } from './portions.js';
-import { DamagedRow } from './database/table.js';
+import { DamagedRow } from '../database/table.js';
 
 /** A commit failed, or a change broke off half way: memory no longer agrees with the database. */
 export class CommitError extends Error {

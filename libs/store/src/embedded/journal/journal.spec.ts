@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Positions } from '#bloom';
-import { LayerState } from './layers/layer-state.js';
+import { LayerState } from '../layers/layer-state.js';
 import { JournalDecoder, JournalEncoder, JournalOperation } from './journal.js';
 
 const generation = Buffer.from('0123456789abcdef', 'hex');

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, deadlineIn } from '../clock.js';
-import { StoreError } from '../errors.js';
-import { checkpoint, checkpointDue } from './checkpoint.js';
-import { CommitError } from './commits.js';
-import { Database } from './database/database.js';
+import { type Clock, deadlineIn } from '../../clock.js';
+import { StoreError } from '../../errors.js';
+import { checkpoint, checkpointDue } from '../journal/checkpoint.js';
+import { CommitError } from '../journal/commits.js';
+import { Database } from '../database/database.js';
 import { assertInTime, byDeadline } from './deadline.js';
-import { assertRoomForNew, takeLockFile, DirectoryLock } from './directory/directory-lock.js';
-import { inspectData } from './database/inspect-data.js';
-import { numberKey } from './database/keys.js';
-import { makePrivateDirectory } from './directory/make-directory.js';
-import type { Memory } from './filters/memory.js';
+import { assertRoomForNew, takeLockFile, DirectoryLock } from '../directory/directory-lock.js';
+import { inspectData } from '../database/inspect-data.js';
+import { numberKey } from '../database/keys.js';
+import { makePrivateDirectory } from '../directory/make-directory.js';
+import type { Memory } from '../filters/memory.js';
 import { Session, type SessionOptions } from './session.js';
-import { DirectoryDisk, Space, type Disk } from './directory/space.js';
-import { DamagedRow } from './database/table.js';
+import { DirectoryDisk, Space, type Disk } from '../directory/space.js';
+import { DamagedRow } from '../database/table.js';
 
 /** Row of the table `meta` that a trial write puts. */
 const PROBE = Buffer.from('probe');

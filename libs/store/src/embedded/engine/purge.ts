@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Commits } from './commits.js';
-import type { Database } from './database/database.js';
-import type { Table } from './database/table.js';
+import type { Commits } from '../journal/commits.js';
+import type { Database } from '../database/database.js';
+import type { Table } from '../database/table.js';
 import {
   blockKey,
   GENERATION_BYTES,
@@ -10,10 +10,10 @@ import {
   numberedKey,
   prefixRange,
   type KeyRange,
-} from './database/keys.js';
-import type { FilterState } from './filters/filter-state.js';
-import type { Memory } from './filters/memory.js';
-import { outdatedRecords } from './operations/operation-records.js';
+} from '../database/keys.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { Memory } from '../filters/memory.js';
+import { outdatedRecords } from '../operations/operation-records.js';
 
 /** Deletes data that nothing refers to any more, in the background, a slice per transaction. */
 export class Purger {

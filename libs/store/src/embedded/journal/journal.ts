@@ -1,6 +1,6 @@
 import type { Positions } from '#bloom';
-import { GENERATION_BYTES, readNumber, writeNumber } from './database/keys.js';
-import type { LayerState } from './layers/layer-state.js';
+import { GENERATION_BYTES, readNumber, writeNumber } from '../database/keys.js';
+import type { LayerState } from '../layers/layer-state.js';
 
 /**
  * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are

@@ -1,13 +1,13 @@
-import { Expiring } from '../age.js';
-import type { Clock } from '../clock.js';
-import { decodeBlock } from './block.js';
-import { decodeEntry } from './filters/catalogue-entry.js';
-import type { Database } from './database/database.js';
-import { allocateCells } from './layers/cell-memory.js';
-import { FilterState, SyncState } from './filters/filter-state.js';
-import { readHidden } from './filters/hidden-rows.js';
-import { cleanPage, lowerAged, raiseAged } from './items/aged-cells.js';
-import { cellsOf, removeCounters } from './items/packed-cells.js';
+import { Expiring } from '../../age.js';
+import type { Clock } from '../../clock.js';
+import { decodeBlock } from '../journal/block.js';
+import { decodeEntry } from '../filters/catalogue-entry.js';
+import type { Database } from '../database/database.js';
+import { allocateCells } from '../layers/cell-memory.js';
+import { FilterState, SyncState } from '../filters/filter-state.js';
+import { readHidden } from '../filters/hidden-rows.js';
+import { cleanPage, lowerAged, raiseAged } from '../items/aged-cells.js';
+import { cellsOf, removeCounters } from '../items/packed-cells.js';
 import {
   type AgedChange,
   AgedOperation,
@@ -16,13 +16,13 @@ import {
   JournalDecoder,
   JournalOperation,
   type JournalRecord,
-} from './journal.js';
-import { readBlockKey, readNumber, SEQUENCE_BYTES } from './database/keys.js';
-import type { LayerState } from './layers/layer-state.js';
-import { Memory } from './filters/memory.js';
-import { decodeScope, decodeState } from './filters/state-codec.js';
-import { readMarks } from './filters/read-marks.js';
-import { readRemovals } from './filters/removals.js';
+} from '../journal/journal.js';
+import { readBlockKey, readNumber, SEQUENCE_BYTES } from '../database/keys.js';
+import type { LayerState } from '../layers/layer-state.js';
+import { Memory } from '../filters/memory.js';
+import { decodeScope, decodeState } from '../filters/state-codec.js';
+import { readMarks } from '../filters/read-marks.js';
+import { readRemovals } from '../filters/removals.js';
 
 /** A filter while it is being loaded. */
 interface Loading {

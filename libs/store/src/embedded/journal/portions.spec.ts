@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Portions } from './portions.js';
-import { DEFAULT_SIZES } from './database/sizes.js';
+import { DEFAULT_SIZES } from '../database/sizes.js';
 
 interface Asked {
   /** Numbers of the changes that may be handed over, in the order of admission. */

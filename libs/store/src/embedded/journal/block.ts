@@ -1,4 +1,4 @@
-import { readNumber, writeNumber } from './database/keys.js';
+import { readNumber, writeNumber } from '../database/keys.js';
 
 /** The header of a checkpointed block: the sequence number of the last journal record it includes (8 bytes). */
 export const BLOCK_HEADER = 8;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SYSTEM_CLOCK } from '../clock.js';
+import { SYSTEM_CLOCK } from '../../clock.js';
 import { Commits } from './commits.js';
-import { Database } from './database/database.js';
+import { Database } from '../database/database.js';
 import { JOURNAL_LAST } from './journal.js';
-import { numberKey } from './database/keys.js';
-import { Memory } from './filters/memory.js';
-import { Workbench } from './testing/fixtures.js';
+import { numberKey } from '../database/keys.js';
+import { Memory } from '../filters/memory.js';
+import { Workbench } from '../testing/fixtures.js';
 
 const bench = new Workbench();
 let database: Database;

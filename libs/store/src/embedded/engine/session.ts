@@ -1,18 +1,18 @@
-import type { Clock } from '../clock.js';
-import type { RandomSource } from '../random-source.js';
-import { Commits, UnchangedError } from './commits.js';
-import type { Database } from './database/database.js';
-import { FilterState } from './filters/filter-state.js';
-import { JOURNAL_LAST, JournalEncoder, setPrevious } from './journal.js';
-import { numberKey } from './database/keys.js';
+import type { Clock } from '../../clock.js';
+import type { RandomSource } from '../../random-source.js';
+import { Commits, UnchangedError } from '../journal/commits.js';
+import type { Database } from '../database/database.js';
+import { FilterState } from '../filters/filter-state.js';
+import { JOURNAL_LAST, JournalEncoder, setPrevious } from '../journal/journal.js';
+import { numberKey } from '../database/keys.js';
 import { loadMemory } from './load.js';
-import type { Memory } from './filters/memory.js';
-import { outdatedRecords, putRecord, recall, type Identity } from './operations/operation-records.js';
+import type { Memory } from '../filters/memory.js';
+import { outdatedRecords, putRecord, recall, type Identity } from '../operations/operation-records.js';
 import { Purger } from './purge.js';
-import { windowAt, type Origin, type RecordScope, type RecordWindow } from './operations/record-window.js';
-import { Sweeper } from './queue/sweeper.js';
-import { encodeScope, encodeState } from './filters/state-codec.js';
-import type { Verb } from './operations/verbs.js';
+import { windowAt, type Origin, type RecordScope, type RecordWindow } from '../operations/record-window.js';
+import { Sweeper } from '../queue/sweeper.js';
+import { encodeScope, encodeState } from '../filters/state-codec.js';
+import type { Verb } from '../operations/verbs.js';
 
 /** What a session takes from the store's options. */
 export interface SessionOptions {
