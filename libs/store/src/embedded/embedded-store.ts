@@ -26,23 +26,23 @@ import {
 import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import { allocateCells, reserveCells } from './layers/cell-memory.js';
-import { EmbeddedCounters } from './counters.js';
-import { EmbeddedCredentials } from './credentials.js';
+import { EmbeddedCounters } from './calls/counters.js';
+import { EmbeddedCredentials } from './calls/credentials.js';
 import { Engine } from './engine/engine.js';
-import { EmbeddedInspection } from './inspection.js';
-import { isNearlyFull } from './growth.js';
-import { newGeneration, publish, withdraw } from './generation.js';
-import { EmbeddedQueue } from './queue.js';
+import { EmbeddedInspection } from './calls/inspection.js';
+import { isNearlyFull } from './catalogue/growth.js';
+import { newGeneration, publish, withdraw } from './catalogue/generation.js';
+import { EmbeddedQueue } from './calls/queue.js';
 import type { Ageing } from './layers/ageing.js';
 import type { LayerList } from './layers/layer-list.js';
 import { windowSeconds } from './operations/record-window.js';
-import { Room, usageOf } from './room.js';
-import { viewOf } from './sync/end-sync.js';
+import { Room, usageOf } from './catalogue/room.js';
+import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
-import { EmbeddedSyncs } from './sync/syncs.js';
-import { EmbeddedTransfer } from './transfer.js';
+import { EmbeddedSyncs } from './syncs/syncs.js';
+import { EmbeddedTransfer } from './transfer/transfer.js';
 import { CLEAR, CREATE, DROP } from './operations/verbs.js';
-import { Watches } from './watches.js';
+import { Watches } from './calls/watches.js';
 
 /** Where the store keeps its data, and its bounds. All but `dataDir` have defaults. */
 export interface EmbeddedOptions {

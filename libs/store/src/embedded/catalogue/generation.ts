@@ -1,8 +1,8 @@
-import type { Filter, FilterSpec } from '../port/index.js';
-import { encodeEntry } from './filters/catalogue-entry.js';
-import { FilterState } from './filters/filter-state.js';
-import { GENERATION_BYTES } from './database/keys.js';
-import type { Session } from './engine/session.js';
+import type { Filter, FilterSpec } from '../../port/index.js';
+import { encodeEntry } from '../filters/catalogue-entry.js';
+import { FilterState } from '../filters/filter-state.js';
+import { GENERATION_BYTES } from '../database/keys.js';
+import type { Session } from '../engine/session.js';
 
 /** Makes the description of a filter from its spec, under a new generation. */
 export function newGeneration({ now, random }: Session, spec: FilterSpec, seed: Uint8Array): Filter {

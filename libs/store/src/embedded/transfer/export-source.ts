@@ -1,10 +1,10 @@
 import { piecesOf, segmentOf } from '#bloom';
-import type { Filter, HiddenItem } from '../port/index.js';
-import type { QueuePage, SegmentSnapshot, SegmentSource } from '../transfer/export-parts.js';
-import type { Ageing } from './layers/ageing.js';
-import type { Engine } from './engine/engine.js';
-import { HASH_BYTES, HASH_WORDS } from './hashes/hash-bytes.js';
-import { queuePages } from './queue/queue-pages.js';
+import type { Filter, HiddenItem } from '../../port/index.js';
+import type { QueuePage, SegmentSnapshot, SegmentSource } from '../../transfer/export-parts.js';
+import type { Ageing } from '../layers/ageing.js';
+import type { Engine } from '../engine/engine.js';
+import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
+import { queuePages } from '../queue/queue-pages.js';
 
 const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
 

@@ -1,9 +1,9 @@
-import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../port/index.js';
-import type { Engine } from './engine/engine.js';
-import { deadLetterNumber, TodoQueue } from './queue/todo-queue.js';
-import type { Session } from './engine/session.js';
-import { isCopying, keepQueued } from './sync/keep.js';
-import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from './operations/verbs.js';
+import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../../port/index.js';
+import type { Engine } from '../engine/engine.js';
+import { deadLetterNumber, TodoQueue } from '../queue/todo-queue.js';
+import type { Session } from '../engine/session.js';
+import { isCopying, keepQueued } from '../syncs/keep.js';
+import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
 import type { Watches } from './watches.js';
 
 /** See the port for what each method promises. */

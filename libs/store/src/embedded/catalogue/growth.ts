@@ -1,12 +1,12 @@
 import { filterBytes, type Layer } from '#bloom';
-import { StoreError } from '../errors.js';
-import { assertWithin } from '../quota.js';
-import type { Quota } from '../port/index.js';
-import { allocateCells, assertAvailable, reserveCells } from './layers/cell-memory.js';
-import type { FilterState } from './filters/filter-state.js';
-import type { LayerList } from './layers/layer-list.js';
-import type { LayerState } from './layers/layer-state.js';
-import type { Memory } from './filters/memory.js';
+import { StoreError } from '../../errors.js';
+import { assertWithin } from '../../quota.js';
+import type { Quota } from '../../port/index.js';
+import { allocateCells, assertAvailable, reserveCells } from '../layers/cell-memory.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { LayerList } from '../layers/layer-list.js';
+import type { LayerState } from '../layers/layer-state.js';
+import type { Memory } from '../filters/memory.js';
 import { usageOf } from './room.js';
 
 /** Of a layer's capacity: from then on memory for the next one is reserved. */

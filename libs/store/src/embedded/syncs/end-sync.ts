@@ -1,6 +1,6 @@
 import { type Filter, forgottenBy, type Sync, type SyncState as Stage } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filters/filter-state.js';
-import { describeAnew } from '../generation.js';
+import { describeAnew } from '../catalogue/generation.js';
 import { numberKey } from '../database/keys.js';
 import type { Identity } from '../operations/operation-records.js';
 import type { Session } from '../engine/session.js';

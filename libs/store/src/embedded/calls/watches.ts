@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.js';
-import type { Filter } from '../port/index.js';
-import { after } from '../timers.js';
-import type { Engine } from './engine/engine.js';
-import { DueIndex } from './queue/due.js';
+import type { Clock } from '../../clock.js';
+import type { Filter } from '../../port/index.js';
+import { after } from '../../timers.js';
+import type { Engine } from '../engine/engine.js';
+import { DueIndex } from '../queue/due.js';
 
 interface Watch {
   readonly wakes: Set<() => void>;

@@ -1,5 +1,5 @@
-import type { Credential, Credentials } from '../port/index.js';
-import type { Engine } from './engine/engine.js';
+import type { Credential, Credentials } from '../../port/index.js';
+import type { Engine } from '../engine/engine.js';
 
 /** Credentials in memory and in a table of their own. */
 export class EmbeddedCredentials implements Credentials {

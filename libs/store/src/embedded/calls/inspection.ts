@@ -1,11 +1,11 @@
 import { pageBytes, type Positions, relocate } from '#bloom';
-import { stampOf } from '../age.js';
-import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../found-cells.js';
-import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../port/index.js';
-import type { Ageing } from './layers/ageing.js';
-import type { Engine } from './engine/engine.js';
-import type { LayerList } from './layers/layer-list.js';
-import type { LayerState } from './layers/layer-state.js';
+import { stampOf } from '../../age.js';
+import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../../found-cells.js';
+import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../../port/index.js';
+import type { Ageing } from '../layers/ageing.js';
+import type { Engine } from '../engine/engine.js';
+import type { LayerList } from '../layers/layer-list.js';
+import type { LayerState } from '../layers/layer-state.js';
 
 /** See the port for what each method promises. */
 export class EmbeddedInspection implements Inspection {

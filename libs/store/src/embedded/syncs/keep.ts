@@ -4,7 +4,7 @@ import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
 import type { QueuedItem, Quota } from '../../port/index.js';
 import type { FilterState, Syncing } from '../filters/filter-state.js';
-import { layersFor, reserveNext } from '../growth.js';
+import { layersFor, reserveNext } from '../catalogue/growth.js';
 import { writeHidden } from '../filters/hidden-rows.js';
 import { keepBatch } from '../items/batches.js';
 import type { Outcome } from '../items/cell-kind.js';

@@ -1,24 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
 import { filterBytes } from '#bloom';
-import { CYCLE } from '../age.js';
-import { StoreError } from '../errors.js';
-import { hidingFull, taken } from '../refusals.js';
-import { hashesOf } from '../queued-hashes.js';
-import { countCells } from '../transfer/cell-counts.js';
-import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../port/index.js';
-import { encodeBlock } from './journal/block.js';
-import { allocateSegment, assertAvailable } from './layers/cell-memory.js';
-import type { Engine } from './engine/engine.js';
-import { FilterState } from './filters/filter-state.js';
-import { newGeneration, publishState } from './generation.js';
-import { writeHidden } from './filters/hidden-rows.js';
-import { blockKey, numberKey } from './database/keys.js';
-import type { LayerState } from './layers/layer-state.js';
-import { TodoQueue } from './queue/todo-queue.js';
-import { Room } from './room.js';
-import type { Session } from './engine/session.js';
-import type { Sizes } from './database/sizes.js';
-import { IMPORT } from './operations/verbs.js';
+import { CYCLE } from '../../age.js';
+import { StoreError } from '../../errors.js';
+import { hidingFull, taken } from '../../refusals.js';
+import { hashesOf } from '../../queued-hashes.js';
+import { countCells } from '../../transfer/cell-counts.js';
+import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../../port/index.js';
+import { encodeBlock } from '../journal/block.js';
+import { allocateSegment, assertAvailable } from '../layers/cell-memory.js';
+import type { Engine } from '../engine/engine.js';
+import { FilterState } from '../filters/filter-state.js';
+import { newGeneration, publishState } from '../catalogue/generation.js';
+import { writeHidden } from '../filters/hidden-rows.js';
+import { blockKey, numberKey } from '../database/keys.js';
+import type { LayerState } from '../layers/layer-state.js';
+import { TodoQueue } from '../queue/todo-queue.js';
+import { Room } from '../catalogue/room.js';
+import type { Session } from '../engine/session.js';
+import type { Sizes } from '../database/sizes.js';
+import { IMPORT } from '../operations/verbs.js';
 
 /** See Transfer.import. */
 export async function importParts(

@@ -1,6 +1,6 @@
-import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../port/index.js';
-import { exportParts } from '../transfer/export-parts.js';
-import type { Engine } from './engine/engine.js';
+import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
+import { exportParts } from '../../transfer/export-parts.js';
+import type { Engine } from '../engine/engine.js';
 import { EmbeddedSource } from './export-source.js';
 import { importParts } from './import.js';
 

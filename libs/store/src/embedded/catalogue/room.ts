@@ -1,8 +1,8 @@
 import { filterBytes } from '#bloom';
-import { StoreError } from '../errors.js';
-import { assertWithin } from '../quota.js';
-import type { FilterSpec, Quota, Usage } from '../port/index.js';
-import type { Memory, TakenRoom } from './filters/memory.js';
+import { StoreError } from '../../errors.js';
+import { assertWithin } from '../../quota.js';
+import type { FilterSpec, Quota, Usage } from '../../port/index.js';
+import type { Memory, TakenRoom } from '../filters/memory.js';
 
 /**
  * Room in a quota for a filter that is being made. It is held from before the filter's memory is reserved until the

@@ -1,21 +1,21 @@
 import type { Positions } from '#bloom';
-import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from '../refusals.js';
-import { StoreError } from '../errors.js';
-import type { Counters, Filter, Operation, Quota } from '../port/index.js';
-import type { Engine } from './engine/engine.js';
-import type { FilterState } from './filters/filter-state.js';
-import { layersFor, reserveNext } from './growth.js';
-import { writeHidden } from './filters/hidden-rows.js';
-import { addBatch, checkBatch, countBatch, removeBatch } from './items/batches.js';
-import type { Outcome } from './items/cell-kind.js';
-import { layersNeeded, layersNeededBy } from './items/layers-needed.js';
-import type { LayerState } from './layers/layer-state.js';
-import { JournalOperation } from './journal/journal.js';
-import { TodoQueue } from './queue/todo-queue.js';
-import type { Change, Session } from './engine/session.js';
-import { abandonSync } from './sync/end-sync.js';
-import { dropRemovals, noteRemovals } from './filters/removals.js';
-import { ADD, REMOVE } from './operations/verbs.js';
+import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from '../../refusals.js';
+import { StoreError } from '../../errors.js';
+import type { Counters, Filter, Operation, Quota } from '../../port/index.js';
+import type { Engine } from '../engine/engine.js';
+import type { FilterState } from '../filters/filter-state.js';
+import { layersFor, reserveNext } from '../catalogue/growth.js';
+import { writeHidden } from '../filters/hidden-rows.js';
+import { addBatch, checkBatch, countBatch, removeBatch } from '../items/batches.js';
+import type { Outcome } from '../items/cell-kind.js';
+import { layersNeeded, layersNeededBy } from '../items/layers-needed.js';
+import type { LayerState } from '../layers/layer-state.js';
+import { JournalOperation } from '../journal/journal.js';
+import { TodoQueue } from '../queue/todo-queue.js';
+import type { Change, Session } from '../engine/session.js';
+import { abandonSync } from '../syncs/end-sync.js';
+import { dropRemovals, noteRemovals } from '../filters/removals.js';
+import { ADD, REMOVE } from '../operations/verbs.js';
 import type { Watches } from './watches.js';
 
 /** What an item costs that is queued or taken off a queue, in items without one. */
