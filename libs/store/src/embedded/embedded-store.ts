@@ -3,7 +3,7 @@ import type { Segmentation } from '#bloom';
 import { DEFAULT_MAX_HIDDEN, itemsByEpoch } from '../age.js';
 import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
-import { cannotGrow, otherExists } from '../refusals.js';
+import { cannotGrow } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
 import { rateLimiterOn } from '../rate-limiter.js';
 import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
@@ -23,25 +23,23 @@ import {
   type Store,
   type Usage,
 } from '../port/index.js';
-import { isSameFilter } from '../same-filter.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import { allocateCells, reserveCells } from './layers/cell-memory.js';
 import { EmbeddedCounters } from './calls/counters.js';
 import { EmbeddedCredentials } from './calls/credentials.js';
 import { Engine } from './engine/engine.js';
 import { EmbeddedInspection } from './calls/inspection.js';
 import { isNearlyFull } from './catalogue/growth.js';
-import { newGeneration, publish, withdraw } from './catalogue/generation.js';
+import { LifeCycle } from './catalogue/life-cycle.js';
+import { listFilters } from './catalogue/listing.js';
 import { EmbeddedQueue } from './calls/queue.js';
 import type { Ageing } from './layers/ageing.js';
 import type { LayerList } from './layers/layer-list.js';
 import { windowSeconds } from './operations/record-window.js';
-import { Room, usageOf } from './catalogue/room.js';
+import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
 import { EmbeddedTransfer } from './transfer/transfer.js';
-import { CLEAR, CREATE, DROP } from './operations/verbs.js';
 import { Watches } from './calls/watches.js';
 
 /** Where the store keeps its data, and its bounds. All but `dataDir` have defaults. */
@@ -95,12 +93,14 @@ export class EmbeddedStore implements Store {
     minSegmentBytes: 1,
   };
 
+  private readonly lifeCycle: LifeCycle;
   private readonly watches: Watches;
 
   private constructor(
     private readonly engine: Engine,
     syncIdleMs: number,
   ) {
+    this.lifeCycle = new LifeCycle(engine);
     this.watches = new Watches(engine, engine.clock);
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
@@ -133,43 +133,12 @@ export class EmbeddedStore implements Store {
     return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
   }
 
-  async create(
+  create(
     spec: FilterSpec,
     operation: Operation,
     quota?: Quota,
   ): Promise<{ filter: Filter; created: boolean }> {
-    const room = new Room(spec, quota);
-    try {
-      return await this.createIn(room, spec, operation);
-    } finally {
-      room.leave();
-    }
-  }
-
-  private async createIn(
-    room: Room,
-    spec: FilterSpec,
-    operation: Operation,
-  ): Promise<{ filter: Filter; created: boolean }> {
-    // Memory is reserved only if the filter is likely to be made. If it is refused here, this very operation may have
-    // made it before.
-    const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
-    const reserved = fits ? await reserveCells(spec.geometry) : undefined;
-    return this.engine.mutate(
-      (session) => {
-        const scope = session.memory.names;
-        return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
-          const existing = session.memory.filters.get(spec.name)?.filter;
-          if (existing && !isSameFilter(existing, spec)) throw otherExists(existing);
-          if (existing) return { answer: { filter: existing, created: false } };
-          room.assert(session.memory);
-          const filter = newGeneration(session, spec, spec.seed);
-          const cells = reserved ?? allocateCells(spec.geometry);
-          return { answer: { filter, created: true }, apply: () => publish(session, filter, cells) };
-        });
-      },
-      { grows: true, deadline: operation.deadline },
-    );
+    return this.lifeCycle.create(spec, operation, quota);
   }
 
   async open(name: string, kind: FilterKind): Promise<Filter> {
@@ -196,54 +165,19 @@ export class EmbeddedStore implements Store {
   }
 
   async list(kind: FilterKind, limit: number, after?: string, prefix = ''): Promise<ListPage> {
-    return this.engine.read((memory) => {
-      const first: Filter[] = [];
-      for (const { filter } of memory.filters.values()) {
-        const { name } = filter;
-        if (filter.kind !== kind || !name.startsWith(prefix) || (after !== undefined && name <= after))
-          continue;
-        insertByName(first, filter, limit + 1);
-      }
-      const filters = first.slice(0, limit);
-      const last = filters.at(-1);
-      return { filters, ...(last && first.length > limit ? { next: last.name } : {}) };
-    });
+    return this.engine.read(({ filters }) => listFilters(filters.values(), kind, limit, after, prefix));
   }
 
   async usage(prefixes: readonly string[]): Promise<Usage[]> {
     return this.engine.read((memory) => prefixes.map((prefix) => usageOf(memory, prefix)));
   }
 
-  async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
-    return this.engine.mutate(
-      (session) => {
-        const scope = session.memory.names;
-        return session.once({ scope, verb: DROP, operation, subject: name }, () => {
-          const state = session.memory.named(name, kind);
-          return { answer: undefined, apply: () => withdraw(session, state) };
-        });
-      },
-      { deadline: operation.deadline },
-    );
+  drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
+    return this.lifeCycle.drop(name, kind, operation);
   }
 
-  async clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {
-    return this.engine.mutate(
-      (session) => {
-        const scope = session.memory.names;
-        return session.once({ scope, verb: CLEAR, operation, subject: name }, () => {
-          const old = session.memory.named(name, kind);
-          const filter = newGeneration(session, old.filter, session.random.seed());
-          const cells = allocateCells(filter.geometry);
-          const apply = (): void => {
-            withdraw(session, old);
-            publish(session, filter, cells);
-          };
-          return { answer: filter, apply };
-        });
-      },
-      { deadline: operation.deadline },
-    );
+  clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter> {
+    return this.lifeCycle.clear(name, kind, operation);
   }
 
   /** A copy of the cells of a segment of the first layer, in the layout that Redis has. RangeError if the filter has no such segment. */
@@ -292,18 +226,4 @@ function ageOf({ layers }: LayerList, { epoch, epochMs, hidden }: Ageing): AgeSt
     cells: expiring?.toArray() ?? [],
   }));
   return { epoch, epochMs, hidden: hidden.size, items: itemsByEpoch(expiring) };
-}
-
-/** Keeps the first `most` by name: of ten thousand filters, pages of some hundred need no more in order. */
-function insertByName(first: Filter[], filter: Filter, most: number): void {
-  const { name } = filter;
-  if (first.length === most && (first[most - 1] as Filter).name < name) return;
-  let low = 0;
-  for (let high = first.length; low < high;) {
-    const middle = (low + high) >> 1;
-    if ((first[middle] as Filter).name < name) low = middle + 1;
-    else high = middle;
-  }
-  first.splice(low, 0, filter);
-  if (first.length > most) first.pop();
 }
