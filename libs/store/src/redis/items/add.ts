@@ -1,5 +1,5 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
-import { LEASES, MARKS, MOVE_DUE, bringBack } from '../scripts/queue-state.js';
+import { LEASES, MARKS, MOVE_DUE, bringBack } from '../scripts/queue-moves.js';
 import { RECALL } from '../scripts/script.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';

@@ -1,14 +1,5 @@
-import {
-  bringBack,
-  CHECK_QUEUE,
-  CHECK_QUEUE_CHANGE,
-  HEAD_BYTES,
-  LEASES,
-  MARKS,
-  MOVE_DUE,
-  OPEN_QUEUE,
-  TIDY,
-} from './queue-state.js';
+import { bringBack, LEASES, MARKS, MOVE_DUE, TIDY } from './queue-moves.js';
+import { CHECK_QUEUE, CHECK_QUEUE_CHANGE, HEAD_BYTES, OPEN_QUEUE } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 

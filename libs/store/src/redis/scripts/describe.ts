@@ -1,5 +1,6 @@
 import { CYCLE } from '../../age.js';
-import { CHECK_QUEUE, LEASED, LEASES } from './queue-state.js';
+import { LEASES } from './queue-moves.js';
+import { CHECK_QUEUE, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
 /** The counts of a description beside those of layers. */

@@ -1,21 +1,14 @@
+import { bringBack, DUE_AT, IS_DUE, LEASES, MARKS, MAY_BE_DUE, MOVE_DUE, TIDY } from './queue-moves.js';
 import {
-  bringBack,
   CHECK_QUEUE_CHANGE,
-  DUE_AT,
   EXTENDED,
   FORGOTTEN,
   HEAD_BYTES,
-  IS_DUE,
   LEASE_ENTRIES,
   LEASED,
-  LEASES,
-  MARKS,
-  MAY_BE_DUE,
-  MOVE_DUE,
   OPEN_QUEUE,
   OVER,
   RECORD_QUEUE,
-  TIDY,
 } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';

@@ -1,4 +1,5 @@
-import { CHECK_QUEUE_CHANGE, LEASES, MARKS, OPEN_QUEUE, TIDY } from './queue-state.js';
+import { LEASES, MARKS, TIDY } from './queue-moves.js';
+import { CHECK_QUEUE_CHANGE, OPEN_QUEUE } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
 
 /** Marks of a segment's queue that are kept in any case, and the share of its entries beyond which a sweep begins. */

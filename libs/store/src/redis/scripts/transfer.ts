@@ -1,5 +1,6 @@
 import type { Script } from './script.js';
-import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, LEASES, MARKS } from './queue-state.js';
+import { LEASES, MARKS } from './queue-moves.js';
+import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT } from './script.js';
 
 /** Ends a script that reads some of a queue: whatever is in `out`, and what tells of the server's run and of removals. */

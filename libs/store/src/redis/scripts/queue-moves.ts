@@ -1,0 +1,229 @@
+import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
+import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, OVER } from './queue-state.js';
+import { CAN_ROTATE } from './script.js';
+
+/*
+ * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
+ */
+
+/** What has become due that one script moves at most: leases, and delayed entries. */
+const DUE_LEASES = 8;
+const DUE_DELAYED = 250;
+
+/** `queue.forgotten`: which of these entries, or heads of entries, have been forgotten. */
+export const MARKS = `
+function queue.forgotten(entries)
+  local gone = {}
+  if #entries == 0 or queue.marked == 0 then return gone end
+  local hashes = {}
+  for n = 1, #entries do hashes[n] = sub(entries[n], 15, 30) end
+  for _, key in ipairs({queue.marks, queue.oldMarks}) do
+    for from = 1, #entries, 1000 do
+      local marks = call('HMGET', key, unpack(hashes, from, math.min(#entries, from + 999)))
+      for n = 1, #marks do
+        local birth = marks[n] and unpacked('>I6', entries[from + n - 1], 5)
+        if birth and birth <= tonumber(marks[n]) then gone[from + n - 1] = true end
+      end
+    end
+  end
+  return gone
+end
+`;
+
+/**
+ * `queue.append`: entries to the end of the line; whoever waits is told. `queue.bringBack`: entries that come back, to the
+ * end of the line, or to the dead letters with this reason; none that was forgotten. Answers which were.
+ */
+export const bringBack = (maxAttempts: string) => `
+local maxAttempts = tonumber(${maxAttempts})
+function queue.append(entries)
+  if #entries == 0 then return end
+  each('RPUSH', queue.logs[queue.tail], entries)
+  if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
+end
+function queue.bury(entries, reason)
+  if #entries == 0 then return end
+  local letters, number = {}, queue.dead
+  for n = 1, #entries do
+    number = number + 1
+    letters[2 * n - 1] = string.format('%.0f', number)
+    letters[2 * n] = pack('>I6I2', number, #reason) .. reason .. entries[n]
+  end
+  each('ZADD', queue.letters, letters)
+  queue.set('dead', number)
+end
+function queue.bringBack(entries, reason)
+  local gone, live, back, dead = queue.forgotten(entries), {}, {}, {}
+  for n = 1, #entries do
+    if not gone[n] then
+      live[#live + 1] = entries[n]
+      if maxAttempts > 0 and unpacked('>I4', entries[n]) >= maxAttempts then dead[#dead + 1] = entries[n]
+      else back[#back + 1] = entries[n] end
+    end
+  end
+  queue.owe(live)
+  queue.bury(dead, reason)
+  queue.append(back)
+  return gone
+end
+`;
+
+/**
+ * `queue.open`: leases by their keys, those that are there. `queue.take`: an entry out of its lease. `queue.forget`:
+ * those that were forgotten. `queue.returned`: an entry as it comes back, leased so many times more.
+ * `queue.close`: writes what has changed of open leases; a lease of which nothing is left goes.
+ */
+export const LEASES = `
+function queue.open(keys)
+  local fields, opened = {}, {}
+  for n = 1, #keys do fields[2 * n - 1], fields[2 * n] = keys[n], keys[n] .. 's' end
+  for from = 1, #fields, 1000 do
+    local found = call('HMGET', queue.leaseKey, unpack(fields, from, math.min(#fields, from + 999)))
+    for n = 1, #found, 2 do
+      if found[n] then
+        local key, entries, at, starts = fields[from + n - 1], found[n], 1, {}
+        while at <= #entries do
+          starts[#starts + 1] = at
+          local a, b, c, d = byte(entries, at + 30, at + 33)
+          at = at + ${HEAD_BYTES} + ((a * 256 + b) * 256 + c) * 256 + d
+        end
+        starts[#starts + 1] = at
+        local states = {byte(found[n + 1] or string.rep('${String.fromCharCode(LEASED)}', #starts - 1), 1, -1)}
+        opened[key] = {key = key, entries = entries, starts = starts, states = states, changed = false}
+      end
+    end
+  end
+  return opened
+end
+function queue.take(lease, index, state)
+  if lease.states[index] == ${EXTENDED} then call('ZREM', queue.ends, lease.key .. pack('>I2', index - 1)) end
+  lease.states[index], lease.changed = state, true
+  queue.left = (queue.left or 0) + 1
+end
+function queue.forget(lease)
+  local heads, indexes = {}, {}
+  for index = 1, #lease.states do
+    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
+      heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1})
+      indexes[#heads] = index
+    end
+  end
+  for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
+end
+function queue.returned(lease, index, leases)
+  local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
+  return pack('>I4', unpacked('>I4', entry) + leases) .. sub(entry, 5)
+end
+function queue.close(opened)
+  local ended, over, states = {}, {}, {}
+  for key, lease in pairs(opened) do
+    if lease.changed then
+      local common, own = false, false
+      for n = 1, #lease.states do
+        if lease.states[n] == ${LEASED} then common = true elseif lease.states[n] == ${EXTENDED} then own = true end
+      end
+      if not common then ended[#ended + 1] = key end
+      if common or own then
+        states[#states + 1], states[#states + 2] = key .. 's', char(unpack(lease.states))
+      else
+        over[#over + 1], over[#over + 2] = key, key .. 's'
+      end
+    end
+  end
+  each('ZREM', queue.ends, ended)
+  each('HDEL', queue.leaseKey, over)
+  each('HSET', queue.leaseKey, states)
+  if queue.left then queue.set('leased', queue.leased - queue.left) end
+  queue.left = nil
+end
+`;
+
+/** `queue.dueAt`: something is to be brought back at this time. */
+export const DUE_AT = `
+function queue.dueAt(at)
+  if queue.due == 0 or at < queue.due then queue.set('due', at) end
+end
+`;
+
+/** Lua: whether anything may be due. A time too far ahead was given before the clock was set back. */
+export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS}))`;
+
+/**
+ * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
+ * than the first time there is, or 0 if there is none. Answers whether there may be more. Needs MARKS, bringBack and LEASES.
+ */
+export const MOVE_DUE = `
+local function move(from, to)
+  local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_LEASES})
+  local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_DELAYED})
+  local last = math.huge
+  if #ends == ${2 * DUE_LEASES} then last = tonumber(ends[#ends]) end
+  if #delayed == ${2 * DUE_DELAYED} then last = math.min(last, tonumber(delayed[#delayed])) end
+  local keys, known = {}, {}
+  for n = 1, #ends, 2 do
+    local key = sub(ends[n], 1, 6)
+    if not known[key] then keys[#keys + 1], known[key] = key, true end
+  end
+  local opened, back, over, e, d = queue.open(keys), {}, {}, 1, 1
+  for n = 1, #keys do
+    if not opened[keys[n]] then error({err = 'UNSEEN the entries of a lease are missing'}) end
+  end
+  while e < #ends or d < #delayed do
+    if d > #delayed or e < #ends and tonumber(ends[e + 1]) <= tonumber(delayed[d + 1]) then
+      if tonumber(ends[e + 1]) > last then break end
+      local lease = opened[sub(ends[e], 1, 6)]
+      local first, to, state = 1, #lease.states, ${LEASED}
+      if #ends[e] > 6 then
+        first, state = unpacked('>I2', ends[e], 7) + 1, ${EXTENDED}
+        to = first
+      end
+      for index = first, to do
+        if lease.states[index] == state then
+          back[#back + 1] = queue.returned(lease, index, 1)
+          queue.take(lease, index, ${OVER})
+        end
+      end
+      e = e + 2
+    else
+      if tonumber(delayed[d + 1]) > last then break end
+      over[#over + 1] = delayed[d]
+      back[#back + 1] = sub(delayed[d], 7)
+      d = d + 2
+    end
+  end
+  queue.close(opened)
+  each('ZREM', queue.delayed, over)
+  queue.bringBack(back, '${LEASE_ENDED}')
+  return last < math.huge
+end
+function queue.moveDue()
+  local late = now + ${MAX_LEASE_MS}
+  if not ${MAY_BE_DUE} then return false end
+  local more = move(0, now)
+  more = move(string.format('(%.0f', late), '+inf') or more
+  local due = math.huge
+  for _, key in ipairs({queue.ends, queue.delayed}) do
+    due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or math.huge))
+  end
+  queue.set('due', due < math.huge and due or 0)
+  return more
+end
+`;
+
+/** Whether an end or a delay is over. A time too far ahead was given before the clock was set back. */
+export const IS_DUE = `
+local function isDue(at)
+  return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}
+end
+`;
+
+/** Lets go of the marks once nothing is queued that they could mean. */
+export const TIDY = `
+if queue.marked > 0 and queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
+  and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then
+  call('UNLINK', queue.marks, queue.oldMarks)
+  call('HSET', queue.marks, '', '')
+  call('HSET', queue.oldMarks, '', '')
+  queue.set('marked', 0)
+end
+`;
