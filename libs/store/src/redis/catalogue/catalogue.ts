@@ -1,4 +1,3 @@
-import { filterBytes } from '#bloom';
 import { type Clock, deadlineIn, msUntil } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
@@ -7,19 +6,13 @@ import { busy, dataLost, keyExpired, keyReused, notFound } from '../../refusals.
 import { RETENTION_MS } from '../../retention.js';
 import type { FilterKind, ListPage, Operation, Quota, Usage, Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
-import type { CatalogueEntry, EntryList, EntryState } from '../layout/entry.js';
+import type { CatalogueEntry, EntryState } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE } from '../layout/keys.js';
 import { windowBytes } from '../layout/operations.js';
-import {
-  catalogueSetScript,
-  COUNTED,
-  countUsageScript,
-  makeHashScript,
-  makeNamesScript,
-  nowScript,
-  touchCatalogueScript,
-} from '../scripts/catalogue.js';
+import { catalogueSetScript, COUNTED, nowScript, touchCatalogueScript } from '../scripts/catalogue.js';
+import { CatalogueKeys, UNCOUNTED } from './catalogue-keys.js';
+import { difference } from './entry-usage.js';
 
 /** Sorts after every character of a name. */
 const AFTER_NAMES = '\x7f';
@@ -45,9 +38,6 @@ export interface CatalogueRecord {
   readonly generation?: string;
 }
 
-/** The answer of a script that changed nothing because the usage has to be counted first. */
-const UNCOUNTED = 'UNCOUNTED';
-
 /** What is recorded in the same step as a change of an entry. */
 export interface RecordedOperation {
   readonly verb: string;
@@ -59,8 +49,6 @@ interface SetOptions {
   readonly record?: RecordedOperation | undefined;
   readonly quota?: Quota | undefined;
 }
-
-const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
 
 /**
  * The list that an entry's name is in, by its state. While it is cleared it is in neither: a clear that dies leaves no
@@ -89,14 +77,16 @@ const NAMES_AT_ONCE = 100;
 
 /** The names and descriptions of filters, and the records of operations on whole filters. */
 export class Catalogue {
-  private keysMade = false;
+  private readonly keys: CatalogueKeys;
 
   constructor(
     private readonly connection: Connection,
     private readonly timeoutMs: number,
     /** Limit on the records of operations on whole filters, per origin, in bytes. */
     private readonly maxRecordBytes: number,
-  ) {}
+  ) {
+    this.keys = new CatalogueKeys(connection);
+  }
 
   get clock(): Clock {
     return this.connection.clock;
@@ -105,7 +95,7 @@ export class Catalogue {
   async read(name: string, deadline = deadlineIn(this.timeoutMs)): Promise<EntryRead> {
     const { client } = this.connection;
     const raw = (await this.connection.repeat(() => client.hget(CATALOGUE.filters, name), deadline)) ?? '';
-    if (raw === '') await this.assertWhole(deadline);
+    if (raw === '') await this.keys.assertWhole(deadline);
     return { raw, entry: raw === '' ? undefined : (JSON.parse(raw) as CatalogueEntry) };
   }
 
@@ -124,7 +114,7 @@ export class Catalogue {
     const kind = (next ?? read.entry)?.kind ?? 'filter';
     const { current, previous } = CATALOGUE.operations[record?.operation.origin ?? 'made'];
     const raw = next ? JSON.stringify(next) : '';
-    const reply = await this.onUsage(deadline, () =>
+    const reply = await this.keys.onUsage(deadline, () =>
       this.connection.mutate(
         catalogueSetScript,
         [CATALOGUE.filters, CATALOGUE.names(kind), current, previous, CATALOGUE.usage, CATALOGUE.unfinished],
@@ -186,7 +176,7 @@ export class Catalogue {
     const { client } = this.connection;
     const deadline = deadlineIn(this.timeoutMs);
     const read = () => this.connection.repeat(() => client.hmget(CATALOGUE.usage, '', ...prefixes), deadline);
-    const rows = await this.onUsage(deadline, async () => {
+    const rows = await this.keys.onUsage(deadline, async () => {
       const [counted, ...found] = await read();
       return counted === COUNTED ? found : UNCOUNTED;
     });
@@ -196,65 +186,12 @@ export class Catalogue {
     });
   }
 
-  /** Runs a step that needs the usage. If the usage has been lost, counts it and runs the step again. */
-  private async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
-    for (let attempt = 1; attempt <= 2; attempt++) {
-      await this.makeKeys(deadline);
-      const result = await step();
-      if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
-      this.keysMade = false;
-    }
-    throw new StoreError('STORE_UNAVAILABLE', 'the usage of names was lost twice');
-  }
-
-  /**
-   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused if
-   * some of its keys do not exist.
-   */
-  private async makeKeys(deadline: number): Promise<void> {
-    if (this.keysMade) return;
-    const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
-    const { caller, made } = operations;
-    const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
-    // This key is made first: see assertWhole.
-    await this.connection.mutate(makeHashScript, [filters], [], deadline);
-    await joinAll([
-      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
-      ...[...KINDS.map(names), unfinished, syncs].map((key) =>
-        this.connection.mutate(makeNamesScript, [key], [], deadline),
-      ),
-    ]);
-    await this.connection.mutate(countUsageScript, [filters, usage], [], deadline);
-    this.keysMade = true;
-  }
-
-  /**
-   * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
-   * exists. The descriptions are made first, so they must have existed. Without this check every filter would seem
-   * never to have existed, and could be made anew, empty.
-   */
-  private async assertWhole(deadline: number): Promise<void> {
-    const { client } = this.connection;
-    const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
-    if ((await made()) === 1) return;
-    // Redis may have been emptied, so the keys must be made again.
-    this.keysMade = false;
-    const { caller } = CATALOGUE.operations;
-    const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
-    const found = await joinAll(
-      others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
-    );
-    // The key may also have been made since the first look.
-    if (!found.includes(1) || (await made()) === 1) return;
-    throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
-  }
-
   async list(kind: FilterKind, limit: number, after = '', prefix = ''): Promise<ListPage> {
     const deadline = deadlineIn(this.timeoutMs);
     const names = await this.names(CATALOGUE.names(kind), limit + 1, after, prefix, deadline);
     const page = names.slice(0, limit);
     const raws = await this.raws(page, deadline);
-    if (raws.includes(null)) await this.assertWhole(deadline);
+    if (raws.includes(null)) await this.keys.assertWhole(deadline);
     const filters = raws
       .flatMap((raw) => (raw ? [JSON.parse(raw) as CatalogueEntry] : []))
       .filter((entry) => entry.state === 'ready')
@@ -308,6 +245,13 @@ export class Catalogue {
     return { raw, entry };
   }
 
+  /** As `entryOf`. From then on the handle knows what the entry says of a sync. */
+  async learn(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
+    const found = await this.entryOf(filter, deadline);
+    filter.known.learn(found.entry);
+    return found;
+  }
+
   /** The error for a segment of an open filter that is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
@@ -331,26 +275,6 @@ export function underWay(entry: CatalogueEntry): StoreError {
 
 function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
   return Array.isArray(reply) && reply.length === 2;
-}
-
-/** What an entry takes beyond the one that it replaces. */
-function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
-  return {
-    filters: Number(after !== undefined) - Number(before !== undefined),
-    bytes: bytesOf(after) - bytesOf(before),
-  };
-}
-
-/** Bytes of an entry's layers, those of a sync and those that are being made included. */
-function bytesOf(entry: CatalogueEntry | undefined): number {
-  if (!entry) return 0;
-  const { sync } = entry;
-  return bytesOfList(entry) + (sync ? bytesOfList({ ...sync, ...sync.plan }) : 0);
-}
-
-function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList): number {
-  const later = layers.slice(1, Math.max(made, growing));
-  return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
 }
 
 const recordField = (verb: string, name: string, operation: Pick<Operation, 'id'>) =>

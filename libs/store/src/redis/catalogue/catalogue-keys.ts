@@ -1,0 +1,71 @@
+import { StoreError } from '../../errors.js';
+import { joinAll } from '../../join-all.js';
+import type { FilterKind } from '../../port/index.js';
+import type { Connection } from '../connection/connection.js';
+import { CATALOGUE } from '../layout/keys.js';
+import { countUsageScript, makeHashScript, makeNamesScript } from '../scripts/catalogue.js';
+
+/** The answer of a script that changed nothing because the usage has to be counted first. */
+export const UNCOUNTED = 'UNCOUNTED';
+
+const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
+
+/** Makes the keys of the catalogue. If the usage was lost it counts it again; if the descriptions were, it throws. */
+export class CatalogueKeys {
+  private areMade = false;
+
+  constructor(private readonly connection: Connection) {}
+
+  /** Runs a step that needs the usage. If the usage has been lost, counts it and runs the step again. */
+  async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await this.make(deadline);
+      const result = await step();
+      if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
+      this.areMade = false;
+    }
+    throw new StoreError('STORE_UNAVAILABLE', 'the usage of names was lost twice');
+  }
+
+  /**
+   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused if
+   * some of its keys do not exist.
+   */
+  private async make(deadline: number): Promise<void> {
+    if (this.areMade) return;
+    const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
+    const { caller, made } = operations;
+    const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
+    // This key is made first: see assertWhole.
+    await this.connection.mutate(makeHashScript, [filters], [], deadline);
+    await joinAll([
+      ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
+      ...[...KINDS.map(names), unfinished, syncs].map((key) =>
+        this.connection.mutate(makeNamesScript, [key], [], deadline),
+      ),
+    ]);
+    await this.connection.mutate(countUsageScript, [filters, usage], [], deadline);
+    this.areMade = true;
+  }
+
+  /**
+   * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
+   * exists. The descriptions are made first, so they must have existed. Without this check every filter would seem
+   * never to have existed, and could be made anew, empty.
+   */
+  async assertWhole(deadline: number): Promise<void> {
+    const { client } = this.connection;
+    const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
+    if ((await made()) === 1) return;
+    // Redis may have been emptied, so the keys must be made again.
+    this.areMade = false;
+    const { caller } = CATALOGUE.operations;
+    const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
+    const found = await joinAll(
+      others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
+    );
+    // The key may also have been made since the first look.
+    if (!found.includes(1) || (await made()) === 1) return;
+    throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
+  }
+}

@@ -1,0 +1,23 @@
+import { filterBytes } from '#bloom';
+import type { Usage } from '../../port/index.js';
+import type { CatalogueEntry, EntryList } from '../layout/entry.js';
+
+/** What an entry takes beyond the one that it replaces. */
+export function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
+  return {
+    filters: Number(after !== undefined) - Number(before !== undefined),
+    bytes: bytesOf(after) - bytesOf(before),
+  };
+}
+
+/** Bytes of an entry's layers, those of a sync and those that are being made included. */
+function bytesOf(entry: CatalogueEntry | undefined): number {
+  if (!entry) return 0;
+  const { sync } = entry;
+  return bytesOfList(entry) + (sync ? bytesOfList({ ...sync, ...sync.plan }) : 0);
+}
+
+function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList): number {
+  const later = layers.slice(1, Math.max(made, growing));
+  return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
+}
