@@ -3,12 +3,12 @@ import { StoreError } from '../../errors.js';
 import { ABANDONED, syncEnded, syncNotFound } from '../../refusals.js';
 import type { Sync, SyncState } from '../../port/index.js';
 import { within } from '../../within.js';
-import type { Catalogue } from '../catalogue/catalogue.js';
+import type { Catalogue, FoundEntry } from '../catalogue/catalogue.js';
 import type { CatalogueEntry, EntrySync } from '../layout/entry.js';
 import { RedisFilter } from '../layout/filter.js';
 import { type SyncChanges, syncing } from '../catalogue/sync-changes.js';
 import { recallEnd } from '../catalogue/sync-records.js';
-import { figuresOf, NOTHING, type SyncSums } from './sync-sums.js';
+import { figuresOf, NOTHING, type Sums, type SyncSums } from './sync-sums.js';
 
 /** Longest that what goes on in the background may take for one step. */
 export const STEP_MS = 60_000;
@@ -60,13 +60,27 @@ export class SyncEnds {
     }
   }
 
+  /**
+   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The
+   * latter is certain only if the catalogue entry is still as it was `read` before the segments were asked.
+   */
+  async giveUpUnlessChanged(
+    { raw, entry: { name } }: FoundEntry,
+    id: string,
+    sums: Sums | undefined,
+    deadline: number,
+  ): Promise<void> {
+    const reason = sums ? ABANDONED.forgets : ABANDONED.lost;
+    if (!sums && (await this.catalogue.read(name, deadline)).raw !== raw) return;
+    await this.giveUp(name, id, reason, deadline);
+  }
+
   /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
   async giveUpFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     try {
       await this.giveUp(filter.name, id, ABANDONED.full, deadline);
       // A commit cannot be given up. It makes the handle stale.
-      const { entry } = await this.catalogue.entryOf(filter, deadline);
-      filter.known.learn(entry);
+      const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
       // The filter was cleared or dropped meanwhile. The next script finds that out.
