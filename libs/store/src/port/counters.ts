@@ -2,44 +2,46 @@ import type { Positions } from '#bloom';
 import type { Filter } from './filter.js';
 import type { Operation } from './operation.js';
 
-/** What `add` answers per item. */
+/** Answers of `add`, one per item. */
 export const Added = { Present: 0, New: 1 } as const;
-/** What `remove` answers per item. */
+/** Answers of `remove`, one per item. */
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
 
 /**
- * Cells. Every method takes the positions of a batch and answers one byte per item, in the batch's order.
+ * Operations on cells. Every method takes the positions of a batch and answers one byte per item, in the batch's order.
  *
- * - Each item is changed atomically, and the items of a segment in order. There is no order between items of different
- *   segments, and none between parallel calls.
- * - A mutation is recorded under its operation in the same atomic step as the change. A repeat answers the same and
- *   changes nothing. When a call fails half way (STORE_UNAVAILABLE), repeating it with the same operation gives every
+ * - Each item changes atomically, and the items of one segment change in batch order. Items of different segments and
+ *   parallel calls have no defined order.
+ * - A mutation and the record of its operation are written in the same atomic step. A repeat answers the same and
+ *   changes nothing. If a call fails half way (STORE_UNAVAILABLE), repeating it with the same operation gives every
  *   item its first answer.
  * - Every call, reads included, checks the filter's generation and that all its cells are there. It throws
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
  * - No answer leaves before every change it may have observed is as durable as the store promises.
- * - A call that no caller may make throws TypeError: counters of a standard filter, payloads where there is no queue.
+ * - Calls that the filter does not support throw TypeError: counters of a standard filter, payloads without a queue.
  *
- * A filter that grows has layers, of which only the newest is open to what is new. An item is in the oldest layer that
- * claims it, all k cells of it there being non-zero, and stays there. That is what makes removals exact. In a layer that
- * is closed a cell at zero stays zero, since only items that the layer claims are added to it. No layer older than an
- * item's own claimed it when it was stored, so each of those has a cell at zero for it, for ever.
+ * A filter that grows has layers, and only the newest accepts new items. An item belongs to the oldest layer that
+ * claims it, that is, where all its k cells are non-zero, and it stays there. This makes removals exact: in a closed
+ * layer a cell at zero stays zero, because the layer only adds items that it already claims. When an item was stored,
+ * no older layer claimed it, so each of them has a cell at zero for it, and will always have one.
  */
 export interface Counters {
   /**
-   * `set`: stores the items that are not present (some cell zero). `multiset`: counts every item. A counter at 15
-   * stays. Answers Added.New for items that were not present. Throws FILTER_FULL, before any change, if the filter
-   * would hold more than twice its capacity; if it grows, more than the capacity of its last layer there.
+   * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item. A counter at 15
+   * stays at 15. Answers Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
+   * filter would hold more than twice its capacity, or, if it grows, more than the capacity of its last layer in that
+   * layer.
    *
-   * In a filter that grows, an item is counted in the oldest layer that claims it, and is stored in the newest if none
-   * does. A layer is closed at its capacity, or its share of it in a segment, also in the midst of a batch. If the next
-   * one has to be made and cannot be, it throws STORE_FULL for lack of memory, and QUOTA_EXCEEDED if the layer would exceed
-   * the operation's quota. Then nothing more is added to the segment, and a repeat of the operation goes on where it stopped.
+   * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
+   * does. A layer is closed at its capacity, or at its share of it in one segment, even in the middle of a batch. If
+   * the next layer cannot be made, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED (the layer would exceed the
+   * operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues where it
+   * stopped.
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    *
-   * In a filter that ages the items are live for `ttlMs` from now, or if that is absent for its whole age, and for up to a
-   * thirteenth of that age more. An item that is present is live for the longer of what it had left and that.
+   * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
+   * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.
    */
   add(
     filter: Filter,
@@ -49,23 +51,24 @@ export interface Counters {
     ttlMs?: number,
   ): Promise<Uint8Array>;
 
-  /** 1: probably present (all k cells non-zero). 0: surely absent. */
+  /** 1: probably present (all k cells are non-zero). 0: surely absent. */
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 
   /**
-   * Takes one from each of the item's counters in the oldest layer that claims it, that is, where all are above zero. Otherwise it changes nothing and answers
-   * Removed.Absent. Counters at 15 stay; if all are at 15, nothing changes and the answer is Removed.Saturated. An item
-   * that is removed from a visited set leaves the queue in the same step, wherever its entry is: it is never handed out or
-   * settled again. Counting filters only.
+   * Takes one from each of the item's counters in the oldest layer that claims it. If no layer claims the item, changes
+   * nothing and answers Removed.Absent. Counters at 15 stay at 15; if all are at 15, nothing changes and the answer is
+   * Removed.Saturated. An item removed from a visited set leaves the queue in the same step, wherever its entry is: the
+   * entry is never leased or settled again. Counting filters only.
    *
-   * In a filter that ages it answers Removed.Removed for every item that is there. One whose cells others keep live is noted until
-   * its own time is over: so it is absent as well, whatever its cells say. The notes are bounded: STORE_FULL, before any change.
+   * In a filter that ages, the answer is Removed.Removed for every item that is present. If other items keep all its
+   * cells live, the store notes the removed item until its lifetime is over, and answers that it is absent. The number
+   * of notes is limited: STORE_FULL, before any change.
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * The smallest of the item's counters in the oldest layer that claims it, else 0: an upper bound of its multiplicity. 15 means 15 or more. Counting filters
-   * only: throws TypeError for a standard one, which has bits.
+   * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does: an upper bound of its
+   * multiplicity. 15 means 15 or more. Counting filters only: throws TypeError for a standard filter, which has bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }

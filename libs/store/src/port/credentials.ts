@@ -1,23 +1,23 @@
-/** A credential as it is stored. The value's meaning is the caller's own; it never contains a secret itself. */
+/** A credential as the store keeps it. Only the caller interprets `value`, which never contains a secret. */
 export interface Credential {
   readonly id: string;
   readonly value: string;
 }
 
 /**
- * The credentials for using the service: some hundreds, which callers keep in memory. They are stored as durably as
- * filters, and every store on the same data sees them.
+ * Credentials for using the service: some hundreds, which callers keep in memory. They are as durable as filters, and
+ * every store on the same data sees them.
  */
 export interface Credentials {
-  /** Stores a credential. It replaces one with the same id. */
+  /** Stores a credential, and overwrites one with the same id. */
   put(credential: Credential): Promise<void>;
 
-  /** As `put`, in place of one with the same id only. Answers false, and stores nothing, if there is none. */
+  /** Overwrites the credential with the same id. If none exists, answers false and stores nothing. */
   replace(credential: Credential): Promise<boolean>;
 
   /** All credentials, sorted by id. */
   list(): Promise<Credential[]>;
 
-  /** Answers false if there was none. */
+  /** Answers false if no credential has this id. */
   delete(id: string): Promise<boolean>;
 }

@@ -1,22 +1,21 @@
 /**
- * The identity of a mutation. Records (fingerprint and answers) are kept with the filter that it changes, per verb.
- * `caller`: an Idempotency-Key of the caller's own, kept 24 h. `made`: an id that the service made, kept 60 s.
+ * The identity of a mutation. Its record (fingerprint and answers) is kept with the filter that it changes, per verb.
+ * `caller`: the id is the caller's Idempotency-Key, kept for 24 h. `made`: the service made the id, kept for 60 s.
  */
 export interface Operation {
   readonly id: string;
   readonly origin: 'caller' | 'made';
-  /** Digest of the request's route and body. A repeat with another one is IDEMPOTENCY_KEY_REUSED. */
+  /** Digest of the request's route and body. A repeat with another fingerprint is IDEMPOTENCY_KEY_REUSED. */
   readonly fingerprint: string;
-  /** Whether the id came with the request, so that it may have been executed before. Always true for a caller's id. */
+  /** True if the id came with the request, which may therefore be a repeat. Always true for a caller's id. */
   readonly repeat: boolean;
   /**
-   * When a made id was made, in ms since the epoch. An id older than the records that are kept is
-   * IDEMPOTENCY_KEY_EXPIRED.
+   * When the service made the id, in ms since the epoch. An id older than the oldest record is IDEMPOTENCY_KEY_EXPIRED.
    */
   readonly madeAt?: number;
-  /** Milliseconds since the epoch. After it the caller no longer waits. */
+  /** Milliseconds since the epoch. The caller stops waiting then. */
   readonly deadline: number;
-  /** The caller's: for layers that a filter grows by. */
+  /** The caller's quota, for layers that the operation adds. */
   readonly quota?: Quota | undefined;
 }
 
@@ -28,15 +27,15 @@ export interface Usage {
 }
 
 /**
- * Limits on how many filters and visited sets, and how many bytes, there may be under names that begin with `prefix`,
- * whoever made them. A filter counts from the moment its creation or import begins until it is gone. Clearing it makes
- * no difference. Filters made without a quota count, too, but are not refused.
+ * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, whoever created
+ * them. A filter counts from the moment its creation or import begins until it is gone; clearing it changes nothing.
+ * Filters created without a quota count too, but are never refused.
  */
 export interface Quota {
   /** Ends with ".", "_" or "-". */
   readonly prefix: string;
-  /** If absent, any number. */
+  /** Absent: no limit. */
   readonly maxFilters?: number | undefined;
-  /** If absent, any number. */
+  /** Absent: no limit. */
   readonly maxBytes?: number | undefined;
 }

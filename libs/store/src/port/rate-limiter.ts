@@ -1,8 +1,9 @@
-/** Limits the calls of each caller in each second. */
+/** Limits each caller's calls per second. */
 export interface RateLimiter {
   /**
-   * Counts a call. Answers 0, or, if it is one too many, the milliseconds until the caller may come again. Also answers
-   * 0 while the counts cannot be read: they are where the filters are, so the call itself will report that.
+   * Counts a call. Answers 0, or the milliseconds until the caller may try again if the call exceeds the limit. Also
+   * answers 0 while the counts cannot be read: they are stored with the filters, so the call itself reports the
+   * failure.
    */
   take(caller: string): Promise<number>;
 }

@@ -1,13 +1,15 @@
 import type { Sync } from './syncs.js';
 
-/** Counts that are kept beside the cells, never found by scanning. */
+/** Counts kept beside the cells, never found by scanning. */
 export interface FilterStats {
-  /** Adds answered new, less removals that left the item absent. If the filter ages, estimated from the cells that are live. */
+  /**
+   * Adds answered new, less removals that left the item absent. If the filter ages, an estimate from the live cells.
+   */
   readonly items: number;
   readonly nonZeroCells: number;
   /** Counters at 15 (0 for a standard filter). */
   readonly saturatedCells: number;
-  /** These three of each layer there is, oldest first: one if the filter does not grow. */
+  /** These three counts for each layer that exists, oldest first; one element if the filter does not grow. */
   readonly layers: readonly LayerStats[];
   readonly added: number;
   readonly duplicate: number;
@@ -16,41 +18,41 @@ export interface FilterStats {
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
-  /** The one that is open or committing. */
+  /** The sync that is open or committing. */
   readonly sync?: Sync;
-  /** If the filter ages. */
+  /** Only if the filter ages. */
   readonly age?: AgeStats;
   /**
-   * How far back records of operations surely reach, in whole seconds. That is 86,400 and 60, even for a new filter,
-   * unless the limit on their memory made the store forget some sooner.
+   * How far back operation records are certain to reach, in whole seconds: 86,400 and 60, even for a new filter, unless
+   * their memory limit made the store drop some sooner.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
 
 /** The time of a filter that ages: see age.ts. */
 export interface AgeStats {
-  /** Number of the present epoch, and the length of each. */
+  /** Number of the present epoch, and the length of an epoch. */
   readonly epoch: number;
   readonly epochMs: number;
-  /** Items by the last epoch in which they are live: the present one first, estimated as `items` is. */
+  /** Items by the last epoch in which they live, the present epoch first. Estimated, as `items` is. */
   readonly items: readonly number[];
-  /** Items that were removed while others keep all their cells live. */
+  /** Removed items whose cells are all kept live by others. */
   readonly hidden: number;
 }
 
 export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
 
-/** Entries of a queue by where they are. Entries that were forgotten count until the queue comes to them. */
+/** Queue entries by state. Forgotten entries count until the queue reaches them. */
 export interface QueueStats {
-  /** In line, to be leased now. */
+  /** In line, available for lease. */
   readonly waiting: number;
   readonly leased: number;
-  /** Released with a delay that is not over. */
+  /** Released with a delay that has not ended. */
   readonly delayed: number;
   /** Dead letters. */
   readonly dead: number;
-  /** How many of all these may have been forgotten, at most. */
+  /** Upper bound of the forgotten entries in all these counts. */
   readonly forgotten: number;
-  /** Seconds since the entry at the head of the line was discovered; absent if none waits. */
+  /** Age in seconds, since discovery, of the entry at the head of the line; absent if none is waiting. */
   readonly oldestSeconds?: number;
 }

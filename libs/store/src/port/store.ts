@@ -18,16 +18,17 @@ export interface ListPage {
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Why the store is not ready. It names no host and no secret. */
+  /** Why the store is not ready. Names no host and no secret. */
   readonly reason?: string;
   /** Shown to everyone, so they name no host, secret or filter. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Where filters live: the one port of the service, with two adapters. This interface has the names, descriptions and
- * life cycle. Cells and queue are two facets over the same atomic steps. Syncs renew a filter from a list. Inspection shows why it answers as it does. Transfer moves it from store to store.
- * Credentials are a facet of their own.
+ * Where filters live: the one port of the service, with two adapters. This interface covers names, descriptions and
+ * life cycle. `Counters` and `Queue` work on the same atomic steps. `Syncs` renew a filter from an input list,
+ * `Inspection` shows why a filter answers as it does, `Transfer` moves filters between stores, and `Credentials` keeps
+ * the credentials of callers.
  */
 export interface Store {
   readonly counters: Counters;
@@ -36,16 +37,16 @@ export interface Store {
   readonly inspection: Inspection;
   readonly transfer: Transfer;
   readonly credentials: Credentials;
-  /** How this store wants filters split into segments. */
+  /** How this store splits filters into segments. */
   readonly segmentation: Segmentation;
 
   /**
-   * Makes a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,
+   * Creates a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,
    * type, semantics, capacity, error rate and URL profile exists. Throws STORE_FULL if there is not enough memory,
-   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while one of that name is being made or dropped.
+   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while one of that name is being created or dropped.
    *
-   * Throws QUOTA_EXCEEDED if it would exceed `quota`. The step that claims the name checks this, so filters that are
-   * made at once do not exceed it together. A filter that exists already needs no room, nor does a repeated operation.
+   * Throws QUOTA_EXCEEDED if it would exceed `quota`. The step that claims the name checks this, so parallel creations
+   * cannot exceed it together. A filter that exists already needs no room, nor does a repeated operation.
    */
   create(
     spec: FilterSpec,
@@ -54,16 +55,16 @@ export interface Store {
   ): Promise<{ filter: Filter; created: boolean }>;
 
   /**
-   * The current generation of a filter, from a cache where possible. It may be outdated; its use will show that.
-   * `fresh` asks the catalogue. Throws FILTER_NOT_FOUND if there is no filter of this kind under the name.
+   * The current generation of a filter, from a cache where possible. A stale handle is detected when it is used.
+   * `fresh` reads the catalogue. Throws FILTER_NOT_FOUND if there is no filter of this kind under the name.
    */
   open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter>;
 
   describe(filter: Filter): Promise<FilterStats>;
 
   /**
-   * Filters of a kind sorted by name (code units): at most `limit`, those after `after`. With a `prefix`, the page has
-   * only filters whose names begin with it, and `next` refers to no others.
+   * At most `limit` filters of a kind after the name `after`, sorted by name (code units). With a `prefix`, the page
+   * contains only names that begin with it, and `next` refers to no others.
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
@@ -71,19 +72,19 @@ export interface Store {
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**
-   * Removes a filter. Answers when its memory is free and no old position can touch anything. Throws FILTER_BUSY while
-   * the filter is being made or cleared. It also removes what a call that died half way has left.
+   * Removes a filter, and the remains of calls on it that died half way. Answers when its memory is free and no old
+   * position can touch anything. Throws FILTER_BUSY while the filter is being created or cleared.
    */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 
   /** Empties a filter and its queue: makes a new generation with the same parameters and a new seed. */
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter>;
 
-  /** A limit on the calls per second, counted for all stores on the same data together. */
+  /** A limit on calls per second, counted together over all stores on the same data. */
   rateLimiter(perSecond: number): RateLimiter;
 
   readiness(): Promise<Readiness>;
 
-  /** Finishes what is under way and releases everything. Idempotent. */
+  /** Finishes calls in progress and releases everything. Idempotent. */
   close(): Promise<void>;
 }

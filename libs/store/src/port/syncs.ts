@@ -3,119 +3,126 @@ import type { Filter } from './filter.js';
 import type { Operation, Quota } from './operation.js';
 
 /**
- * `open`: lines are taken. `committing`: what is not kept is being forgotten; it goes on whoever asked for it, and there is
- * no way back. `committed` and `abandoned`: it is over.
+ * `open`: accepts items. `committing`: forgetting items that are not kept; this continues even if the caller goes away,
+ * and cannot be undone. `committed` and `abandoned`: ended.
  */
 export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
 
-/** The list of layers that a sync fills, and that the filter has once it is committed. */
+/** The layers that a sync fills, and that the filter has after the commit. */
 export interface SyncPlan {
   readonly capacity: number;
   readonly errorRate: number;
-  /** Of the first layer. Its segments are a whole multiple of those that the filter was made with. */
+  /** Geometry of the first layer. It has a whole multiple of the segments that the filter was created with. */
   readonly geometry: Geometry;
-  /** All layers, if the filter grows; the first of them has `geometry`. Absent: the filter does not grow. */
+  /** All layers if the filter grows; the first has `geometry`. Absent: the filter does not grow. */
   readonly layers?: readonly Layer[];
 }
 
-/** A sync that nobody has called for so long is given up, in ms, unless a store is told otherwise. */
+/** Default time without a call after which the store abandons a sync, in ms. */
 export const DEFAULT_SYNC_IDLE_MS = 3_600_000;
-/** Removals that are noted while a sync is open, unless a store is told otherwise. One more ends it. */
+/** Default limit of removals that a sync notes while it is open. One more abandons the sync. */
 export const DEFAULT_MAX_SYNC_FORGETS = 1_000_000;
 
-/** A sync: what a caller names is kept, and what nobody names is forgotten. */
+/** A sync keeps the items that callers list and forgets all others. */
 export interface Sync {
   /** Random, 16 hex digits. */
   readonly id: string;
   readonly state: SyncState;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
-  /** What the filter has once it is committed. */
+  /** Capacity and error rate of the filter after the commit. */
   readonly capacity: number;
   readonly errorRate: number;
-  /** Items taken by `keep` and not answered Kept.Forgotten. One that is listed again by another operation counts again. */
+  /**
+   * Items given to `keep`, except those answered Kept.Forgotten. An item that another operation lists again counts
+   * again.
+   */
   readonly listed: number;
-  /** How many of these were answered Kept.New. */
+  /** Items of these that were answered Kept.New. */
   readonly new: number;
-  /** I: items of the filter, the listed ones that are new apart. Of a sync that is over: when it ended. */
+  /** I: items of the filter, without the new ones that were listed. Once the sync is over, as of its end. */
   readonly items: number;
-  /** K: of these, those that stay: listed, added or queued since the sync was opened, and not removed since. */
+  /** K: items of I that stay, because they were listed, added or queued since the opening and not removed since. */
   readonly kept: number;
-  /** Bytes of the layers that it fills. 0 once it is over. */
+  /** Bytes of the layers that the sync fills; 0 once it is over. */
   readonly bytes: number;
-  /** Why it was abandoned. Shown to callers. */
+  /** Why the sync was abandoned. Shown to callers. */
   readonly reason?: string;
 }
 
 /**
- * Items that a commit would forget, or has forgotten: max(0, I − K). K is low by about 0.14 p·I, since some of what is kept
- * tests positive by others' cells when it comes; and high by p for each item that is newly listed.
+ * Number of items that a commit would forget, or has forgotten: max(0, I − K). With error rate p, K is about 0.14 p·I
+ * too low, because some kept items already test positive by others' cells when they arrive, and p too high for each
+ * item that is newly listed.
  */
 export function forgottenBy({ items, kept }: Pick<Sync, 'items' | 'kept'>): number {
   return Math.max(0, items - kept);
 }
 
-/** What `keep` answers per item. */
+/** Answers of `keep`, one per item. */
 export const Kept = {
-  /** It was in the filter, or listed before, and stays. */
+  /** The item was in the filter or listed before, and stays. */
   Present: 0,
-  /** It was not in the filter. It is from now on. */
+  /** The item was not in the filter, and is in it from now on. */
   New: 1,
-  /** It was removed since the sync was opened, and not added since: it is not kept. */
+  /** The item was removed since the sync was opened and not added again, so it is not kept. */
   Forgotten: 2,
 } as const;
 
 /**
- * Keeps of a filter what is on a list, and forgets the rest. A sync is a second list of layers, beside the filter's own.
- * While it is open,
+ * Keeps the items of an input list and forgets all others. A sync fills new layers beside the filter's own. While it is
+ * open,
  *
- * - `check` finds what either claims;
- * - `add` stores in both what neither claims, which is new. What the own list claims it stores in the second, too. What only
- *   the second claims is not new, and stays there only;
- * - `keep` stores in the second only, unless the item was removed since the sync was opened;
- * - `remove` takes from both, in each from the oldest layer that claims the item. Every removal, also of what is absent,
- *   is noted until the item is added again, so that the order of removal and line does not matter;
- * - what waits, is leased, delayed or dead in the queue when the sync is opened is kept, before `open` answers or, if that takes
- *   too long, soon after, and at the latest before it is committed. What is acknowledged or purged before that is kept, too. If
- *   the second list has no room for it, the sync is given up.
+ * - `check` finds items that either of them claims;
+ * - `add` stores an item in both if neither claims it: it is new. An item that the own layers claim is stored in the
+ *   new layers, too. An item that only the new layers claim is not new, and stays only there;
+ * - `keep` stores in the new layers only, unless the item was removed since the sync was opened;
+ * - `remove` takes from both, in each from the oldest layer that claims the item. Every removal, even of an absent
+ *   item, is noted until the item is added again, so the order of removing and listing an item does not matter;
+ * - entries that wait, are leased, delayed or dead letters when the sync is opened are kept: before `open` answers or,
+ *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
+ *   that are kept, too. If the new layers have no room for them, the store abandons the sync.
  *
- * A commit makes the second list the filter's own. For each item that is one moment. Handles that were opened before are
- * outdated then (StaleFilterError), since positions may be others. Giving up drops the second list; nothing is lost.
+ * A commit replaces the filter's own layers by the new ones, for each item at one moment. It makes handles that were
+ * opened before stale (StaleFilterError), since positions may differ. Abandoning drops the new layers; nothing is lost.
  *
- * Calls throw as `Counters` do, SYNC_NOT_FOUND for an id that is neither that of the filter's last sync nor of one that ended within
- * the last 24 hours, and SYNC_ENDED if the sync can no longer do what is asked. `multiset` filters have none: SYNC_UNSUPPORTED.
+ * Calls throw as `Counters` do; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that ended
+ * within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
+ * SYNC_UNSUPPORTED.
  */
 export interface Syncs {
   /**
-   * Opens a sync; its memory is reserved before anything changes. Throws SYNC_EXISTS while one is open or committing, STORE_FULL
-   * and QUOTA_EXCEEDED as `Store.create`. A repeat answers the same sync as it is then, also when it is over and others were opened.
+   * Opens a sync; reserves its memory before anything changes. Throws SYNC_EXISTS while another is open or committing,
+   * STORE_FULL and QUOTA_EXCEEDED as `Store.create`. A repeat answers the current state of the same sync, even if it is
+   * over and others were opened since.
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
   /**
-   * The sync of this id. It counts as a call of the sync, but a store need not write that: after a crash `tend` may go by
-   * an earlier call.
+   * The sync with this id. Resets the sync's idle time, but a store need not persist that: after a crash `tend` may go
+   * by an earlier call.
    */
   get(filter: Filter, id: string): Promise<Sync>;
 
   /**
-   * Keeps items: one of Kept per item, in the batch's order. Recorded under its operation as an add is. Throws
-   * SYNC_ENDED unless the sync is open, and FILTER_FULL if the second list has no room.
+   * Keeps items. Answers a `Kept` per item, in the batch's order, and records the operation as `add` does. Throws
+   * SYNC_ENDED unless the sync is open, and FILTER_FULL if the new layers have no room.
    */
   keep(filter: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Forgets what is not kept. Answers when that is done, or with state `committing` when time is up. Throws SYNC_WOULD_FORGET,
-   * before any change, if more than the share `most` (0 to 1) of the filter's items would be forgotten. Repeating it is harmless.
+   * Forgets all items that are not kept. Answers when done, or with state `committing` at the deadline. Throws
+   * SYNC_WOULD_FORGET, before any change, if it would forget more than the share `most` (0 to 1) of the filter's items.
+   * Safe to repeat.
    */
   commit(filter: Filter, id: string, most: number, deadline: number): Promise<Sync>;
 
-  /** Gives a sync up. Throws SYNC_ENDED if it is committing or committed. Repeating it is harmless. */
+  /** Abandons a sync. Throws SYNC_ENDED if it is committing or committed. Safe to repeat. */
   abandon(filter: Filter, id: string, deadline: number): Promise<Sync>;
 
   /**
-   * Gives up the syncs that nobody has called for the store's `syncIdleMs`, and goes on with those that were committing when their
-   * instance died. To be called now and then, by any instance.
+   * Abandons syncs that had no call for the store's `syncIdleMs`, and resumes commits whose instance died. Every
+   * instance calls it regularly.
    */
   tend(): Promise<void>;
 }
