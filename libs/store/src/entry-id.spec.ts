@@ -17,13 +17,13 @@ describe('the id of a queue entry', () => {
     id({ of: 'dead-letter', index: 0 }),
     id({ segment: 2 ** 32 - 1, number: 2 ** 48 - 1, index: 2 ** 16 - 1 }),
     id({ segment: 0, number: 0, index: 0, hashPrefix: new Uint8Array(8) }),
-  ])('says again what it was made from: %j', (parts) => {
+  ])('decodes to the parts that it was encoded from: %j', (parts) => {
     const decoded = decodeEntryId(encodeEntryId(parts));
     expect({ ...decoded, hashPrefix: Uint8Array.from(decoded!.hashPrefix) }).toEqual(parts);
   });
 
   it.each(['', 'x', 'A'.repeat(27), 'A'.repeat(29), '+'.repeat(28), '_'.repeat(28), ' '.repeat(28)])(
-    'is not %j',
+    'is never %j',
     (text) => expect(decodeEntryId(text)).toBeUndefined(),
   );
 
@@ -34,11 +34,11 @@ describe('the id of a queue entry', () => {
   });
 
   it.each([{ segment: 2 ** 32 }, { segment: -1 }, { number: 2 ** 48 }, { index: 2 ** 16 }])(
-    'takes no number that does not fit: %j',
+    'refuses a number that does not fit: %j',
     (parts) => expect(() => encodeEntryId(id(parts))).toThrow('out of range'),
   );
 
-  it('takes no hash prefix of another length', () => {
+  it('refuses a hash prefix of another length', () => {
     expect(() => encodeEntryId(id({ hashPrefix: new Uint8Array(16) }))).toThrow('8 bytes, not 16');
   });
 });

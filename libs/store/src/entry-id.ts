@@ -1,15 +1,15 @@
-/** What the opaque id of a queue entry says. */
+/** The contents of a queue entry's opaque id. */
 export interface EntryId {
-  /** Whether it names an entry in a lease or a dead letter. */
+  /** Whether the id names an entry of a lease or a dead letter. */
   readonly of: 'lease' | 'dead-letter';
   readonly segment: number;
-  /** Of the lease or the dead letter, in its segment: below 2^48. */
+  /** Number of the lease or dead letter in its segment: below 2^48. */
   readonly number: number;
-  /** Place of the entry in its lease, from 0; 0 for a dead letter. */
+  /** Index of the entry in its lease, from 0; 0 for a dead letter. */
   readonly index: number;
   /**
-   * The first HASH_PREFIX_BYTES of the item's hash. A store that lost its last writes gives their numbers again: without
-   * these an old id would settle the entry of another item.
+   * The first HASH_PREFIX_BYTES of the item's hash. A store that lost its last writes reuses their numbers. Without the
+   * prefix, an old id would then settle the entry of another item.
    */
   readonly hashPrefix: Uint8Array;
 }
@@ -21,13 +21,13 @@ const SEGMENT_AT = 1;
 const NUMBER_AT = 5;
 const INDEX_AT = 11;
 const HASH_AT = 13;
-/** 21 bytes fill 28 base64url characters to the last bit, so that an id has one spelling. */
+/** 21 bytes fill 28 base64url characters exactly, so each id has one spelling. */
 const BYTES = HASH_AT + HASH_PREFIX_BYTES;
 const PATTERN = /^[A-Za-z0-9_-]{28}$/;
 
 /**
- * What it names (1 byte), segment (4), number (6), index (2) and hash prefix (8), big-endian, as base64url. RangeError if a
- * number does not fit or the prefix has another length.
+ * Kind (1 byte), segment (4), number (6), index (2) and hash prefix (8), big-endian, as base64url. Throws RangeError if
+ * a number does not fit or the prefix has another length.
  */
 export function encodeEntryId({ of, segment, number, index, hashPrefix }: EntryId): string {
   if (hashPrefix.length !== HASH_PREFIX_BYTES) {

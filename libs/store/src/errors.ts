@@ -17,11 +17,11 @@ export type StoreErrorCode =
   | 'STORE_FULL';
 
 export interface StoreErrorOptions extends ErrorOptions {
-  /** Of an error whose message names no host, key or path, so that everyone may read it. */
+  /** True if the message names no host, key or path, so that everyone may read it. */
   readonly isPublic?: boolean;
 }
 
-/** An error that every caller of a store must expect. Anything else that a store throws is a defect. */
+/** An error that every caller of a store must expect. Any other error that a store throws is a defect. */
 export class StoreError extends Error {
   readonly isPublic: boolean;
 
@@ -37,8 +37,8 @@ export class StoreError extends Error {
 }
 
 /**
- * The filter has been cleared, dropped and made anew, or synced since it was opened. Positions computed for what it was
- * mean nothing now. Nothing was changed; open the filter again and compute them anew.
+ * The filter has been cleared, dropped and re-created, or synced since it was opened, so positions computed for it are
+ * invalid. Nothing was changed: open the filter again and recompute them.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {

@@ -3,38 +3,38 @@ import { stampOf } from './age.js';
 import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './port/index.js';
 
 /*
- * What both stores make of cells that somebody wants to see. It reads one cell at a time, for a hundred items or some hundred
- * pages: what is asked for in batches has loops of its own.
+ * Turns stored cells into the findings and samples of `Inspection`, for both stores. It reads one cell at a time, which
+ * is enough for a hundred items or some hundred pages. Batches have their own loops.
  */
 
-/** The counter of a cell that ages, and for how many more epochs it is live; a counter of 0 if it is not. */
+/** The counter of a cell that ages, 0 if expired, and the number of further epochs in which it is live. */
 export function agedCell(cell: number, stamp: number, epoch: number): { value: number; left: number } {
   const left = ((cell - stamp) & 15) - (epoch - stamp);
   return left < 0 ? { value: 0, left } : { value: cell >> 4, left };
 }
 
-/** The place of a cell of a page in its segment, in cells of its width. The stamps of pages count as cells. */
+/** Index of a page's cell in its segment, in cells of its width. Stamps of pages count as cells. */
 export function cellIndex({ pageCells, cellBits }: Geometry, page: number, cell: number): number {
   if (cellBits !== 8) return page * pageCells + cell;
   return page * pageBytes({ pageCells, cellBits }) + STAMP_BYTES + cell;
 }
 
-/** The value of the cell at an index, as BITFIELD has it. */
+/** The value of the cell at an index, in the layout of BITFIELD. */
 export function cellAt(bytes: Uint8Array, index: number, cellBits: Geometry['cellBits']): number {
   if (cellBits === 8) return bytes[index] as number;
   if (cellBits === 4) return ((bytes[index >> 1] as number) >> ((~index & 1) << 2)) & 15;
   return ((bytes[index >> 3] as number) >> (7 - (index & 7))) & 1;
 }
 
-/** The time of a filter that ages. */
+/** The present epoch of a filter that ages. */
 export interface Present {
   readonly epoch: number;
   readonly epochMs: number;
 }
 
 /**
- * What item `i` finds in a layer, by the k cells there as they are stored, and of a filter that ages the stamp of their page.
- * Positions are those in the layer.
+ * The finding of item `i` in a layer. `stored` has its k cells as stored, `ageing` the stamp of their page if the
+ * filter ages. Positions are those in the layer.
  */
 export function findingIn(
   geometry: Geometry,
@@ -68,12 +68,14 @@ export interface PagePlace {
   readonly page: number;
 }
 
-/** Pages of each layer to be sampled: as many as there may be, in equal parts as far as the layers have so many. */
+/**
+ * Random pages of each layer: MOST_SAMPLED_PAGES in all, in equal shares. Small layers pass on the rest of their share.
+ */
 export function drawPages(layers: readonly Geometry[], random = Math.random): PagePlace[][] {
   const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);
   const drawn: PagePlace[][] = layers.map(() => []);
   let room = MOST_SAMPLED_PAGES;
-  // The smallest first: what they leave is for the others.
+  // Smallest layer first, so that the others can use what it leaves.
   const order = [...layers.keys()].sort((a, b) => (pages[a] as number) - (pages[b] as number));
   for (const [done, layer] of order.entries()) {
     const { pagesPerSegment } = layers[layer] as Geometry;
@@ -85,7 +87,7 @@ export function drawPages(layers: readonly Geometry[], random = Math.random): Pa
   return drawn;
 }
 
-/** `count` different numbers below `n`, or all of them (Floyd's algorithm). */
+/** `count` different numbers below `n`, or all if there are fewer (Floyd's algorithm). */
 function drawDistinct(n: number, count: number, random: () => number): number[] {
   const drawn = new Set<number>();
   for (let last = Math.max(0, n - count); last < n; last++) {
@@ -96,8 +98,8 @@ function drawDistinct(n: number, count: number, random: () => number): number[] 
 }
 
 /**
- * Counts the cells of sampled pages of a layer by their values: of each page first its bytes, so that each byte's cells are told
- * apart 256 times a page at most.
+ * Counts the cells of sampled pages by value. It counts a page's bytes first, so it decodes at most 256 of them per
+ * page.
  */
 export class SampleTally {
   private readonly values: Float64Array;
@@ -108,7 +110,7 @@ export class SampleTally {
     this.values = new Float64Array(geometry.cellBits === 1 ? 2 : 16);
   }
 
-  /** A page that begins at byte `at`. `epoch` is the present of a filter that ages. */
+  /** Counts the page at byte `at`. `epoch` is the present epoch if the filter ages. */
   count(segment: Uint8Array, at: number, epoch: number): void {
     const { bytes, geometry } = this;
     const { cellBits } = geometry;
@@ -129,7 +131,7 @@ export class SampleTally {
     }
   }
 
-  /** A page that has nothing yet. */
+  /** Counts a page without items. */
   countEmpty(): void {
     this.sampled++;
     this.add(0, this.geometry.pageCells);

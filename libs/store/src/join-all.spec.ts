@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { joinAll } from './join-all.js';
 
-/** Answers or fails after `turns` turns of the event loop. */
+/** Resolves or fails after `turns` turns of the event loop. */
 async function after(turns: number, answer: string | Error): Promise<string> {
   for (let turn = 0; turn < turns; turn++) await nextTurn();
   if (answer instanceof Error) throw answer;

@@ -1,7 +1,7 @@
 /**
- * The answers of calls that were begun side by side, in their order. If some fail, it throws the error of the first of
- * these, but only once no call is under way any more. Then the caller can free what the calls held, and repeat them.
- * `Promise.all` would throw while the others go on.
+ * Waits for all calls and returns their results in order. If some fail, throws the error of the first of them, but only
+ * once no call is in progress, so that the caller can free their resources or repeat them. `Promise.all` would throw
+ * earlier.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {
   const outcomes = await Promise.allSettled(calls);

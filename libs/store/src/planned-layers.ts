@@ -1,7 +1,7 @@
 import { cellCount, type Layer } from '#bloom';
 import type { Filter, FilterSpec, FilterStats } from './port/index.js';
 
-/** The layers that a filter may have, oldest first: a single one if it does not grow. */
+/** The layers that a filter may have, oldest first; one if it does not grow. */
 export function plannedLayers({
   layers,
   capacity,
@@ -12,14 +12,14 @@ export function plannedLayers({
   return [first ?? { capacity, errorRate, geometry }, ...later];
 }
 
-/** Share of the cells of all layers there are that are not zero. */
+/** Share of non-zero cells in all existing layers. */
 export function fillOf(filter: Filter, { layers, nonZeroCells }: FilterStats): number {
   let cells = 0;
   for (const { geometry } of plannedLayers(filter).slice(0, layers.length)) cells += cellCount(geometry);
   return nonZeroCells / cells;
 }
 
-/** Items that all layers there are were made for. */
+/** Sum of the capacities of all existing layers. */
 export function capacityOf(filter: Filter, { layers }: FilterStats): number {
   return plannedLayers(filter)
     .slice(0, layers.length)

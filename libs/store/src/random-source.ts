@@ -5,7 +5,9 @@ import { SEED_BYTES } from '#bloom';
 export interface RandomSource {
   /** `bytes` random bytes in hex. Two instances on the same data never draw the same. */
   id(bytes: number): string;
-  /** SEED_BYTES for the hashes of a new filter. A caller that knew them could choose items that collide. */
+  /**
+   * SEED_BYTES random bytes for the hashes of a new filter. An attacker who knows them can choose items that collide.
+   */
   seed(): Uint8Array;
 }
 

@@ -7,7 +7,7 @@ const NOW = 1_800_000_000_000;
 beforeEach(() => void jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'queueMicrotask'] }));
 afterEach(() => void jest.useRealTimers());
 
-it('takes so many of a caller in a second that starts with the first, and says how long the rest has to wait', async () => {
+it('allows each caller 3 calls in the second after its first, and tells the others how long to wait', async () => {
   const limiter = rateLimiterOn(new RateLimiterMemory({ points: 3, duration: 1 }));
   const take = async (count: number, caller = 'one'): Promise<number[]> => {
     const waits: number[] = [];

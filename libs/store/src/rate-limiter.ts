@@ -1,7 +1,7 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { RateLimiter } from './port/index.js';
 
-/** Adapts a limiter of the library to the port. */
+/** Adapts a limiter of rate-limiter-flexible to the port. */
 export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
   return {
     async take(caller) {

@@ -1,16 +1,14 @@
 import { StoreError } from './errors.js';
 import { type Filter, type FilterSpec, type Operation, forgottenBy, type Sync } from './port/index.js';
 
-/*
- * The errors that both stores raise in the same words, because callers do not know which store they use.
- */
+/* Errors that both stores raise in the same words, because callers do not know which store they use. */
 
-/** What a message needs to name a filter. */
+/** The fields that name a filter in a message. */
 export type Named = Pick<Filter, 'name' | 'kind'>;
 
 const KINDS = { filter: 'filter', 'visited-set': 'visited set' } as const;
 
-/** A filter as messages call it. */
+/** The name of a filter in messages. */
 export const called = ({ kind, name }: Named): string => `${KINDS[kind]} ${name}`;
 
 export function notFound(missing: Named): StoreError {
@@ -30,17 +28,17 @@ function exists(
   );
 }
 
-/** For a creation: the name belongs to another filter. */
+/** A creation failed because another filter has the name. */
 export function otherExists(existing: Parameters<typeof exists>[0]): StoreError {
   return exists(existing, 'with other parameters');
 }
 
-/** For an import: the name is taken. */
+/** An import failed because the name is taken. */
 export function taken(existing: Parameters<typeof exists>[0]): StoreError {
   return exists(existing, 'and is not overwritten');
 }
 
-/** `items` are in the filter, and `more` would be new. */
+/** The filter has `items` items, and `more` would be new. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const limit = layers
@@ -83,12 +81,12 @@ export function keyExpired({ id }: Operation): StoreError {
   );
 }
 
-/** Throws TypeError for a standard filter, because callers know the filter's type. */
+/** Throws TypeError for a standard filter: its callers know the type, so the call is a defect. */
 export function assertCounting({ name, type }: Filter): void {
   if (type !== 'counting') throw new TypeError(`filter ${name} is a standard one: it has no counters`);
 }
 
-/** Throws TypeError unless the filter has a queue and there is a payload for each of the `items` items. */
+/** Throws TypeError unless the filter has a queue and each of the `items` items has a payload. */
 export function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
@@ -106,7 +104,7 @@ export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>):
   );
 }
 
-/** It is no longer open. */
+/** The sync is no longer open. */
 export function syncEnded(
   filter: Named,
   { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
@@ -125,7 +123,7 @@ export function syncUnsupported(filter: Named): StoreError {
   );
 }
 
-/** A commit that would forget more than the share `most` of the items. */
+/** The commit would forget more than the share `most` of the items. */
 export function syncWouldForget(
   filter: Named,
   sync: Pick<Sync, 'id' | 'items' | 'kept'>,
@@ -138,7 +136,7 @@ export function syncWouldForget(
   );
 }
 
-/** Reasons for which a sync is abandoned, as callers read them. */
+/** Reasons for abandoning a sync, as callers read them. */
 export const ABANDONED = {
   caller: 'it was given up',
   idle: 'nobody called it for too long',
@@ -152,12 +150,12 @@ export const ABANDONED = {
 /** Codes of the errors for layers that cannot take more items. */
 const NO_ROOM: readonly string[] = ['FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];
 
-/** Whether a call failed because layers cannot take more items. */
+/** True if a call failed because layers cannot take more items. */
 export function lacksRoom(error: unknown): boolean {
   return error instanceof StoreError && NO_ROOM.includes(error.code);
 }
 
-/** `hidden` items that were forgotten are live by the cells of others, and `most` may be. */
+/** The filter has `hidden` removed items that others' cells keep live; the limit is `most`. */
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
@@ -165,7 +163,7 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
   );
 }
 
-/** A call that no caller may make: a time to live in a filter that does not age, or one beyond its age. */
+/** Throws TypeError for a time to live in a filter that does not age, or one beyond its maximum age. */
 export function assertTtl({ name, maxAgeSeconds }: FilterSpec, ttlMs: number | undefined): void {
   if (ttlMs === undefined) return;
   if (maxAgeSeconds === undefined) throw new TypeError(`filter ${name} does not age`);

@@ -4,20 +4,20 @@ import type { Operation } from './port/index.js';
 export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
 
 /**
- * Forgotten items that are noted for the queue of a visited set (on Redis: of a segment), unless an eighth of its entries is
- * more, before its entries are looked through and the forgotten ones taken out. Unless a store is told otherwise.
+ * Default number of forget marks in a visited set's queue (on Redis: in a segment's) that triggers a pass over the
+ * queue, which removes the forgotten entries. If an eighth of its entries is more, that number applies.
  */
 export const DEFAULT_MAX_MARKS = 100_000;
 
-/** How long operation records are kept at least, in ms, unless the bound on their memory is reached. */
+/** Shortest time that operation records are kept, in ms, unless they reach their memory limit. */
 export const RETENTION_MS: Readonly<Record<Operation['origin'], number>> = {
   caller: 86_400_000,
   made: 60_000,
 };
 
 /**
- * FilterStats.recordWindowSeconds of an origin. `keptMs` says how long ago the oldest window that is kept began;
- * undefined if no window has been forgotten.
+ * FilterStats.recordWindowSeconds of an origin. `keptMs` is the time since the oldest remaining window began; undefined
+ * if no window has been dropped.
  */
 export function retainedSeconds(origin: Operation['origin'], keptMs: number | undefined): number {
   const most = RETENTION_MS[origin];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Filter, FilterSpec } from './port/index.js';
 
-/** What a caller chooses of a filter. Geometry and seed follow, or are random. */
+/** The parameters that a caller chooses. Geometry and seed are derived or random. */
 type Chosen = Pick<
   FilterSpec,
   | 'kind'
@@ -15,7 +15,7 @@ type Chosen = Pick<
   | 'maxAgeSeconds'
 >;
 
-/** Whether an existing filter is what a creation under its name asks for. What a sync has changed since does not matter. */
+/** True if an existing filter matches the creation of a filter with its name. Changes by syncs do not matter. */
 export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Chosen): boolean {
   const { capacity, errorRate } = filter.original ?? filter;
   return (
@@ -24,7 +24,7 @@ export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Ch
     filter.semantics === spec.semantics &&
     capacity === spec.capacity &&
     errorRate === spec.errorRate &&
-    // Whether it grows. By how many layers is for the store and its settings to say.
+    // Compares only whether it grows; the store and its settings decide the number of layers.
     (filter.layers === undefined) === (spec.layers === undefined) &&
     filter.maxAttempts === spec.maxAttempts &&
     filter.maxAgeSeconds === spec.maxAgeSeconds &&

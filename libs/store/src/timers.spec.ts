@@ -5,14 +5,14 @@ import { after, every } from './timers.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Resolves when every timer has rung that was due by now. */
+/** Resolves when all due timers have rung. */
 const dueRung = (clock: MovedClock): Promise<void> =>
   new Promise((resolve) => {
-    // Two turns: a timer that is due sets the one that rings.
+    // Two turns, because a due timer schedules the one that rings.
     after(clock, 0, () => after(clock, 0, resolve));
   });
 
-it('a timer rings when its time is moved, and once', async () => {
+it('a timer rings once, when the clock is moved to its end', async () => {
   const clock = new MovedClock();
   const rung: string[] = [];
   after(clock, HOUR_MS, () => rung.push('one hour'));
@@ -27,7 +27,7 @@ it('a timer rings when its time is moved, and once', async () => {
   expect(rung).toEqual(['one hour', 'two hours']);
 });
 
-it('a timer that is cancelled does not ring, and one that repeats rings once after a long move', async () => {
+it('a cancelled timer does not ring, and a repeating one rings once after a long move', async () => {
   const clock = new MovedClock();
   let [cancelled, rung] = [0, 0];
   const cancel = after(clock, 1_000, () => cancelled++);
@@ -54,9 +54,9 @@ it('a clock that is set back delays no timer', async () => {
   expect(rung).toBe(1);
 });
 
-it('goes by real time in a service', async () => {
+it('a timer on the system clock goes by real time', async () => {
   const began = SYSTEM_CLOCK.monotonic();
-  // It keeps no process alive.
+  // `after` does not keep the process alive, so the test has to.
   const alive = setInterval(() => undefined, 1_000);
   await new Promise<void>((resolve) => void after(SYSTEM_CLOCK, 20, resolve));
   clearInterval(alive);

@@ -1,11 +1,11 @@
 import type { Clock } from './clock.js';
 
-/** Longest wait of one of Node's timers. */
+/** Longest wait of a Node.js timer. */
 const MOST_MS = 2 ** 31 - 1;
 
 /**
- * Calls `then` after `ms` of a clock's time, also if that time is moved. It keeps no process alive. Returns a function
- * that cancels it.
+ * Calls `then` after `ms` of the clock's time, which may be moved. Does not keep the process alive. Returns a function
+ * that cancels the timer.
  */
 export function after(clock: Clock, ms: number, then: () => void): () => void {
   const end = clock.monotonic() + ms;
@@ -28,7 +28,7 @@ export function after(clock: Clock, ms: number, then: () => void): () => void {
   return cancel;
 }
 
-/** As `after`, again and again. A move over several ends calls `then` once. */
+/** As `after`, repeatedly. A move over several ends calls `then` once. */
 export function every(clock: Clock, ms: number, then: () => void): () => void {
   let cancel = after(clock, ms, again);
   function again(): void {

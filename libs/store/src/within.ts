@@ -1,7 +1,7 @@
-/** The longest time that a timer can wait. */
+/** Longest wait of a Node.js timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves with the result of `work`, or throws what `late` makes after `ms`. The work itself goes on. */
+/** Resolves with the result of `work`, or throws the error of `late` after `ms`. The work itself continues. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   if (ms > MAX_TIMER_MS) return work;
   let timer: NodeJS.Timeout | undefined;
