@@ -1,20 +1,20 @@
 import { CHECK_QUEUE } from './queue-state.js';
 import { ALLOW_OOM, NOW, type Script } from './script.js';
 
-/** For so long after a look somebody is taken to wait, in ms: for some looks more. */
+/** How long one look counts as waiting, in ms. It spans several looks. */
 export const AWAITED_MS = 5_000;
 
 /**
- * Says that somebody wants to be told of new entries: scripts that bring some into line publish that on
- * unseen:queue:<generation> meanwhile. KEYS: 3 and on, the queue's. ARGV: 3 for how many ms.
- * Answers in how many ms something may come due: 0 if there is something to lease, -1 if nothing will.
+ * Announces that a caller waits for entries. Until then, scripts that make entries available publish this on
+ * unseen:queue:<generation>. KEYS: 3 and on, the queue's. ARGV: 3 for how many ms. Answers the ms until an entry may
+ * become due: 0 if one is available, -1 if none will become due.
  */
 export const awaitScript: Script = {
   name: 'unseenAwait',
   numberOfKeys: 10,
   lua: `${ALLOW_OOM}${CHECK_QUEUE}${NOW}
 local till = now + ARGV[3]
--- A time that is further ahead was given before the clock was set back.
+-- A later time was set before the clock was set back.
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
 local due = -1

@@ -6,10 +6,10 @@ import { CAN_ROTATE, NOW, type Script } from './script.js';
  * then.
  */
 
-/** The value of usage's field '' once the usage is counted. */
+/** Value of the field '' of the usage key once the usage has been counted. */
 export const COUNTED = 'counted';
 
-/** Makes a hash that is never empty. KEYS: 1 the hash. */
+/** Creates a hash that is never empty. KEYS: 1 the hash. */
 export const makeHashScript: Script = {
   name: 'unseenMakeHash',
   numberOfKeys: 1,
@@ -17,7 +17,7 @@ export const makeHashScript: Script = {
 return redis.call('HSETNX', KEYS[1], '', '')`,
 };
 
-/** Makes a sorted set of names that is never empty. KEYS: 1 the sorted set. */
+/** Creates a sorted set of names that is never empty. KEYS: 1 the sorted set. */
 export const makeNamesScript: Script = {
   name: 'unseenMakeNames',
   numberOfKeys: 1,
@@ -25,9 +25,7 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/**
- * Writes without changing anything, because WAIT waits only for what its own connection has written. KEYS: 1 filters.
- */
+/** Writes without changing anything, because WAIT only covers writes of its own connection. KEYS: 1 filters. */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
@@ -36,9 +34,10 @@ return redis.call('HSET', KEYS[1], '', '')`,
 };
 
 /**
- * Usage is stored as "<filters> <bytes>" for every prefix that ends with one of the marks ".", "_" and "-". So a look
- * at a quota costs the same however many filters there are, and a change costs as much as its name has marks. The bytes
- * of a filter are those of its layers and of those that a sync fills, with those that are being made. The field '' says whether usage has been counted. The variable `usage` is its key.
+ * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with ".", "_" or "-". So a quota check
+ * takes the same time for any number of filters, and a change takes time in proportion to the separators in its name.
+ * The bytes of a filter are those of its layers and of the layers of its sync, including layers in creation. The field
+ * '' tells whether the usage has been counted. The Lua variable `usage` is the key.
  */
 const USAGE = `
 local function bytesOf(entry)
@@ -74,7 +73,7 @@ local function count(name, filters, bytes)
 end`;
 
 /**
- * Counts usage if it is not counted: the whole catalogue in one step, but only after the key has been lost. KEYS: 1
+ * Counts the usage unless it has been counted: the whole catalogue in one step, but only if the key was lost. KEYS: 1
  * filters, 2 usage.
  */
 export const countUsageScript: Script = {
@@ -95,14 +94,14 @@ return call('HSET', usage, '', '${COUNTED}')`,
 };
 
 /**
- * Compares and sets a catalogue entry, with the usage, and keeps the operation's record in the same step.
+ * Compares and sets a catalogue entry, updates the usage, and writes the operation's record, in one step.
  * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished.
- * ARGV: 1 name, 2 the entry as it was read ('' for none), 3 the entry to set ('' to delete), 4 'listed' or 'unfinished'
- * if the name is to be among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 bytes of records a window may hold, 9 prefix
- * of a quota ('' for none), 10 filters and 11 bytes there may be of it ('' for any number).
- * The empty field of current and previous says since when, in ms, and how many bytes of, records are there.
- * Returns 1 if set, 0 if the entry is another by now, 'UNCOUNTED' if usage has to be counted first, or, if the quota would
- * be passed, filters and bytes that there are.
+ * ARGV: 1 name, 2 the entry as read ('' for none), 3 the new entry ('' to delete), 4 'listed' or 'unfinished' to put
+ * the name among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 most bytes of records in a
+ * window, 9 prefix of a quota ('' for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current
+ * and previous has the start of the window in ms, and the bytes of its records.
+ * Returns 1 if set, 0 if the entry has changed since, 'UNCOUNTED' if the usage has to be counted first, or the present
+ * filters and bytes if they would exceed the quota.
  */
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',
@@ -141,7 +140,7 @@ end
 return 1`,
 };
 
-/** The server's time, in ms since the epoch. KEYS: 1 any key of the catalogue, to say which server. */
+/** The server's time, in ms since the epoch. KEYS: 1 any key of the catalogue, to choose the server. */
 export const nowScript: Script = {
   name: 'unseenNow',
   numberOfKeys: 1,

@@ -4,8 +4,9 @@ import type { Script } from './script.js';
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
 /**
- * Dead letters with numbers above one, as they are kept, without those that were forgotten, which go. KEYS: 3 and on, the queue's.
- * ARGV: 3 number, 4 how many to look at. Answers "<last number, 0 if none is beyond>\n", then the dead letters.
+ * Dead letters with numbers above ARGV[3], as stored; deletes forgotten ones.
+ * KEYS: 3 and on, the queue's. ARGV: 3 number, 4 how many to read.
+ * Answers "<last number, or 0 if no more follow>\n", then the dead letters.
  */
 export const deadLettersScript: Script = {
   name: 'unseenDeadLetters',
@@ -22,8 +23,9 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 };
 
 /**
- * putBack or purge: see Queue. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 the ids: per dead letter its
- * number (6 bytes), how many (2), of each 0 (2) and the first 8 bytes of the item's hash.
+ * putBack or purge: see Queue.
+ * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 the ids, for each dead letter: its number (6
+ * bytes), how many ids (2), and for each id 0 (2) and the first 8 bytes of the item's hash.
  */
 export const reviewScript: Script = {
   name: 'unseenReview',

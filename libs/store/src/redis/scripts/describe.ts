@@ -3,33 +3,39 @@ import { LEASES } from './queue-moves.js';
 import { CHECK_QUEUE, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
-/** The counts of a description beside those of layers. */
+/** Which counts a description has besides those of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
   readonly ages: boolean;
 }
 
 /**
- * The first numbers of a reply. The last two say since when there are records of a kind: 0 if none has been forgotten.
+ * The first numbers of a reply. The last two tell since when records of an origin reach back: 0 if none have been
+ * dropped.
  */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
   ...(['callerSince', 'madeSince'] as const),
 ];
 
-/** Then, of a queue: see QueueStats. Entries that are due count as waiting. `oldestSeconds`: -1 if nothing waits. */
+/**
+ * The next numbers, if there is a queue: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if none
+ * waits.
+ */
 export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
 
-/** Then, of a filter that ages: the present epoch, and the number of hidden items. */
+/** The next numbers, if the filter ages: the present epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
- * Then the number of the open layer. Then these of each layer of the plan, and if the filter ages the layer's live
- * cells by their last epoch.
+ * Then follows the number of the open layer, and these counts for each layer of the plan. If the filter ages, each
+ * layer's counts are followed by its live cells by their last epoch.
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/** Ended leases that are counted at most before a lease moves their entries, because counting takes time. */
+/**
+ * Most ended leases whose entries a description counts as waiting before a lease call moves them. Counting takes time.
+ */
 const DUE_LEASES_COUNTED = 50;
 
 const COUNTS = `${NOW}
@@ -61,7 +67,7 @@ local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.l
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 
-/** Keys of layers beyond the open one may be missing: nothing is in them. */
+/** Keys of layers after the open one may be missing, because those layers hold nothing yet. */
 const checkPieces = (keysAt: number): string => `
 local open, nextKey = tonumber(call('HGET', meta, 'open') or 0), ${keysAt}
 for at = 5, #ARGV, 3 do
@@ -88,9 +94,10 @@ const ringCounts = `
   end`;
 
 /**
- * The counts of a segment, as a flat list of numbers. KEYS: 3 and on the keys of the queue, if it is described; the
- * hidden items, if the filter ages; and pieces of layers. ARGV: 3 the number of layers in the plan; 4 ms of an epoch; 5
- * and on, of each known layer with pieces among KEYS: its number, the bytes of a piece, and the number of its pieces.
+ * The counts of a segment, as a flat list of numbers.
+ * KEYS: 3 and on, the queue's, if it is described; the hidden items, if the filter ages; pieces of layers.
+ * ARGV: 3 number of layers in the plan, 4 ms of an epoch, 5 and on, for each layer with pieces among KEYS: its number,
+ * the bytes of a piece, and the number of pieces.
  */
 export function describeScript({ queued, ages }: DescribeTask): Script {
   const hiddenAt = queued ? 11 : 3;

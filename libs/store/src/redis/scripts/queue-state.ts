@@ -1,49 +1,56 @@
 import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
 
-/**
- * The queue of a segment, a log. An entry is in one place: it waits in a list of the log, is held by a lease, is delayed,
- * or is a dead letter. Wherever it is, it is these bytes (numbers big-endian):
+/*
+ * The queue of a segment is a log. An entry is in one place: it waits in a list of the log, is held by a lease, is
+ * delayed, or is a dead letter. In each place it has these bytes (numbers big-endian):
  *
  *   4 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
  *
- *   log:0, log:1   lists of entries behind a first element that stands for none. New entries go to the end of one of them,
- *                  the tail; the other is empty but during a sweep (scripts/sweep.ts), and in front of the tail then.
- *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it; and, once they differ,
- *                  lease .. 's' -> how each stands, a character an entry (see LEASED and those after it)
- *   ends           lease -> when it ends, ms; lease .. index (2 bytes) for an entry with an end of its own
- *   delayed        number (6 bytes) .. entry -> when it is back in line, ms
+ *   log:0, log:1   Redis lists of entries, behind a first element that is no entry. New entries go to the end of one
+ *                  of them, the tail. The other is empty except during a sweep (scripts/sweep.ts), when it precedes
+ *                  the tail.
+ *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it; and, once their states
+ *                  differ, lease .. 's' -> their states, one character each (see LEASED and those after it)
+ *   ends           lease -> when it ends, ms; lease .. index (2 bytes) for an entry with a separate end
+ *   delayed        number (6 bytes) .. entry -> when it is available again, ms
  *   dead           number (6) .. length of the reason (2) .. reason .. entry -> number
- *   marks          hash of an item that was forgotten -> clock at that time. An entry is forgotten if its birth is no
- *                  later: births are of the clock too, which every change that queues something new puts forward.
+ *   marks          hash of a forgotten item -> clock at that time. An entry is forgotten if its birth is not later than
+ *                  the mark. Births are values of the clock, which every change that queues new entries advances.
  *
- * Beside the counts of the segment, meta has numbers of the queue: clock; leases, dead and delays (last number given); leased (entries); sweeps (so
- * far: where that is even the tail is log:0) and sweeping (1 while one is under way); start0 and start1 (how far the
- * head of a list has moved on: an element keeps its distance from there); marked (marks there are); due (no later than
- * the first end of a lease or a delay, ms; 0 if there is none); and awaited (until when somebody wants to be told of new
- * entries, ms).
+ * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
+ * given); leased (entries); sweeps (so far; if even, the tail is log:0) and sweeping (1 during a sweep); start0 and
+ * start1 (how far the head of a list has advanced, so that an element keeps its position); marked (number of marks);
+ * due (a lower bound of the first end of a lease or delay, ms; 0 if none); and awaited (until when a caller waits for
+ * new entries, ms).
  */
+
+/** Most entries in one lease of the segment. */
 export const LEASE_ENTRIES = 32;
 
-/** Bytes in front of an entry's payload. */
+/** Bytes of an entry before its payload. */
 export const HEAD_BYTES = 34;
 
-/** How an entry of a lease stands, as a character code. */
+/** States of an entry in a lease, as character codes. */
 export const LEASED = 48;
 export const OVER = 49;
-/** Leased, with an end of its own. */
+/** Leased, with a separate end. */
 export const EXTENDED = 50;
 export const FORGOTTEN = 51;
 
 /** Number of the first of a queue's keys in KEYS: behind cells and meta; in scripts that change something behind the records, too. */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
-/** Number in KEYS, behind those of the queue, of the entries owed to its copy for a sync; of scripts that change it. */
+/**
+ * Where KEYS has the entries owed to the queue's copy for a sync: after the queue's keys, in scripts that change it.
+ */
 export const OWED_KEY_AT = CHANGE_KEYS_AT + 8;
 
-/** In meta, while the queue is to be copied for a sync: the clock when that was opened. */
+/** Field of meta until the queue is copied for a sync: the clock when the sync was opened. */
 export const OWING_FIELD = 's:clock';
 
-/** What meta has of the queue, in one field: 6 bytes each. Read and written one by one they took a quarter of a lease's time. */
+/**
+ * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease.
+ */
 export const QUEUE_NUMBERS = [
   ...([
     'clock',
@@ -65,16 +72,16 @@ const FORMAT = `>${'I6'.repeat(QUEUE_NUMBERS.length)}`;
 /** Lua: the numbers of an open queue. */
 const PACKED = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ')})`;
 
-/** Where the lists of the log begin to count, so that a sweep, which counts down, stays above zero. */
+/** First position in the lists of the log. A sweep counts down from it, and must stay above zero. */
 const START = 2 ** 40;
 
 /** Lua: the numbers of an empty queue. */
 export const EMPTY_QUEUE = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => (name.startsWith('start') ? START : 0)).join(', ')})`;
 
 /**
- * Opens the queue. All its keys are asked for their size first, each by a command of its kind: so one that is missing, or
- * another program's, is noticed before anything is changed. `queue` has its keys and numbers; those that are set are written
- * together, by `queue.save`. `each` calls a command with any number of arguments.
+ * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
+ * detected before anything changes. `queue` has the keys and numbers; `queue.save` writes all numbers that were set in
+ * one command. `each` calls a command with any number of arguments.
  */
 const openQueue = (keysAt: number, fieldAt: number) => `
 local sizes = {call('LLEN', KEYS[${keysAt}]), call('LLEN', KEYS[${keysAt + 1}]), call('HLEN', KEYS[${keysAt + 2}]),
@@ -109,14 +116,14 @@ export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', ${PACKED}`);
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
 export const CHECK_QUEUE = `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(READ_KEYS_AT, 3)}`;
 
-/** First lines of a script that changes the queue, before its record is looked for. KEYS: 5 and on, the queue's. */
+/** First lines, before the lookup of the record, of a script that changes the queue. KEYS: 5 and on, the queue's. */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
 /**
- * The lines behind CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters, because the
- * copy of the queue for a sync may miss them; the copy keeps them at its end. Each is noted once, and only if it was queued
- * before the sync was opened, so the copy ends however fast entries move.
+ * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
+ * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
+ * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
  *
- * @param owes Lua: whether the script has a key for that. It has one in a segment that takes part in a sync.
+ * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
 export const openQueueToChange = (owes: string) => `${openQueue(CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length)}
 if ${owes} then
@@ -137,5 +144,5 @@ function queue.owe(entries)
   end
 end
 `;
-/** Of a script whose last key is that one, if it has it. */
+/** For scripts whose last key, if present, is that one. */
 export const OPEN_QUEUE = openQueueToChange(`#KEYS >= ${OWED_KEY_AT}`);

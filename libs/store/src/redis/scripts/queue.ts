@@ -13,11 +13,13 @@ import {
 import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
-/** Entries that are read from the log at a time, and about how many at most, forgotten ones among them. */
+/** Entries read from the log at a time, and about the most per call, forgotten ones included. */
 const READ_AT_ONCE = 100;
 const READ_AT_MOST = 1_000;
 
-/** What a repeat answers of the leases of its record "<first lease> <entries>". Needs LEASES, MARKS and IS_DUE. */
+/**
+ * Answers a repeat from its record "<first lease> <entries>": the entries still held. Needs LEASES, MARKS and IS_DUE.
+ */
 const STILL_HELD = `
 function queue.held(first, count)
   local keys, states, entries = {}, {}, {}
@@ -46,12 +48,12 @@ end
 `;
 
 /**
- * lease: takes entries from the head of the line and hides them for a while, in leases of LEASE_ENTRIES.
- * ARGV: 9 attempts after which an entry is dead (0: never), 10 entries, 0 to answer a repeat only, 11 lease in ms,
- * 12 bytes of payloads, 13 '1' if the first entry may have more.
- * Answers "<first lease> <entries> <flag> <states>\n", then the entries as they are in the leases. Flag: 1 if there is
- * more to look through, 2 if the bytes were too few for another entry, else 0. States, of a repeat only: a character an
- * entry, of which LEASED is still held; an entry of '-' is left out.
+ * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
+ * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
+ * bytes of payloads, 13 '1' if the first entry may have more.
+ * Answers "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
+ * read, 2 if the next entry would exceed the bytes, else 0. States, for a repeat only, one character per entry: LEASED
+ * if still held, '-' if the answer leaves the entry out.
  */
 export const leaseScript: Script = {
   name: 'unseenLease',
@@ -123,9 +125,10 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
 };
 
 /**
- * settle: ack, release or extend. ARGV: 9 attempts after which an entry is dead (0: never), 10 verb, 11 ms of the delay, or
- * of the extension, 12 reason, 13 leases that a release counts of each entry (0 or 1), 14 the ids, per lease: the lease (6 bytes),
- * how many (2), of each the index in it (2) and the first 8 bytes of the item's hash.
+ * settle: ack, release or extend.
+ * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, 12 reason, 13
+ * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
+ * and for each id the index in the lease (2) and the first 8 bytes of the item's hash.
  */
 export const settleScript: Script = {
   name: 'unseenSettle',
@@ -150,7 +153,7 @@ for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
 end
--- What is to be changed of an entry: nothing if it is not held, or was forgotten.
+-- Only held entries change. Forgotten ones are no longer held.
 local function held(lease, index)
   local state = lease.states[index]
   if state == ${LEASED} then return not lease.over end

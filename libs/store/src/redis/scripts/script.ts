@@ -1,62 +1,63 @@
-/** A Lua script as a value, so that no files are read at run time. */
+/** A Lua script as a value, so that the service reads no script files at run time. */
 export interface Script {
-  /** Unique, because the client knows a script by its name: another text needs another name. */
+  /** Unique: the client identifies a script by its name, so another text needs another name. */
   readonly name: string;
   readonly numberOfKeys: number;
-  /** More keys may follow. */
+  /** True if more keys may follow. */
   readonly moreKeys?: true;
   readonly lua: string;
 }
 
-/** Lua: the server's time as `now`, in ms since the epoch. Every script must read the time with it. */
+/** Lua: the server's time as `now`, in ms since the epoch. Scripts must not read the time in any other way. */
 export const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** The text of a script for which the time is so many ms ahead. */
+/** The script with its time moved ahead by `ms`. */
 export function aheadBy(ms: number, lua: string): string {
   return lua.replaceAll(NOW, `${NOW} + ${ms}`);
 }
 
 /**
- * How scripts answer. Success is {answers, items}: one ASCII character (48 + value) per item in `answers`, and the
- * segment's item count after the call. Otherwise one of these words is the status reply, and nothing was changed. Scripts
- * on items answer more, and have more words: see items/programs.ts.
+ * Replies of scripts. Success is {answers, items}: in `answers` one ASCII character (48 + value) per item, and the
+ * segment's item count after the call. Otherwise the status reply is one of these words, and nothing was changed.
+ * Scripts on items have further replies: see items/programs.ts.
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
-/** In front of the names that meta has for the layers of a sync. */
+/** Prefix of the fields of meta for the layers of a sync. */
 export const SYNC = 's:';
 
-/** Counts that meta has of a layer; `ring` in filters that age (../items/aged-cells.ts). */
+/** Counts of a layer in meta. Only filters that age have `ring` (../items/aged-cells.ts). */
 export type CountName = 'items' | 'nonzero' | 'saturated' | 'ring';
 
-/** The name in meta of a count of a layer of one list. */
+/** Field of meta for a count of a layer. */
 export const countOf = (count: CountName, layer: number): string =>
   layer === 0 ? count : `${count}:${layer}`;
 
-/** No number of items: in a reply it stands between the filter's own layers and those of the sync. */
+/** Separates the filter's own layers from those of the sync in a reply. It cannot be a number of items. */
 export const END_OF_LIST = -1;
 
 /**
- * First line of scripts that run when the server is at its memory limit, because a call that takes items or entries
- * away must be possible then. They may grow these, each of which has a bound:
+ * First line of scripts that run even at the server's memory limit, because removing items or entries must be possible
+ * then. They may add to these, each of which is bounded:
  *
  * - operation records, by the bytes of a window;
  * - marks of forgotten items, by the share of the queue at which a sweep begins;
  * - hidden items of a filter that ages, by `maxHidden`;
- * - leases and the places to which a release takes entries, by the entries that are leased;
+ * - leases and the places to which a release takes entries, by the number of leased entries;
  * - during a sync, noted removals, by `maxSyncForgets`;
- * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the opening: an
- *   acknowledgement must not fail because of a sync. At the limit the copy fails, the sync is given up, and the notes go.
+ * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the
+ *   opening. An acknowledgement must not fail because of a sync: at the limit the copy fails, the sync is abandoned,
+ *   and the notes go.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
 /**
- * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment.
- * Nothing is answered, and nothing is created, when the segment is missing, short or another generation's.
+ * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. If the
+ * segment is missing, short or of another generation, the script answers LOST and creates nothing.
  *
- * @param fields what else is read of meta, as Lua: it is in `kept` behind the generation and the number of items
+ * @param fields further fields of meta to read, as Lua: they are in `kept` after the generation and the number of items
  */
 export const checkSegment = (...fields: readonly string[]) => `
 local cells, meta = KEYS[1], KEYS[2]
@@ -69,23 +70,24 @@ end
 
 export const CHECK_SEGMENT = checkSegment();
 
-/** What a mutation reads of meta: since when there are current records, how many bytes they are, and since when previous ones. */
+/** Fields of meta that a mutation reads: start and bytes of the current records, start of the previous records. */
 export const RECORD_FIELDS: readonly string[] = ['since', 'bytes', 'previous'].map(
   (name) => `ARGV[3] .. ':${name}'`,
 );
 
-/** As CHECK_SEGMENT, of a mutation. */
+/** As CHECK_SEGMENT, for a mutation. */
 export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
 
 /**
- * Opens a mutation, after CHECK_CHANGE: finds the record of a repeat, before anything is changed, as `recalled`.
+ * First lines of a mutation after CHECK_CHANGE: looks up the record of a repeat, as `recalled`, before anything
+ * changes.
  * KEYS: 3 operations-current, 4 operations-previous.
- * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 bytes of records a window may hold,
- * 8 when a made id that came with the request was made, in ms, else ''.
+ * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 most bytes of records in a window, 8 when a made id
+ * that came with the request was made, in ms, else ''.
  *
- * An answer from a record writes, though it changes nothing, because the record may not have reached the replicas yet
- * and from Redis 7.2 on WAIT waits only for what its connection has written. The HDEL needs no memory, and lets the
- * HSET pass when the server is at its memory limit.
+ * Answering from a record writes although it changes nothing: the record may not have reached the replicas yet, and
+ * from Redis 7.2 on WAIT only covers writes of its own connection. The HDEL needs no memory, and lets the HSET pass
+ * when the server is at its memory limit.
  */
 export const FIND_RECORD = `
 local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]${NOW}
@@ -109,18 +111,18 @@ if recalled then return {recalled, tonumber(kept[2])} end
 `;
 
 /**
- * Whether the current records can become the previous ones. That must not happen while the slot is moved to another
- * node: a script that names a key that is missing, if only for a moment, would end half way. During a move either node
- * refuses a command on two keys of which one is missing.
+ * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
+ * another node: a script that names a missing key, even for a moment, would fail half way. During a move, both nodes
+ * refuse a command on two keys of which one is missing.
  */
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 
 /**
- * Closes a mutation: stores \`answers\` as the record, in the same atomic step as the change. A window that is over or
- * full becomes the previous one, and the previous one is deleted. If the slot is being moved, the window goes on for a
- * while.
+ * Last lines of a mutation: stores `answers` as its record, in the same atomic step as the change. A window that is
+ * over or full becomes the previous one, and the old previous one is deleted. While the slot is moving, the window
+ * continues.
  *
- * @param fields what else is written to meta, in the same command, as Lua: each a name and a value
+ * @param fields further fields of meta to write in the same command, as Lua: a name and a value each
  */
 export const recordWith = (...fields: readonly string[]) => `
 local size = #field + #fingerprint + #answers + 64
@@ -139,7 +141,7 @@ call('HSET', current, field, fingerprint .. ' ' .. answers)
 
 export const RECORD = recordWith();
 
-/** Adds the local variable of each name to the count of that name, if it is not zero. Returns Lua text. */
+/** Lua that adds the local variable of each name to the count of that name, unless it is zero. */
 export function addCounts(...names: readonly string[]): string {
   return names.map((name) => `if ${name} ~= 0 then call('HINCRBY', meta, '${name}', ${name}) end`).join('\n');
 }

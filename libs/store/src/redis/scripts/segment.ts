@@ -3,8 +3,8 @@ import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, NOW, RECALL, RECORD } from './script.js';
 
 /**
- * Makes the cells of a segment, unless they exist: a command that a lost connection left behind may arrive when they
- * are in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
+ * Creates the cells of a segment unless they exist. A command from a lost connection may arrive when they are already
+ * in use. KEYS: 1 cells. ARGV: 1 index of the last byte.
  */
 export const createCellsScript: Script = {
   name: 'unseenCreateCells',
@@ -14,7 +14,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SETRANGE', KEYS[1], ARGV[
 return 'OK'`,
 };
 
-/** Makes the meta key of a segment, unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation. */
+/** Creates the meta key of a segment unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation. */
 export const createMetaScript: Script = {
   name: 'unseenCreateMeta',
   numberOfKeys: 1,
@@ -28,7 +28,7 @@ redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'sa
 return 'OK'`,
 };
 
-/** Makes a list of a queue's log, unless it is there: with its first element, which stands for none. KEYS: 1 the list. */
+/** Creates a list of a queue's log unless it exists, with its first element, which is no entry. KEYS: 1 the list. */
 export const createLogScript: Script = {
   name: 'unseenCreateLog',
   numberOfKeys: 1,

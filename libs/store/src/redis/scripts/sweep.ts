@@ -2,22 +2,22 @@ import { LEASES, MARKS, TIDY } from './queue-moves.js';
 import { CHECK_QUEUE_CHANGE, OPEN_QUEUE } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
 
-/** Marks of a segment's queue that are kept in any case, and the share of its entries beyond which a sweep begins. */
+/** Default number of marks in a segment's queue up to which no sweep begins. */
 export const DEFAULT_MAX_MARKS = 100_000;
 
-/** Lua: whether there are more marks than may be without a sweep. `max` is Lua, too. */
+/** Lua: whether the queue has so many marks that a sweep should begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
 /**
- * A step of a sweep, which takes forgotten entries out wherever they are, so that their marks can go. The marks there are
- * become the old ones when it begins. Entries that move are looked at anyway, so each place is looked through once: the
- * line, which goes over from the end of one list to the head of the other, and so keeps its order while others take from
- * its head and append to its end; then leases, delayed entries and dead letters. A cursor means something to the server's run that gave
- * it only.
+ * A step of a sweep, which removes forgotten entries in all places so that their marks can be deleted. When it begins,
+ * the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First
+ * come the waiting entries: it moves them from the end of one list to the head of the other, so they keep their order
+ * while others take from the head and append to the end. Leases, delayed entries and dead letters follow. A cursor is
+ * valid only in the run of the server that gave it.
  *
- * KEYS: as scripts that change the queue have them. ARGV: 3 'made', 4 marks that are kept in any case, 5 entries to look at.
- * Answers '1' if there is more to do, else '0'.
+ * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read.
+ * Answers '1' if more steps are needed, else '0'.
  */
 export const sweepScript: Script = {
   name: 'unseenSweep',
@@ -61,7 +61,7 @@ if place == 'line' then
   if count > 0 then
     local found, live = call('LRANGE', head, -count, -1), {}
     local gone = queue.forgotten(found)
-    -- From the last on: each is put in front of those behind it.
+    -- Backwards, because LPUSH puts each entry in front of the ones before it.
     for n = count, 1, -1 do
       if not gone[n] then live[#live + 1] = found[n] end
     end

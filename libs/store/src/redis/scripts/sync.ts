@@ -3,15 +3,15 @@ import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
 
 /*
- * The scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 the token that the segment has, 2 bytes of the
- * first key, 3 the token that it gets. A segment that has that already is left as it is.
+ * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 present token of the segment, 2 bytes
+ * of the first key, 3 new token. If the segment already has the new token, the script is a no-op.
  */
 
 const already = `
 if redis.call('HGET', KEYS[2], 'generation') == ARGV[3] then return 'OK' end
 `;
 
-/** Has a segment take part in a sync, of which it has nothing so far. */
+/** Makes a segment take part in a sync. The sync starts empty there. */
 export const openSyncScript: Script = {
   name: 'unseenOpenSync',
   numberOfKeys: 2,
@@ -22,10 +22,10 @@ call('HSET', meta, '${OWING_FIELD}', clock, 'generation', ARGV[3], '${SYNC}open'
 return 'OK'`,
 };
 
-/** Fields of meta that a sync has and a list of layers has not. */
+/** Fields of meta for a sync that a filter's own layers do not have. */
 const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied', 'clock'];
 
-/** The second list becomes the segment's own: what meta has of it takes the place of what it had of the own one. */
+/** Makes the sync's layers the segment's own: in meta, its counts replace those of the old layers. */
 export const commitSyncScript: Script = {
   name: 'unseenCommitSync',
   numberOfKeys: 2,
@@ -47,7 +47,7 @@ call('HSET', meta, unpack(own))
 return 'OK'`,
 };
 
-/** The segment takes part in the sync no more. */
+/** Ends the segment's part in the sync. */
 export const abandonSyncScript: Script = {
   name: 'unseenAbandonSync',
   numberOfKeys: 2,
@@ -62,8 +62,9 @@ return 'OK'`,
 };
 
 /**
- * Entries that are owed to the copy of a segment's queue: they moved after the sync was opened. KEYS: 3 the owed entries.
- * ARGV: 3 the score of the last one that was read before, or 0; 4 how many. Answers {score of the last one, their hashes}.
+ * Entries owed to the copy of a segment's queue, because they moved after the sync was opened.
+ * KEYS: 3 the owed entries. ARGV: 3 the score of the last one read before, or 0; 4 how many.
+ * Answers {score of the last one, their hashes}.
  */
 export const owedScript: Script = {
   name: 'unseenOwed',
@@ -76,9 +77,10 @@ return {found[#found] or ARGV[3], concat(hashes)}`,
 };
 
 /**
- * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. Answers MORE, and changes
- * nothing, if more are owed. Answers ANEW if ARGV[4] is not the id of this run of the server: a failover may have lost
- * copied entries. KEYS: 3 the owed entries; no more are noted from then on.
+ * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. From then on no more are
+ * noted. KEYS: 3 the owed entries.
+ * Answers MORE, and changes nothing, if more are owed. Answers ANEW if ARGV[4] is not the id of this run of the server:
+ * a failover may have lost copied entries.
  */
 export const copiedScript: Script = {
   name: 'unseenCopied',
@@ -100,10 +102,10 @@ return 'OK'`,
 };
 
 /**
- * What a segment has of a sync: {kept, listed, new, whether it is full, whether its queue has been kept, open layer of the
- * second list, items of each own layer, and of each layer of the second list}. ARGV: 3 and 4 how many layers the own and the
- * second list may have, 5 ms of an epoch if the filter ages, else 0. If it ages, the answer has live cells in place of
- * items, since meta has the items of the last change.
+ * The counts of a sync in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open
+ * layer of the sync, items of each own layer, items of each layer of the sync}.
+ * ARGV: 3 and 4 most own layers and most layers of the sync, 5 ms of an epoch if the filter ages, else 0. If it ages,
+ * the answer has live cells instead of items, because the items in meta are as of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',

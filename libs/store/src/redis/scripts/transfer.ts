@@ -3,17 +3,20 @@ import { LEASES, MARKS } from './queue-moves.js';
 import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT } from './script.js';
 
-/** Ends a script that reads some of a queue: whatever is in `out`, and what tells of the server's run and of removals. */
+/**
+ * Ends a script that reads a page of a queue: answers `out` with the id of the server's run and the removals so far.
+ */
 const ANSWER_PAGE = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
- * Entries that wait, in order. KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and place in it of the next entry,
- * as of the answer before, or '' for the first in line; 4 how many.
- * Answers {"<sweeps> <list> <place> <flag> <read> <behind>", id of the server's run, removals so far, entries}. Flag: 1 if
- * there may be more, 2 if entries in between were taken out of the line before they were read, the sum of both, or 0.
- * Read: how many entries were read, forgotten ones among them. Behind: how many are in line behind them.
+ * Waiting entries, in order.
+ * KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and position in it of the next entry, from the previous
+ * answer, or '' for the first entry; 4 how many.
+ * Answers {"<sweeps> <list> <position> <flag> <read> <behind>", id of the server's run, removals so far, entries}.
+ * Flag: 1 if more may follow, 2 if entries in between were taken before they were read, the sum of both, or 0. Read:
+ * number of entries read, forgotten ones included. Behind: number of waiting entries that follow.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -48,9 +51,9 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * A step of a scan over what is in a queue, but not in line. KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or
- * 'dead', 4 cursor, 5 about how many of these. Answers {next cursor, id of the server's run, removals so far, entries};
- * dead letters as they are kept.
+ * A step of a scan over the queue's entries that do not wait.
+ * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or 'dead', 4 cursor, 5 about how many of these.
+ * Answers {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
  */
 export const exportRestScript: Script = {
   name: 'unseenExportRest',
@@ -81,14 +84,14 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * First lines of the scripts that fill a segment. The counts come last; once a segment has them, these scripts write
- * nothing more. A command that a lost connection left behind may arrive when the segment is in use.
+ * First lines of scripts that fill a segment. The counts come last; once a segment has them, these scripts are no-ops,
+ * because a command from a lost connection may arrive when the segment is already in use.
  */
 const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
 `;
 
-/** Writes cells of a segment that is being made. ARGV: 3 offset in bytes, 4 cells. */
+/** Writes cells of a segment that is being created. ARGV: 3 offset in bytes, 4 cells. */
 export const importCellsScript: Script = {
   name: 'unseenImportCells',
   numberOfKeys: 2,
@@ -98,8 +101,9 @@ return 'OK'`,
 };
 
 /**
- * Queues items of a segment that is being made, in order, once. KEYS: 3 and on, the queue's. ARGV: 3 number of the call,
- * from 0, 4 per entry the length of its reason (2 bytes), the reason and the entry; with a reason it is a dead letter.
+ * Queues entries of a segment that is being created, in order, once.
+ * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry the length of its reason (2 bytes),
+ * the reason and the entry. An entry with a reason is a dead letter.
  */
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
@@ -129,7 +133,9 @@ call('HSET', meta, 'imports', ARGV[3] + 1)
 return 'OK'`,
 };
 
-/** Sets the counts of a segment that is being made, after everything else. ARGV: from 3 on, name and value of each. */
+/**
+ * Sets the counts of a segment that is being created, after everything else. ARGV: 3 and on, name and value of each.
+ */
 export const importCountsScript: Script = {
   name: 'unseenImportCounts',
   numberOfKeys: 2,
