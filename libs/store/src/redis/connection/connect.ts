@@ -2,42 +2,42 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../clock.js';
 
-/** The Sentinels to ask for the master. */
+/** How to reach the master through Sentinels. */
 export interface SentinelOptions {
   /** host:port of some Sentinels. */
   readonly nodes: readonly string[];
-  /** Name of the master they watch. */
+  /** Name of the master that the Sentinels watch. */
   readonly master: string;
-  /** Credentials of the Sentinels themselves, if they require any. */
+  /** Credentials of the Sentinels, if they require any. */
   readonly username?: string;
   readonly password?: string;
 }
 
-/** PEM texts for encrypted connections. Without `ca` the system's certificate authorities are trusted. */
+/** PEM texts for encrypted connections. Without `ca`, the system's certificate authorities are trusted. */
 export interface TlsSettings {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Where Redis is. One of `url`, `clusterNodes` and `sentinel` is set. */
+/** Address of Redis. One of `url`, `clusterNodes` and `sentinel` is set. */
 export interface ConnectionOptions {
   /** redis:// or rediss:// URL of a single server, with its credentials. */
   readonly url?: string;
   /** host:port of some nodes of a cluster. */
   readonly clusterNodes?: readonly string[];
   readonly sentinel?: SentinelOptions;
-  /** Credentials of the servers of a cluster, or of those behind Sentinels. */
+  /** Credentials of the servers in a cluster or behind Sentinels. */
   readonly username?: string;
   readonly password?: string;
   /**
-   * Encrypts connections to a cluster, or to Sentinels and the servers behind them. For a rediss:// URL it says what to
-   * trust.
+   * Encrypts connections to a cluster, or to Sentinels and the servers behind them. With a rediss:// URL, its
+   * certificates are used for that connection.
    */
   readonly tls?: TlsSettings;
-  /** How long a store call may take, and how long a silent connection is kept, in ms. */
+  /** Timeout of a store call, and of a connection that does not answer, in ms. */
   readonly timeoutMs: number;
-  /** Replicas that must have acknowledged a change before it is answered; 0 unless given. */
+  /** Replicas that must acknowledge a change before it is answered. Default: 0. */
   readonly waitReplicas?: number;
   readonly clock?: Clock;
 }
@@ -49,10 +49,10 @@ const retryDelay = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5),
 const DISCONNECT_MS = 100;
 
 /**
- * A client that neither queues commands while it is disconnected nor sends them again.
+ * Creates a client that neither queues commands while disconnected nor sends them again.
  *
- * @param silenceMs how long an answer may be overdue before its connection is closed, so that its commands do not run
- * later unseen.
+ * @param silenceMs how long an answer may be overdue before the connection is closed, so that its commands do not run
+ * unnoticed later
  */
 export function connect(options: ConnectionOptions, silenceMs: number): Redis | Cluster {
   const shared = sharedOptions(options, silenceMs);
@@ -69,13 +69,13 @@ type SharedOptions = ReturnType<typeof sharedOptions>;
 function sharedOptions(options: ConnectionOptions, silenceMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
-    // Commands of a lost connection fail at once (null would leave them waiting for ever).
+    // Makes commands of a lost connection fail at once. With null they would wait for ever.
     maxRetriesPerRequest: 0,
     connectTimeout: options.timeoutMs,
     disconnectTimeout: DISCONNECT_MS,
     socketTimeout: silenceMs,
     keepAlive: 10_000,
-    // It needs a permission that Redis 7.0 does not know.
+    // Client info needs a permission that Redis 7.0 does not know.
     disableClientInfo: true,
     ...(options.username !== undefined && { username: options.username }),
     ...(options.password !== undefined && { password: options.password }),
@@ -96,7 +96,7 @@ function connectCluster(
     clusterRetryStrategy: retryDelay,
     slotsRefreshTimeout: options.timeoutMs,
     scaleReads: 'master',
-    // The client follows MOVED and ASK. We repeat failed commands ourselves, since only we know which are safe to
+    // The client follows MOVED and ASK. The store repeats failed commands, since only it knows which are safe to
     // repeat.
     maxRedirections: 4,
     retryDelayOnTryAgain: 10,
@@ -124,7 +124,8 @@ function connectSentinel(
     sentinelCommandTimeout: options.timeoutMs,
     sentinelRetryStrategy: retryDelay,
     retryStrategy: retryDelay,
-    // The connection leaves a master that was replaced as soon as a Sentinel says so, even if the master still answers.
+    // The connection leaves a replaced master as soon as a Sentinel reports the failover, even if the old master
+    // answers.
     failoverDetector: true,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });

@@ -12,10 +12,10 @@ export type { ConnectionOptions } from './connect.js';
 
 type Value = string | number | Buffer;
 
-/** Arguments of a call. They may depend on the number of the attempt, from 1. */
+/** Arguments of a call, or a function of the number of the attempt, from 1. */
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
-/** Commands that change one key and may be repeated. */
+/** Commands that change one key and are safe to repeat. */
 export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd' | 'zrem';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
@@ -24,19 +24,19 @@ const REVIVE_MS = 100;
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
- * The connection to a Redis server or cluster. We retry, not the client: it neither queues commands while disconnected
- * nor sends them again, since it cannot know which are safe to repeat. Every script of this store is safe to repeat,
- * because of its operation record.
+ * The connection to a Redis server or cluster. The store retries, not the client, because the client cannot know which
+ * commands are safe to repeat. Every script of this store is, because of its operation record. So the client neither
+ * queues commands while disconnected nor sends them again.
  *
  * Changes go through `mutate` and `write`, which answer once the required number of replicas has the change.
  */
 export class Connection {
   readonly client: Redis | Cluster;
-  /** For writes that wait for replicas. Undefined if none do. */
+  /** For writes that wait for replicas; undefined if none do. */
   private readonly writer: Redis | Cluster | undefined;
   private readonly writes: ReplicatedWrites | undefined;
   private readonly digests = new Map<string, string>();
-  /** Hears messages; made when the first channel is subscribed to. */
+  /** Receives messages. Created with the first subscription. */
   private subscriber: Redis | Cluster | undefined;
   private readonly channels = new Set<string>();
   private heard: (channel: string) => void = () => undefined;
@@ -47,17 +47,17 @@ export class Connection {
     const { timeoutMs, waitReplicas = 0 } = options;
     this.client = this.watch(connect(options, timeoutMs));
     if (waitReplicas === 0) return;
-    // WAIT may take as long as the call itself, so a silent connection is kept longer.
+    // WAIT may take as long as the call itself, so this connection may be silent for longer.
     this.writer = this.watch(connect(options, 2 * timeoutMs));
     this.writes = new ReplicatedWrites(this.writer, waitReplicas);
   }
 
-  /** Resolves when the first attempt to connect has succeeded, failed or taken too long. */
+  /** Resolves when the first attempt to connect has succeeded, failed or timed out. */
   async firstTry(): Promise<void> {
     await joinAll(this.clients.map((client) => firstTryOf(client, this.options.timeoutMs)));
   }
 
-  /** Masters known now; 1 for a single server. */
+  /** Number of known masters; 1 for a single server. */
   get masters(): number {
     return this.client instanceof Cluster ? Math.max(1, this.client.nodes('master').length) : 1;
   }
@@ -66,7 +66,7 @@ export class Connection {
     return this.options.clock ?? SYSTEM_CLOCK;
   }
 
-  /** Added to the time of the servers. */
+  /** Offset to add to the time of the servers. */
   get aheadMs(): number {
     return this.clock.shift?.aheadMs ?? 0;
   }
@@ -80,14 +80,14 @@ export class Connection {
     return this.clients.every(({ status }) => status === 'ready');
   }
 
-  /** Why there is no connection. It names no host and no secret. */
+  /** Why there is no connection. Names no host and no secret. */
   get fault(): string {
     return faultOf(this.lastError, this.options.tls !== undefined);
   }
 
   /**
-   * Runs a script that changes nothing. Repeats it while that can help, until `deadline`. Strings are answered as
-   * Buffers if `binary` is set. Throws as `repeat`.
+   * Runs a script that changes nothing, and retries it until `deadline` while that can help. With `binary`, strings are
+   * answered as Buffers. Throws as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const timed = this.timed(script);
@@ -97,9 +97,7 @@ export class Connection {
     );
   }
 
-  /**
-   * As `run`, for a script that changes something. A repeat, too, is answered only when the replicas have the change.
-   */
+  /** As `run`, for a script that changes data. A repeat, too, is answered only once the replicas have the change. */
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
@@ -123,7 +121,7 @@ export class Connection {
   }
 
   /**
-   * Repeats a call that is safe to repeat until it succeeds, fails for good, or the time is up. Throws StoreError:
+   * Retries a call that is safe to repeat until it succeeds, fails for good, or times out. Throws StoreError:
    * STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
   async repeat<T>(call: (attempt: number, end: number) => Promise<T>, deadline: number): Promise<T> {
@@ -137,19 +135,19 @@ export class Connection {
         if (this.closing || msUntil(end) <= wait) {
           throw this.connected ? away('Redis does not answer', error) : away(this.fault, this.disconnection);
         }
-        // The node that failed may have been replaced, and nothing else would tell the client.
+        // The failed node may have been replaced, and nothing else tells the client.
         for (const client of this.clients) if (client instanceof Cluster) client.refreshSlotsCache();
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 
-  /** Who is told of messages. */
+  /** Sets the listener for messages. */
   onMessage(heard: (channel: string) => void): void {
     this.heard = heard;
   }
 
-  /** Hears messages of a channel from some time on, while there is a connection; they may be lost. */
+  /** Starts to receive the messages of a channel while connected. Messages may be lost. */
   subscribe(channel: string): void {
     this.channels.add(channel);
     if (this.closing) return;
@@ -170,7 +168,7 @@ export class Connection {
     this.subscriber?.disconnect();
   }
 
-  /** Not watched: without it nothing is wrong, only later. */
+  /** Errors of this client are ignored: without its messages, callers only learn of new entries later. */
   private openSubscriber(): void {
     const subscriber = this.revived(connect(this.options, this.options.timeoutMs));
     this.subscriber = subscriber;
@@ -190,19 +188,19 @@ export class Connection {
   }
 
   private watch(client: Redis | Cluster): Redis | Cluster {
-    // Without a listener a lost connection would end the process. Readiness and calls report it.
+    // Without a listener, a lost connection would end the process. Readiness and calls report the error.
     client.on('error', (error: unknown) => (this.lastError = withoutCommand(error)));
     client.on('ready', () => (this.lastError = undefined));
     return this.revived(client);
   }
 
   /**
-   * A client ends for good, whatever its retry strategy, if a Sentinel tells of a failover while it asks for the master
-   * (ioredis: `FailoverDetector` disconnects the connector that is connecting).
+   * A client ends for good, whatever its retry strategy, if a Sentinel reports a failover while the client asks for the
+   * master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
    */
   private revived(client: Redis | Cluster): Redis | Cluster {
     const revive = (): void => {
-      // If this fails, the client ends again and emits the event again.
+      // If this fails, the client emits `end` again.
       if (!this.closing && client.status === 'end') client.connect().catch(() => undefined);
     };
     client.on('end', () => {
@@ -212,8 +210,9 @@ export class Connection {
   }
 
   /**
-   * The client follows redirections and loads scripts, but not inside a pipeline. So it first does that without WAIT.
-   * Then the same write is sent again to the right node, where it changes nothing more but waits for the replicas.
+   * The client follows redirections and loads scripts, but not inside a pipeline. So the write first goes without WAIT
+   * through the client. Then it is sent again to the right node, where it changes nothing more but waits for the
+   * replicas.
    */
   private async replicated(write: Write, followed: () => Promise<unknown>): Promise<unknown> {
     const { writes } = this;
@@ -251,7 +250,7 @@ export class Connection {
     return digest;
   }
 
-  /** The script, with `aheadMs` added to its time. */
+  /** The script with `aheadMs` added to its time. */
   private timed(script: Script): Script {
     const ahead = this.aheadMs;
     if (ahead === 0) return script;
@@ -270,7 +269,7 @@ function define(client: Redis | Cluster, script: Script): void {
   client.defineCommand(name, isFixed(script) ? { numberOfKeys, lua } : { lua });
 }
 
-/** Whether the client knows how many keys the script has. To it 0 means that each call says so. */
+/** True if the client knows the script's number of keys. For ioredis, 0 means that each call gives it. */
 function isFixed({ numberOfKeys, moreKeys }: Script): boolean {
   return numberOfKeys > 0 && !moreKeys;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StoreError } from '../../errors.js';
 import { away, inOurWords } from './faults.js';
 
-describe('a Redis that is away', () => {
+describe('an unavailable Redis', () => {
   it.each([
     ['Connection is closed.', 'the connection to Redis was lost'],
     [
@@ -22,17 +22,17 @@ describe('a Redis that is away', () => {
       'All sentinels are unreachable. Retrying from scratch after 50ms.',
       'no Sentinel can be reached, or none knows the master',
     ],
-  ])('is told in our words, not in its client’s: %s', (theirs, ours) => {
+  ])('is reported in our words, not in the client’s: %s', (theirs, ours) => {
     expect(inOurWords(new Error(theirs))).toMatchObject({ message: ours });
   });
 
-  it('keeps the words of all else', () => {
+  it('keeps the words of other errors', () => {
     const error = new Error('connect ECONNREFUSED 127.0.0.1:6379');
     expect(inOurWords(error)).toBe(error);
     expect(inOurWords(undefined)).toBeUndefined();
   });
 
-  it('is answered in words for everyone', () => {
+  it('is answered with a public message', () => {
     const error = away('Redis cannot be reached', new Error('Connection is closed.'));
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({

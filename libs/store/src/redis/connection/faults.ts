@@ -7,20 +7,20 @@ const PASSING =
 const NOT_PERMITTED = /\bNOPERM\b|ACL failure in script|^ERR The user executing the script can't/;
 const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;
 
-/** Codes of errors in a TLS handshake: a certificate is not trusted, or the other end does not speak TLS. */
+/** Codes of TLS handshake errors: an untrusted certificate, or a peer that does not speak TLS. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO$/;
 
-/** Words in the message of such an error, for clients that hand on nothing else. */
+/** Words in such errors' messages, for clients that pass on nothing else. */
 const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 
 /**
- * The error to throw after a failed call, or undefined if a retry can help. It is STORE_FULL, STORE_DATA_LOST,
+ * The error to throw after a failed call, or undefined if a retry can help: STORE_FULL, STORE_DATA_LOST,
  * STORE_UNAVAILABLE, or the error itself if it is a defect.
  */
 export function finalError(error: unknown, clustered: boolean): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name !== 'ReplyError') {
-    // This is a defect of ours, not a fault of the connection.
+    // A defect of this code, not a fault of the connection.
     return error instanceof TypeError || error instanceof RangeError ? error : undefined;
   }
   const { message } = error;
@@ -42,13 +42,19 @@ export function unavailable(message: string, cause: unknown): StoreError {
   return new StoreError('STORE_UNAVAILABLE', message, { cause });
 }
 
-/** The connection is lost or silent, as `fault` says. Its words are for everyone; those of the cause are for the log. */
+/**
+ * The error for a lost or silent connection, described by `fault`. Everyone may read its message; its cause is for the
+ * log.
+ */
 export function away(fault: string, cause: unknown): StoreError {
   const message = `${fault}. Repeat the request later`;
   return new StoreError('STORE_UNAVAILABLE', message, { cause: inOurWords(cause), isPublic: true });
 }
 
-/** What the client says, and what that means. Its own words name options of its own, which are not settings here. */
+/**
+ * Messages of the client and their meaning here. The client's own words name options that are not settings of the
+ * service.
+ */
 const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [
     /^(Connection is closed|Reached the max retries|Stream isn't writeable)/,
@@ -62,7 +68,7 @@ const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^All sentinels are unreachable/, 'no Sentinel can be reached, or none knows the master'],
 ];
 
-/** An error of the client in our words; any other one as it is. */
+/** Translates errors of the client; answers all other errors unchanged. */
 export function inOurWords(error: unknown): unknown {
   const message = text(error, 'message');
   const [, words] = CLIENT_WORDS.find(([theirs]) => theirs.test(message)) ?? [];
@@ -77,7 +83,9 @@ function notPermitted(message: string): string {
   return `its user may not run ${command ?? 'a command of a script, or not on that key'}`;
 }
 
-/** Why there is no connection, naming no host and no secret. The client of a cluster hides the code of a TLS error. */
+/**
+ * Why there is no connection, without naming a host or a secret. The client of a cluster hides the code of a TLS error.
+ */
 export function faultOf(error: unknown, encrypted: boolean): string {
   const origin = originOf(error);
   const message = text(origin, 'message');
@@ -94,7 +102,8 @@ export function originOf(error: unknown): unknown {
 }
 
 /**
- * Removes the command that the client puts on an error. Its arguments can be keys, items, and the password of an AUTH.
+ * Removes the command that the client attaches to an error. Its arguments may be keys, items or the password of an
+ * AUTH.
  */
 export function withoutCommand(error: unknown): unknown {
   for (const own of [error, originOf(error)]) {

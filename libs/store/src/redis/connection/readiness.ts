@@ -31,7 +31,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   const info = await node.info();
   const policy = field(info, 'maxmemory_policy') ?? '';
   return [
-    // No filter data has a time to live, so volatile-* policies evict none of it.
+    // Filter data has no time to live, so volatile-* policies do not evict it.
     policy.startsWith('allkeys-')
       ? `Redis evicts keys (maxmemory-policy ${policy}): filters can be lost; use noeviction`
       : undefined,
@@ -40,7 +40,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   ].filter((warning) => warning !== undefined);
 }
 
-/** Waiting for a replica makes up for the second that the disk has not seen yet. */
+/** A replica that acknowledges makes up for the last second, which may not be on disk yet. */
 async function persistenceWarning(
   node: Redis,
   info: string,
@@ -72,7 +72,7 @@ function replicaWarning(
   return sentinel ? 'the Redis master has no replica that a Sentinel could promote' : undefined;
 }
 
-/** A setting of the server; undefined if asking is not allowed, as on hosted servers. */
+/** A setting of the server; undefined if the user may not read it, as on hosted servers. */
 async function setting(node: Redis, name: string): Promise<string | undefined> {
   const reply: unknown = await node.call('CONFIG', 'GET', name).catch(() => undefined);
   const value: unknown = Array.isArray(reply) ? reply[1] : undefined;

@@ -10,8 +10,8 @@ afterEach(async () => {
   await server?.stop();
 });
 
-describe('a write that has to be on a replica, to a server that has none', () => {
-  it('is an error at its end, though the server has made it', async () => {
+describe('a write that needs a replica, on a server without replicas', () => {
+  it('fails at its deadline, although the server has executed it', async () => {
     server = await startRedis();
     client = new Redis(server.port, '127.0.0.1');
     const writes = new ReplicatedWrites(client, 1);

@@ -2,15 +2,15 @@ import calculateSlot from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
 import { msUntil } from '../../clock.js';
 
-/** A command that changes something, on keys of one slot. */
+/** A command that changes data, on keys of one slot. */
 export interface Write {
   /** The first of its keys. */
   readonly key: string;
   readonly command: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** Whether strings are answered as Buffers. */
+  /** True if strings are answered as Buffers. */
   readonly binary: boolean;
-  /** Milliseconds since the epoch. After it nobody waits for the answer. */
+  /** Milliseconds since the epoch. The caller stops waiting then. */
   readonly end: number;
 }
 
@@ -28,15 +28,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The answer of a pipeline for each of its commands. */
+/** A pipeline's result for one command. */
 type Outcome = readonly [Error | null, unknown];
 
 /**
- * Sends writes, and answers each once the required number of replicas has it too. WAIT follows the writes on the same
- * connection, in one pipeline. On another connection it could reach a replica that was promoted in between and lacks
- * the write.
+ * Sends writes, and answers each once the required number of replicas has it. WAIT follows the writes in the same
+ * pipeline on the same connection. On another connection it could reach a replica that was promoted in between and
+ * lacks the write.
  *
- * WAIT blocks its connection, so this connection is for writes alone. Writes that arrive meanwhile share the next WAIT.
+ * WAIT blocks its connection, so this connection is for writes only. Writes that arrive meanwhile share the next WAIT.
  */
 export class ReplicatedWrites {
   private readonly waiting = new Map<Redis, Waiting[]>();
@@ -46,14 +46,12 @@ export class ReplicatedWrites {
     private readonly replicas: number,
   ) {}
 
-  /**
-   * Rejects with the server's error, redirections included, with TooFewReplicasError, or with the connection's error.
-   */
+  /** Rejects with the server's error (redirections included), TooFewReplicasError, or the connection's error. */
   send(write: Write): Promise<unknown> {
     return this.sendTo(this.ownerOf(write.key), write, false);
   }
 
-  /** As `send`, but to the node that a redirection names, if this client knows that node. */
+  /** As `send`, to the node that a redirection names, if the client knows that node. */
   sendAsRedirected(write: Write, redirection: string): Promise<unknown> {
     const [word, , address] = redirection.split(' ');
     if (word !== 'ASK') return this.send(write);
@@ -75,7 +73,7 @@ export class ReplicatedWrites {
   }
 
   private async drain(node: Redis): Promise<void> {
-    // Waits one turn, so that writes of the same moment go together.
+    // Waits one turn, so that writes of the same moment share a pipeline.
     await Promise.resolve();
     for (let batch = this.take(node); batch.length > 0; batch = this.take(node)) {
       const live = batch.filter(({ write }) => msUntil(write.end) > 0);
@@ -85,7 +83,7 @@ export class ReplicatedWrites {
     this.waiting.delete(node);
   }
 
-  /** The writes that have arrived for a node. Later ones form a new batch. */
+  /** Takes the writes that have arrived for a node. Later ones form a new batch. */
   private take(node: Redis): Waiting[] {
     const batch = this.waiting.get(node) ?? [];
     this.waiting.set(node, []);
@@ -126,7 +124,7 @@ export class ReplicatedWrites {
     }
   }
 
-  /** The node that serves a key's slot, as far as the client knows. */
+  /** The node that serves the key's slot, as far as the client knows. */
   private ownerOf(key: string): Redis | undefined {
     if (!(this.client instanceof Cluster)) return this.client;
     return this.nodeAt(this.client.slots[calculateSlot(key)]?.[0]);

@@ -1,6 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 
-/** The answers of a transaction's commands. Throws the error of the first that failed. */
+/** The answers of a transaction's commands. Throws the error of the first command that failed. */
 export async function together(transaction: ChainableCommander): Promise<unknown[]> {
   try {
     const outcomes = (await transaction.exec()) ?? [];
@@ -9,7 +9,7 @@ export async function together(transaction: ChainableCommander): Promise<unknown
       return value;
     });
   } catch (error) {
-    // The errors of its commands say why a transaction was discarded.
+    // Errors of single commands say why the transaction was discarded.
     const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
     throw cause ?? error;
   }
