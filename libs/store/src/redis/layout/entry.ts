@@ -3,56 +3,60 @@ import type { FilterKind, FilterType, Operation, Semantics, Sync, SyncPlan } fro
 import type { LayerPieces } from './keys.js';
 
 /**
- * State of a catalogue entry. In all states but `ready` work is under way, which others may take over once it is stale.
+ * State of a catalogue entry. In all states but `ready` a change is in progress. Others may take it over once it is
+ * stale.
  */
 export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 
-/** How many layers of a list there are. */
+/** The number of existing layers. */
 export interface Grown {
-  /** With all their keys. Absent: one. */
+  /** Layers with all their keys. Absent: one. */
   readonly made?: number;
-  /** How many there will be once the keys are made of one that is under way; whoever needs it goes on with it. */
+  /** Layers once the keys of the one in creation exist. Any call that needs that layer may complete it. */
   readonly growing?: number;
-  /** While its keys are deleted again, for lack of memory: server time in ms since when. Then nobody makes any. */
+  /**
+   * Server time in ms since which those keys are being deleted again, for lack of memory. No call creates any
+   * meanwhile.
+   */
   readonly givingUp?: number;
-  /** When a layer was last begun: with it the text is another than one that has been given up. */
+  /** Time at which a layer was last begun. It makes the entry differ from that of an abandoned attempt. */
   readonly grewAt?: number;
 }
 
-/** A list of layers as an entry has it. */
+/** The layers of a filter in its entry. */
 export interface EntryList extends Grown {
   readonly geometry: Geometry;
-  /** If it grows, the layers it may have. */
+  /** All layers that it may have, if it grows. */
   readonly layers?: readonly Layer[];
 }
 
 /**
- * `opening`: its keys are made, then the segments take part, one after the other. `committing` and `abandoning`: the segments end
- * it, one after the other. Whoever comes by may go on with each.
+ * `opening`: the sync's keys are created, then segments start to take part, one by one. `committing` and `abandoning`:
+ * segments end the sync, one by one. Any call may continue these.
  */
 export type SyncStage = 'opening' | 'open' | 'committing' | 'abandoning';
 
-/** A sync that is under way. */
+/** A sync in progress. */
 export interface EntrySync extends Grown {
   readonly id: string;
   readonly stage: SyncStage;
   readonly plan: SyncPlan;
-  /** Number of the first layer that it fills. */
+  /** Number of the first layer that the sync fills. */
   readonly base: number;
   readonly openedAt: number;
-  /** Server time in ms when its opening began, or was last known to go on. */
+  /** Server time in ms when the opening began or was last known to make progress. */
   readonly since: number;
   readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
-  /** What callers see of it from then on, once it is committing or abandoning. */
+  /** Its result for callers, set when it starts to commit or abandon. */
   readonly ended?: Sync;
 }
 
-/** An operation that an entry says is in progress. If its instance dies, another may finish it and record it. */
+/** An operation in progress. If its instance dies, another may finish and record it. */
 export interface BegunOperation extends Pick<Operation, 'id' | 'origin' | 'fingerprint'> {
   readonly verb: string;
 }
 
-/** What the catalogue stores under a filter's name, as JSON. */
+/** The value that the catalogue stores under a filter's name, as JSON. */
 export interface CatalogueEntry extends EntryList {
   readonly name: string;
   readonly kind: FilterKind;
@@ -60,16 +64,16 @@ export interface CatalogueEntry extends EntryList {
   readonly semantics: Semantics;
   readonly capacity: number;
   readonly errorRate: number;
-  /** What it was made with, if a sync has changed it since. */
+  /** The parameters that the filter was created with, if a sync has changed them. */
   readonly original?: { readonly capacity: number; readonly errorRate: number };
-  /** Number of its first layer. Absent: 0. */
+  /** Number of the filter's first layer. Absent: 0. */
   readonly base?: number;
-  /** Number of the first layer of the next sync. Absent: none was ever opened. */
+  /** Number of the first layer of the next sync. Absent: no sync was ever opened. */
   readonly nextLayer?: number;
   readonly sync?: EntrySync;
-  /** The last sync that is over, until the next is opened, with the layers that it has left. */
+  /** The last sync that ended, until the next is opened, with the layers that it has left over. */
   readonly endedSync?: Sync & { readonly left: readonly LayerPieces[] };
-  /** Layers that a sync which is over has left, until their keys are deleted. */
+  /** Layers that an ended sync has left over, until their keys are deleted. */
   readonly left?: readonly LayerPieces[];
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
@@ -78,35 +82,35 @@ export interface CatalogueEntry extends EntryList {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Stored, because operation records are named by chunk and another version may choose another chunk size. */
+  /** Stored, because chunks name operation records and another version may use another chunk size. */
   readonly itemsPerScript: number;
   readonly state: EntryState;
   /**
-   * Server time in ms when the current work began or was last known to go on. For a ready entry, that of the work
-   * before.
+   * Server time in ms when the current change began or was last known to make progress. For a ready entry, that of the
+   * last change.
    */
   readonly since: number;
-  /** The operation that is in progress. */
+  /** The operation in progress. */
   readonly operation?: BegunOperation;
-  /** Hash tags of segments that must be deleted before the entry is ready or gone. */
+  /** Hash tags of segments to delete before the entry is ready or gone. */
   readonly retired?: readonly string[];
-  /** The layers that one of these may have. */
+  /** Layers that any of these segments may have. */
   readonly retiredLayers?: readonly LayerPieces[];
 }
 
-/** Hash tags of all segments that an entry has or still has to delete. */
+/** Hash tags of all segments that an entry has or must still delete. */
 export function allTags(entry: CatalogueEntry): string[] {
   return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
 }
 
-/** How many layers a list may have. */
+/** Most layers that a filter or sync may have. */
 export function plannedIn({ layers = [] }: Pick<EntryList, 'layers'>): number {
   return Math.max(1, layers.length);
 }
 
 /**
- * The layers of a list that may have keys, with the next one: somebody who was late may have made keys of it also if it is not
- * being made now.
+ * Layers that may have keys, one more than are made: a late command may have created keys of the next layer, even if
+ * none is being created now.
  */
 export function layersOf(list: EntryList, base: number, segments: number): LayerPieces[] {
   const planned = (list.layers ?? [{ geometry: list.geometry }]).slice(0, (list.made ?? 1) + 1);
@@ -120,7 +124,7 @@ export function layersIn(entry: CatalogueEntry): LayerPieces[] {
   return [...layersOf(entry, base, tags.length), ...filled, ...left];
 }
 
-/** All layers that an entry has or still has to delete. */
+/** All layers that an entry has or must still delete. */
 export function allLayers(entry: CatalogueEntry): LayerPieces[] {
   const most = new Map<number, number>();
   for (const { number, pieces } of [...layersIn(entry), ...(entry.retiredLayers ?? [])]) {
@@ -129,7 +133,7 @@ export function allLayers(entry: CatalogueEntry): LayerPieces[] {
   return Array.from(most, ([number, pieces]) => ({ number, pieces }));
 }
 
-/** What the meta of a segment has as its generation: see RedisFilter.viewOf. It begins with the generation. */
+/** The `generation` field in a segment's meta (see RedisFilter.viewOf). It begins with the generation. */
 export function tokenOf(
   { generation, base = 0 }: Pick<CatalogueEntry, 'generation' | 'base'>,
   sync?: string,

@@ -6,9 +6,9 @@ import { KnownState, type KnownSync } from './known-state.js';
 import type { RedisList } from './layer-list.js';
 
 /**
- * A segment as one call takes it to be. The call's script, keys and token all come from the same view, and are sent again
- * unchanged when the call is retried. If a sync has begun or ended in the segment since, the token no longer matches, the
- * script changes nothing, and the call needs a new view.
+ * One call's view of a segment. The call's script, keys and token all come from the same view, and a retry sends them
+ * unchanged. If a sync has begun or ended in the segment since, the token no longer matches, the script changes
+ * nothing, and the call needs a new view.
  */
 export interface SegmentView {
   readonly filter: RedisFilter;
@@ -16,13 +16,13 @@ export interface SegmentView {
   readonly token: string;
   /** The sync, if the segment is known to take part in one. */
   readonly sync: KnownSync | undefined;
-  /** The catalogue entry as it was read before the call, if an earlier call on the segment was rejected. */
+  /** The catalogue entry as read before the call, if the segment has rejected an earlier call. */
   readonly entry?: string;
 }
 
 /**
- * A handle on one generation of a filter, with the keys of its segments. It never changes. What this process gets to know of the
- * generation is in `known`.
+ * An immutable handle on one generation of a filter, with the keys of its segments. `known` has the mutable knowledge
+ * of this process about the generation.
  */
 export class RedisFilter implements Filter {
   readonly name: string;
@@ -91,8 +91,8 @@ export class RedisFilter implements Filter {
   }
 
   /**
-   * A segment as this process knows it now. The token is the generation in the segment's meta; it changes when the segment
-   * begins or ends a sync, so scripts sent with a stale token change nothing.
+   * A segment as this process knows it now. The token is the generation in the segment's meta. It changes when the
+   * segment begins or ends a sync, so scripts with a stale token change nothing.
    */
   viewOf(segment: number): SegmentView {
     const sync = this.known.syncIn(segment);
@@ -115,7 +115,7 @@ export class RedisFilter implements Filter {
   }
 }
 
-/** The keys of a segment. Throws RangeError if there is no such segment. */
+/** The keys of a segment. Throws RangeError for a segment that does not exist. */
 export function segmentKeysOf(filter: RedisFilter, segment: number): SegmentKeys {
   const keys = filter.segments[segment];
   if (!keys) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);

@@ -4,7 +4,7 @@ import calculateSlot from 'cluster-key-slot';
 import { allKeys, CATALOGUE, segmentKeys, segmentTags } from './keys.js';
 
 describe('key layout', () => {
-  it('is the one that stored filters are found by', () => {
+  it('has not changed, so stored filters are found', () => {
     expect(segmentTags('0123456789abcdef', 1)).toEqual(['0123456789abcdef.0.038527']);
     expect(allKeys(segmentKeys('0123456789abcdef.0.0'), true)).toEqual([
       'unseen:{0123456789abcdef.0.0}:cells',
@@ -69,7 +69,7 @@ describe('key layout', () => {
     },
   );
 
-  it('takes no longer the more segments there are: 65,536 at once, and different', () => {
+  it('makes 65,536 different tags quickly', () => {
     expect(new Set(segmentTags('0123456789abcdef', 65_536)).size).toBe(65_536);
   });
 
@@ -84,7 +84,7 @@ describe('key layout', () => {
   });
 
   it('puts no segment into a slot of the next master, where masters have equal ranges', () => {
-    // As redis-cli gives them to three masters: 0-5460, 5461-10922, 10923-16383.
+    // The ranges that redis-cli gives to three masters: 0-5460, 5461-10922, 10923-16383.
     const masterOf = (slot: number): number => (slot < 5_461 ? 0 : slot < 10_923 ? 1 : 2);
     for (let trial = 0; trial < 10_000; trial++) {
       const tags = segmentTags(trial.toString(16).padStart(16, '0'), 12);

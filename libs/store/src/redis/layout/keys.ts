@@ -3,66 +3,67 @@ import calculateSlot from 'cluster-key-slot';
 /**
  * The key layout. Stored filters are found by it.
  *
- * The keys of a segment, under one hash tag and so in one cluster slot:
+ * The keys of a segment share a hash tag, so they are in one cluster slot:
  *
  *   unseen:{<generation>.<segment>.<salt>}:cells            the counters of the first layer (string)
  *                                         :cells:<layer>:<piece>
- *                                                           those of another layer, in one or more pieces (strings;
- *                                                           layers and pieces are numbered from 0). A sync fills new
- *                                                           layers, which are the only ones once it is committed
- *                                         :removed:<layer>  hashes of items removed during the sync whose first layer it is
- *                                                           (hash)
- *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries that moved
- *                                                           after the opening, in order, because the copy of the queue
- *                                                           may miss them (sorted set)
- *                                         :hidden:<layer>   of a filter that ages: hashes of items that were forgotten while their
- *                                                           cells stay live, by the last epoch of that (sorted set); with the
- *                                                           list of layers whose first it is
+ *                                                           those of another layer, in one or more pieces
+ *                                                           (strings; layers and pieces are numbered from 0). A sync
+ *                                                           fills new layers, which replace the others on commit
+ *                                         :removed:<layer>  hashes of items removed during the sync whose first
+ *                                                           layer this is (hash)
+ *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries
+ *                                                           that moved after the opening, in order, because the copy
+ *                                                           of the queue may miss them (sorted set)
+ *                                         :hidden:<layer>   of a filter that ages: hashes of removed items whose
+ *                                                           cells stay live, by the last epoch of that (sorted set);
+ *                                                           <layer> is the first of the filter's or the sync's
  *                                         :meta             generation and counts (hash)
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
  *                                         :queue:…          of visited sets:
- *                                           log:0 | log:1     entries that wait, in order (lists)
- *                                           leases            lease -> its entries, and how each stands (hash)
+ *                                           log:0 | log:1     waiting entries, in order (lists)
+ *                                           leases            lease -> its entries and their states (hash)
  *                                           ends              leases, by when they end (sorted set)
- *                                           delayed           entries, by when they are back in line (sorted set)
+ *                                           delayed           entries, by when they are available (sorted set)
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
  *
- * All are made with the filter, those of a layer with the layer, those of removals and of moved entries with the sync. They
- * are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into the i-th of S equal ranges of the 16,384 slots.
+ * All are created with the filter, those of a layer with the layer, and those of removals and moved entries with the
+ * sync. They are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into
+ * the i-th of S equal ranges of the 16,384 slots.
  *
- * The catalogue, under a hash tag of its own:
+ * The catalogue, under another hash tag:
  *
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)
- *   unseen:{catalogue}:unfinished                           names that are being made or dropped (sorted set, likewise)
+ *   unseen:{catalogue}:unfinished                           names being created or dropped (sorted set, likewise)
  *   unseen:{catalogue}:usage                                prefix of names -> how many, and their bytes (hash)
  *   unseen:{catalogue}:operations:<origin>:current | :previous
  *   unseen:{catalogue}:syncs                                names with a sync, by its last call (sorted set)
- *   unseen:{catalogue}:credentials                          id -> what is kept of a credential (hash)
+ *   unseen:{catalogue}:credentials                          id -> value of a credential (hash)
  *
  * The only keys with a time to live, of a second:
  *
  *   unseen:rate:<caller>                                    requests of a caller in this second
  */
 export interface SegmentKeys {
-  /** Of the first piece of the first layer. */
+  /** Key of the first piece of the first layer. */
   readonly cells: string;
-  /** What the keys of all pieces begin with. */
+  /** Prefix of the keys of all pieces. */
   readonly pieces: string;
-  /** What the keys of noted removals begin with. */
+  /** Prefix of the keys of noted removals. */
   readonly removed: string;
-  /** What the keys of entries that moved during a sync begin with. */
+  /** Prefix of the keys of entries that moved during a sync. */
   readonly owed: string;
-  /** What the keys of hidden items begin with. */
+  /** Prefix of the keys of hidden items. */
   readonly hidden: string;
   readonly meta: string;
   readonly queue: QueueKeys;
   readonly operations: OperationKeys;
 }
 
-/** See scripts/queue-state.ts for what is in them. */
+/** See scripts/queue-state.ts for their contents. */
 export interface QueueKeys {
   readonly logs: readonly [string, string];
   readonly leases: string;
@@ -103,21 +104,21 @@ function operationKeys(prefix: string): OperationKeys {
 const SALT_DIGITS = 5;
 const SALTS = 10 ** SALT_DIGITS;
 const BLANK_SALT = '\0'.repeat(SALT_DIGITS);
-/** How many numbers are tried in front of a salt. 1 slot in 64 has no salt of its own. */
+/** Most numbers to try in front of a salt. 1 slot in 64 has no salt. */
 const TRIES = 100;
 
 /**
- * The last salt of each slot, or -1 if there is none. The slot of a text is a CRC without an initial value, and so it
- * is linear. The XOR of the slots of two texts of one length is the slot of the texts' XOR. Leading zero bytes change
- * nothing. So each digit contributes its own part to the slot of a salt, and a salt its own part to the slot of a tag
- * that ends with it.
+ * The last salt of each slot, or -1 if there is none. The slot of a text is a CRC without an initial value, so it is
+ * linear: the XOR of the slots of two texts of equal length is the slot of their XOR, and leading zero bytes change
+ * nothing. So each digit adds its own part to the slot of a salt, and the salt its own part to the slot of a tag that
+ * ends with it.
  */
 const SALT_BY_SLOT = saltBySlot();
 
 function saltBySlot(): Int32Array {
   const slots = new Uint16Array(SALTS);
   for (let behind = 0, known = 1; behind < SALT_DIGITS; behind++, known *= 10) {
-    // From digit 9 down, because the slots of the digits behind are read until the digit is 0.
+    // From digit 9 down, because the slots of lower digits are read until the digit is 0.
     for (let digit = 9; digit >= 0; digit--) {
       const part = calculateSlot(digit + '\0'.repeat(behind));
       for (let n = 0; n < known; n++) slots[digit * known + n] = (slots[n] as number) ^ part;
@@ -129,8 +130,8 @@ function saltBySlot(): Int32Array {
 }
 
 /**
- * Hash tags of a filter's segments, in order. Generation and number pick a slot in each segment's range. Ranges begin where
- * `redis-cli --cluster create` begins those of masters, so that none has a slot of the next master.
+ * Hash tags of a filter's segments, in order. Generation and number choose a slot in each segment's range. Ranges begin
+ * where `redis-cli --cluster create` begins those of masters, so no segment has a slot of the next master.
  */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {
@@ -147,7 +148,7 @@ export function segmentTags(generation: string, segments: number): string[] {
   });
 }
 
-/** `base` is the number of the first layer. */
+/** The keys of a segment. `base` is the number of the first layer. */
 export function segmentKeys(tag: string, base = 0): SegmentKeys {
   const prefix = `unseen:{${tag}}`;
   const pieces = `${prefix}:cells`;
@@ -171,7 +172,7 @@ export function segmentKeys(tag: string, base = 0): SegmentKeys {
   };
 }
 
-/** A layer by its number, and how many pieces it has in each segment. */
+/** The number of a layer, and its pieces in each segment. */
 export interface LayerPieces {
   readonly number: number;
   readonly pieces: number;
@@ -194,19 +195,19 @@ export function pieceKey({ pieces }: Pick<SegmentKeys, 'pieces'>, layer: number,
 }
 
 /**
- * The key of the removals that are noted during a sync, by the number of the first layer that it fills: whoever is late with deleting
- * what a sync has left does not take that of the next one.
+ * The key of the removals noted during a sync. It has the number of the sync's first layer, so that a late cleanup
+ * after one sync cannot delete the key of the next.
  */
 export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: number): string {
   return `${removed}:${base}`;
 }
 
-/** The key of the entries that have moved since a sync was opened, by the number of the first layer that it fills. */
+/** The key of the entries that moved since a sync was opened, by the number of the sync's first layer. */
 export function owedKey({ owed }: Pick<SegmentKeys, 'owed'>, base: number): string {
   return `${owed}:${base}`;
 }
 
-/** The key of what is hidden in a list, by the number of its first layer. */
+/** The key of the hidden items of a filter or sync, by the number of its first layer. */
 export function hiddenKey({ hidden }: Pick<SegmentKeys, 'hidden'>, base: number): string {
   return `${hidden}:${base}`;
 }
@@ -216,7 +217,7 @@ export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }:
   return Array.from({ length: pieces }, (_, piece) => pieceKey(keys, number, piece));
 }
 
-/** Keys of a segment's queue, in the order in which scripts have them: see scripts/queue-state.ts. */
+/** Keys of a segment's queue, in the order of the scripts: see scripts/queue-state.ts. */
 export function queueKeys({ queue }: SegmentKeys): string[] {
   const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
   return [...logs, leases, ends, delayed, dead, marks, oldMarks];

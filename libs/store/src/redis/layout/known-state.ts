@@ -2,7 +2,7 @@ import type { SyncPlan } from '../../port/index.js';
 import { type CatalogueEntry, tokenOf } from './entry.js';
 import { RedisList } from './layer-list.js';
 
-/** A sync that a filter is known to have. */
+/** A filter's sync, as far as this process knows. */
 export interface KnownSync {
   readonly id: string;
   readonly plan: SyncPlan;
@@ -12,9 +12,9 @@ export interface KnownSync {
 }
 
 /**
- * What this process knows of the generation that a handle is of: how many layers there are, its sync, and which segments take
- * part in that. Other instances change these, so it may be outdated. Then a script changes nothing and says so, and this
- * process looks again.
+ * What this process knows about a handle's generation: the number of layers, the sync, and which segments take part in
+ * it. Other instances change these, so it may be stale. A script then changes nothing and says so, and this process
+ * reads again.
  */
 export class KnownState {
   /** The filter's own layers. */
@@ -28,7 +28,7 @@ export class KnownState {
     this.list = new RedisList(opened, base, made, tags.length);
     this.parts = new Uint8Array(tags.length);
     this.learn(opened);
-    // An entry says `open` once all segments take part.
+    // The stage is `open` once all segments take part.
     if (sync?.stage === 'open') this.parts.fill(1);
   }
 
@@ -36,7 +36,7 @@ export class KnownState {
     return this.current;
   }
 
-  /** Notes what the catalogue says of this generation. */
+  /** Notes the catalogue's state of this generation. */
   learn({ made = 1, sync }: Pick<CatalogueEntry, 'made' | 'sync'>): void {
     this.list.grewTo(made);
     if (sync?.id === this.current?.id) {
@@ -48,7 +48,7 @@ export class KnownState {
     this.current = sync && list && { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, list };
   }
 
-  /** Notes that all segments take part in the sync, as the catalogue has said. */
+  /** Notes that all segments take part in the sync, according to the catalogue. */
   takePart(): void {
     if (this.current) this.parts.fill(1);
   }
@@ -59,7 +59,7 @@ export class KnownState {
     else if (this.current && token === tokenOf(this.opened, this.current.id)) this.parts[segment] = 1;
   }
 
-  /** Whether all segments are known to take part in this sync. */
+  /** True if all segments are known to take part in this sync. */
   takesPartIn(id: string): boolean {
     return this.current?.id === id && !this.parts.includes(0);
   }

@@ -2,17 +2,17 @@ import { cellCount, filterBytes, type Layer } from '#bloom';
 import { plannedLayers } from '../../planned-layers.js';
 import type { SyncPlan } from '../../port/index.js';
 
-/** Share of a layer at which the next one is made ahead of need. */
+/** Share of a layer at which the next one is created ahead of need. */
 const NEARLY_FULL = 0.9;
 
-/** A list of layers of a filter, and what this process knows of it. */
+/** The layers of a filter or of a sync, and what this process knows about them. */
 export class RedisList {
-  /** All that there may be, oldest first. */
+  /** All layers that there may be, oldest first. */
   readonly plan: readonly [Layer, ...Layer[]];
   readonly grows: boolean;
   /**
-   * Items per segment as last seen by this process, those of each layer after those of the one before, and which layer was open
-   * in each segment. Used for the limit on items and to grow in time, not for answers.
+   * Items per segment as last seen by this process, layer after layer, and the open layer of each segment. Used to
+   * limit items and to grow in time, not for answers.
    */
   private readonly itemsSeen: Float64Array;
   private readonly openSeen: Uint8Array;
@@ -20,7 +20,7 @@ export class RedisList {
 
   constructor(
     plan: SyncPlan,
-    /** Number of its first layer. */
+    /** Number of the first layer. */
     readonly base: number,
     private there: number,
     /** Segments of the filter. */
@@ -32,27 +32,27 @@ export class RedisList {
     this.openSeen = new Uint8Array(segments);
   }
 
-  /** How many layers this process knows to be there. A script that needs another says so. */
+  /** Number of layers that this process knows to exist. A script that needs another says so. */
   get made(): number {
     return this.there;
   }
 
-  /** Notes that there are at least so many layers. */
+  /** Notes that at least so many layers exist. */
   grewTo(made: number): void {
     this.there = Math.max(made, this.there);
   }
 
-  /** Notes that a failover has lost the layers behind so many. */
+  /** Notes that a failover has lost the layers after these. */
   shrankTo(made: number): void {
     this.there = made;
   }
 
-  /** Layers that this process knows to be there. */
+  /** The layers that this process knows to exist. */
   get layers(): readonly Layer[] {
     return this.plan.slice(0, this.made);
   }
 
-  /** Bytes of the layers that this process knows to be there. */
+  /** Bytes of the layers that this process knows to exist. */
   get bytes(): number {
     return this.layers.reduce((sum, { geometry }) => sum + filterBytes(geometry), 0);
   }
@@ -62,13 +62,13 @@ export class RedisList {
     return (this.plan[layer] as Layer).geometry.segments / this.segments;
   }
 
-  /** Notes what a segment has said of itself: its open layer, if the list grows, and the items of each layer. */
+  /** Notes a segment's state: its open layer, if there can be several, and the items of each layer. */
   saw(segment: number, open: number | undefined, items: readonly number[]): void {
     items.forEach((count, layer) => (this.itemsSeen[layer * this.segments + segment] = count));
     if (open !== undefined) this.openSeen[segment] = Math.max(open, this.openSeen[segment] as number);
   }
 
-  /** Whether the items of all segments were counted at some time, in ms since the epoch, or later. */
+  /** True if the items of all segments were counted at `time` (ms since the epoch) or later. */
   isCountedSince(time: number): boolean {
     return this.countedAt >= time;
   }
@@ -84,9 +84,9 @@ export class RedisList {
   }
 
   /**
-   * How many more items there may be. A list that grows takes what its open layers and those after them can hold; the
-   * last one's capacity is that of all segments together. It may hold more items than that, because several instances
-   * add at once, or because items of a filter that ages are estimated.
+   * Number of items that can still be added. If the filter grows, that is the room in its open layers and the later
+   * ones; the last layer's capacity is shared by all segments. The last layer may hold more than its capacity, because
+   * several instances add in parallel, or because items of a filter that ages are estimates.
    */
   get room(): number {
     if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
@@ -106,12 +106,12 @@ export class RedisList {
     return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
   }
 
-  /** Items after which a layer is closed in a segment. */
+  /** Items at which a layer is closed in a segment. */
   shareOf(layer: number): number {
     return Math.ceil((this.plan[layer] as Layer).capacity / this.segments);
   }
 
-  /** Whether a segment will soon need a layer that is not there yet, as far as this process knows. */
+  /** True if a segment will soon need a layer that does not exist yet, as far as this process knows. */
   nearlyFull(segment: number): boolean {
     const open = this.openSeen[segment] as number;
     if (open !== this.made - 1 || this.made >= this.plan.length) return false;

@@ -11,12 +11,12 @@ const operation: Operation = {
 const comparedTime = (changes: Partial<Operation>, attempt: number) =>
   operationArgs({ ...operation, ...changes }, 'field', 1_000, attempt).at(-1);
 
-describe('the time of a made id', () => {
-  it('is not sent with its first try, which has no record to miss: clocks may differ', () => {
+describe('the creation time of a made id', () => {
+  it('is not sent with the first try, which cannot have a record: clocks may differ', () => {
     expect(comparedTime({}, 1)).toBe('');
   });
 
-  it('is sent with every repeat, the caller’s or our own: its record may be gone', () => {
+  it('is sent with every repeat, whether the caller’s or the store’s: its record may have expired', () => {
     expect(comparedTime({ repeat: true }, 1)).toBe(operation.madeAt);
     expect(comparedTime({}, 2)).toBe(operation.madeAt);
   });

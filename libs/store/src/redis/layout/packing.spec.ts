@@ -17,7 +17,7 @@ const geometry = (change: Partial<Geometry>): Geometry => ({
 const seed = Uint8Array.from({ length: 16 }, (_, i) => i + 1);
 const keys = Array.from({ length: 500 }, (_, i) => `https://example.org/${i}`);
 
-/** What the scripts read from a packed item: absolute cells, computed from byte offsets and weights. */
+/** The cells that scripts read from a packed item, computed from byte offsets and weights. */
 function unpackItems(packed: Buffer, shape: Geometry): number[][] {
   const k = shape.hashes;
   const wide = isWide(shape);
@@ -48,7 +48,7 @@ describe('packed items', () => {
     ['counters beyond 2^24 cells', geometry({ pagesPerSegment: 130_000 })],
     ['bits', geometry({ cellBits: 1, hashes: 9, pageCells: 512 })],
     ['bits in wide pages', geometry({ cellBits: 1, hashes: 26, pageCells: 4096 })],
-  ])('say the cells of every item: %s', (_, shape) => {
+  ])('have the cells of every item: %s', (_, shape) => {
     const positions = positionsOf(keys, seed, shape);
     const indexes = Uint32Array.from({ length: 250 }, (_unused, i) => i * 2);
     const unpacked = unpackItems(packItems(positions, indexes, shape), shape);
@@ -62,7 +62,7 @@ describe('packed items', () => {
     );
   });
 
-  it('carry hashes and payloads of the chosen items', () => {
+  it('have the hashes and payloads of the chosen items', () => {
     const positions = positionsOf(['a', 'b', 'c'], seed, geometry({}));
     const indexes = Uint32Array.of(2, 0);
     const payloads = ['', 'unused', 'https://é.example/'];
@@ -79,7 +79,7 @@ describe('packed items', () => {
 });
 
 describe('chunks', () => {
-  it('deal every item once, per segment in the order of the batch', () => {
+  it('have every item once, in batch order within each segment', () => {
     const segment = Uint32Array.from({ length: 1000 }, (_, i) => (i * 7) % 5);
     const dealt = dealChunks(segment, 6, 64);
     expect(dealt.map(([first]) => first?.segment)).toEqual([0, 1, 2, 3, 4]);
@@ -95,7 +95,7 @@ describe('chunks', () => {
     expect(dealChunks(nothing, 3, 64)).toEqual([[{ segment: 0, number: 0, indexes: nothing }]]);
   });
 
-  it('hold fewer items the more an item costs, and never none', () => {
+  it('hold fewer items if items cost more, but at least one', () => {
     expect(itemsPerScript([geometry({})])).toBeGreaterThanOrEqual(100);
     const costly = geometry({ hashes: 12, pageCells: 512 });
     expect(itemsPerScript([costly])).toBeLessThan(itemsPerScript([geometry({})]));

@@ -1,17 +1,17 @@
 import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
 
-/** The items of one script call: some of a batch's items, all in one segment. */
+/** The items of one script call: items of a batch, all in one segment. */
 export interface Chunk {
   readonly segment: number;
   /** Number of the chunk within its segment. */
   readonly number: number;
-  /** Places of the items in the batch, ascending. */
+  /** Indexes of the items in the batch, ascending. */
   readonly indexes: Uint32Array;
 }
 
 /**
- * Estimated server time of one new item, in µs, and the time that a script may take. Measured on 2 cores of about 3
- * GHz: 5 µs at k=6 and 128-byte pages, 8 µs at k=9 and 256-byte pages. The budget leaves room for slower machines.
+ * Estimated server time of one new item, in µs, and the time budget of a script. Measured on 2 cores of about 3 GHz: 5
+ * µs at k=6 and 128-byte pages, 8 µs at k=9 and 256-byte pages. The budget leaves room for slower machines.
  */
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
@@ -20,14 +20,15 @@ const SCRIPT_BUDGET = 850;
 const READS_PER_CHANGE = 2;
 
 /**
- * Layers that a script is sized for, of a filter that grows. Six would make it a quarter as long, at a third more per item as
- * long as there is one layer, which is all that most filters have; with six it takes twice its time.
+ * Number of layers that scripts are sized for, if the filter grows. Sizing for six would make scripts a quarter as long
+ * and cost a third more per item while only one layer exists, as in most filters. With six layers, a script takes twice
+ * its budget.
  */
 const LAYERS_COSTED = 2;
 
 /**
- * Items per script, so that none holds the server for long. A pure function of the geometries of the layers that there
- * may be, since records are named by it: a new item is read in each of them, and written in one.
+ * Items per script, so that no script blocks the server for long. A pure function of the planned layers' geometries,
+ * because operation records are named by chunk. A new item is read in each layer and written in one.
  */
 export function itemsPerScript(planned: readonly Geometry[]): number {
   const geometries = planned.slice(0, LAYERS_COSTED);
@@ -36,7 +37,7 @@ export function itemsPerScript(planned: readonly Geometry[]): number {
   return atCost(readCost(geometries) + dearest - dearest / READS_PER_CHANGE);
 }
 
-/** As itemsPerScript, of scripts that read, with the layers that there are. No record is named by their chunks. */
+/** As itemsPerScript, for scripts that only read, with the existing layers. No record is named by these chunks. */
 export function itemsPerRead(geometries: readonly Geometry[]): number {
   return atCost(readCost(geometries));
 }
@@ -50,9 +51,9 @@ function atCost(cost: number): number {
 }
 
 /**
- * Splits a batch into chunks: one list per segment that has items, in the batch's order. A pure function of batch and
- * geometry, since chunk numbers name operation records. A batch without items becomes one empty chunk, so that Redis is
- * still asked whether the filter exists.
+ * Splits a batch into chunks: for each segment that has items, its chunks in the batch's order. A pure function of
+ * batch and geometry, since chunk numbers name operation records. An empty batch becomes one empty chunk, so that Redis
+ * is still asked whether the filter exists.
  */
 export function dealChunks(segment: Uint32Array, segments: number, size: number): Chunk[][] {
   const counts = new Uint32Array(segments);
@@ -80,13 +81,13 @@ export function dealChunks(segment: Uint32Array, segments: number, size: number)
 }
 
 /**
- * Packs items for the scripts of items/programs.ts. An item is
+ * Packs items for the scripts of items/programs.ts. Format of an item:
  *
  *   1 byte       digits of the first byte's offset in the segment
  *   1 byte       digits of the last byte's offset
  *   [k bytes]    high bytes of the cells' offsets, in pages of more than 256 bytes
- *   k bytes      the cells' byte offsets, counted from the first byte: of a filter that ages, from the page's stamp
- *   k bytes      the cells' weights in their bytes; none where a cell is a byte
+ *   k bytes      byte offsets of the cells from the first byte or, in a filter that ages, from the page's stamp
+ *   k bytes      weights of the cells in their bytes; absent if a cell is a byte
  *   digits       both offsets, decimal (formatting a number in Redis' Lua costs more than sending it)
  */
 export function packItems(positions: Positions, indexes: Uint32Array, geometry: Geometry): Buffer {
@@ -142,7 +143,7 @@ function packAged(positions: Positions, indexes: Uint32Array, geometry: Geometry
   return packed.subarray(0, at);
 }
 
-/** Whether offsets inside a page take two bytes. */
+/** True if offsets inside a page take two bytes. */
 export function isWide(geometry: Geometry): boolean {
   return pageBytes(geometry) > 256;
 }
@@ -165,7 +166,7 @@ export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
   return packed;
 }
 
-/** Per item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8). */
+/** For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8). */
 export function packPayloads(
   positions: Positions,
   indexes: Uint32Array,
@@ -188,7 +189,7 @@ function writeHash(out: Buffer, at: number, positions: Positions, index: number)
   for (let w = 0; w < 4; w++) out.writeUInt32BE(positions.hash[index * 4 + w] as number, at + w * 4);
 }
 
-/** The segment of the filter that each item is in, of positions in a layer that has several pieces in each. */
+/** The filter's segment for each item of positions in a layer that has several pieces in each segment. */
 export function segmentsOf({ segment }: Positions, pieces: number): Uint32Array {
   return pieces === 1 ? segment : segment.map((piece) => Math.floor(piece / pieces));
 }
