@@ -14,15 +14,16 @@ import {
 } from '../layout/keys.js';
 import { createCellsScript, createLogScript, createMetaScript } from '../scripts/segment.js';
 
-/** Makes the keys of segments, and deletes them. Repeating either is harmless. */
+/** Creates and deletes the keys of segments. Both are safe to repeat. */
 export class Allocation {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Makes the keys of a segment, those of all layers that the entry has. The cells come first and in one piece: a string that grows in steps keeps up to 1 MiB
-   * of spare room for ever (measured: 15 % of a 7 MiB segment), and one that is made whole keeps none. This holds the
-   * server for about 0.6 ms per MiB. The keys after them fail if the cells took it beyond its memory limit. Each key is
-   * made by itself: a script is refused keys that do not exist yet while their slot moves.
+   * Creates the keys of a segment and of all layers in the entry. The cells come first and in one piece: a string that
+   * grows in steps keeps up to 1 MiB of spare room for ever (measured: 15 % of a 7 MiB segment), and one that is
+   * created whole keeps none. This blocks the server for about 0.6 ms per MiB. The commands for the later keys fail if
+   * the cells exceeded the server's memory limit. Each key has its own command, because a script on keys that do not
+   * exist yet fails while their slot moves.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const last = segmentBytes(entry.geometry) - 1;
@@ -41,7 +42,7 @@ export class Allocation {
     ]);
   }
 
-  /** Makes the cells of a layer of a new filter, not the first, in a segment. */
+  /** Creates the cells of a layer of a new filter, other than the first, in a segment. */
   async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
     const geometry = entry.layers?.[layer]?.geometry;
     if (!geometry) throw new RangeError(`filter ${entry.name} has no layer ${layer}`);
@@ -49,8 +50,8 @@ export class Allocation {
   }
 
   /**
-   * Makes the cells of a layer, by its number, in one of `segments` segments. The last of them may have taken the server beyond its
-   * memory limit. Then it refuses the command behind them, which changes nothing.
+   * Creates the cells of the layer with this number in one of `segments` segments. The last of them may exceed the
+   * server's memory limit. The command after them, which changes nothing, is then refused.
    */
   async makeLayer(
     tag: string,
@@ -65,17 +66,17 @@ export class Allocation {
     await this.connection.write('setrange', keys[0] as string, [0, ''], deadline);
   }
 
-  /** Makes the key of the removals that are noted in a segment during the sync whose first layer is `base`. */
+  /** Creates the key for removals in a segment during the sync whose first layer is `base`. */
   async makeRemoved(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('hset', removedKey(segmentKeys(tag), base), ['', ''], deadline);
   }
 
-  /** Makes the key of the entries that move in a segment's queue during the sync whose first layer is `base`. */
+  /** Creates the key for entries that move in a segment's queue during the sync whose first layer is `base`. */
   async makeOwed(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', owedKey(segmentKeys(tag), base), ['0', ''], deadline);
   }
 
-  /** Makes the key of what is hidden in a segment, in the list whose first layer is `base`. */
+  /** Creates the key for hidden items in a segment of the filter or sync whose first layer is `base`. */
   async makeHidden(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', hiddenKey(segmentKeys(tag), base), ['-inf', ''], deadline);
   }
@@ -91,8 +92,9 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments, with these layers. It also deletes those of a queue, since a filter that was left half made may
-   * have been a visited set. It goes key by key, since a command on several keys is refused while the slot moves if one is missing.
+   * Deletes the keys of segments with these layers, and those of queues, since a half-created filter may have been a
+   * visited set. Each key has its own command: while a slot moves, a command on several keys is refused if one is
+   * missing.
    */
   async free(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
     for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag), true, layers), deadline);
@@ -110,8 +112,8 @@ export class Allocation {
   }
 
   /**
-   * Deletes what a sync that is over has left in segments: layers, of which the first may be its own, and the removals and moved
-   * entries that were noted. `base` is the number of the filter's first layer now, which is its own if it was committed.
+   * Deletes the remains of an ended sync in segments: layers (the first may be the sync's own), noted removals and
+   * moved entries. `base` is the number of the filter's first layer now, which is the sync's if it was committed.
    */
   async freeSync(
     tags: readonly string[],

@@ -11,45 +11,48 @@ import type { CatalogueEntry } from '../layout/entry.js';
 
 const STALE_MS = 30_000;
 
-/** Whether work that last showed a change at `since` is taken to have died with its instance; server times in ms. */
+/**
+ * True if a change that last made progress at `since` is assumed to have died with its instance. Server times in ms.
+ */
 export const isStale = (since: number, now: number): boolean => now - since > STALE_MS;
 
 /**
- * A change of a catalogue entry whose work is outside of the entry: on keys, in other slots. It has steps, each of which may be
- * the last of an instance that dies.
+ * A change of a catalogue entry whose work is outside of the entry: on keys, in other slots. Its instance may die after
+ * any of these steps.
  *
- * - Announce: the entry says what is under way. Others wait, or go on with it, and a drop deletes what it makes.
- * - Prepare: the work. It may be repeated, and begun anew by another instance.
- * - Publish: the entry says that it is done, if it still says that it is under way.
- * - Undo: if that fails, what was made in vain is deleted.
+ * - Announce: the entry says that the change is in progress. Other calls wait for it or continue it; a drop deletes its
+ *   keys.
+ * - Prepare: the work. It may be repeated, and restarted by another instance.
+ * - Publish: the entry says that the change is done, if it still says that it is in progress.
+ * - Undo: if that fails, the keys that were created in vain are deleted.
  *
- * An instance that takes over from a dead one begins the same change, or one that retires what the dead one had made.
+ * An instance that takes over from a dead one starts the same change, or one that retires the keys of the dead one.
  */
 export interface CatalogueChange {
-  /** The entry while it is under way. Absent if the entry says so already: then this call goes on with what was begun. */
+  /** The entry during the change. Absent if it already says so: this call then continues the change. */
   readonly announced?: CatalogueEntry | undefined;
   readonly deadline: number;
-  /** Limits what is announced. */
+  /** Quota for the announced entry. */
   readonly quota?: Quota | undefined;
-  /** Frees what dead instances take of the quota. Answers false if that is nothing. */
+  /** Frees the part of the quota that dead instances hold. Answers false if they hold none. */
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
   /** Answers false if another instance has taken the change further. */
   prepare(held: HeldEntry): Promise<unknown>;
-  /** What the entry becomes. */
+  /** The entry after the change. */
   publish(entry: CatalogueEntry): Publication;
-  /** `error` says why it failed. Without one, another instance has changed the entry. */
+  /** `error` is the reason. It is undefined if another instance has changed the entry. */
   undo?(held: HeldEntry, error?: unknown): Promise<void>;
 }
 
 export interface Publication {
-  /** Undefined deletes it. */
+  /** Undefined deletes the entry. */
   readonly entry: CatalogueEntry | undefined;
   readonly record?: RecordedOperation | undefined;
-  /** If the work may take longer than the change's deadline. */
+  /** Set if the work may take longer than the change's deadline. */
   readonly deadline?: number;
 }
 
-/** An entry that says that work is under way, as this call has last written or read it. */
+/** An entry with a change in progress, as this call last wrote or read it. */
 export class HeldEntry {
   constructor(
     private readonly catalogue: Catalogue,
@@ -64,7 +67,7 @@ export class HeldEntry {
     return this.current.entry;
   }
 
-  /** Changes the entry while the work goes on. Throws FILTER_BUSY if another has taken over, and QUOTA_EXCEEDED. */
+  /** Changes the entry during the work. Throws FILTER_BUSY if another instance has taken over, and QUOTA_EXCEEDED. */
   async update(entry: CatalogueEntry, deadline: number, quota?: Quota): Promise<void> {
     const raw = await this.catalogue.set(this.current, entry, deadline, { quota });
     if (raw === undefined) throw underWay(this.entry);
@@ -73,8 +76,8 @@ export class HeldEntry {
 }
 
 /**
- * Makes a change of an entry, as it was read. Answers what it has published; undefined if another instance has changed
- * the entry. Then what this call has made is undone, and the caller looks again.
+ * Carries out a change of an entry as read. Answers the publication. If another instance has changed the entry, undoes
+ * this call's work and answers undefined; the caller reads the entry again.
  */
 export async function carryOut(
   catalogue: Catalogue,
@@ -84,7 +87,7 @@ export async function carryOut(
   const { announced, deadline } = change;
   const entry = announced ?? read.entry;
   if (!entry) throw new TypeError('a change of no entry must announce one');
-  // If the answer to the announcement is lost, it may have been made.
+  // If the answer to the announcement is lost, the entry may have been announced.
   const held = new HeldEntry(
     catalogue,
     announced ? { raw: JSON.stringify(entry), entry } : { ...read, entry },
@@ -98,7 +101,7 @@ export async function carryOut(
       if (raw !== undefined) return publication;
     }
   } catch (error) {
-    // What cannot be undone now is left to the next call.
+    // The next call undoes the rest.
     await change.undo?.(held, error).catch(() => undefined);
     throw error;
   }
@@ -106,7 +109,7 @@ export async function carryOut(
   return undefined;
 }
 
-/** False if the entry has changed since it was read. Throws QUOTA_EXCEEDED if there is no room for it. */
+/** False if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
 async function announce(
   catalogue: Catalogue,
   read: EntryRead,
@@ -119,7 +122,7 @@ async function announce(
     try {
       return (await catalogue.set(read, announced, deadline, { quota })) !== undefined;
     } catch (error) {
-      // Then nothing has been announced.
+      // The quota refused, so nothing was announced.
       const isExceeded = error instanceof StoreError && error.code === 'QUOTA_EXCEEDED';
       if (isExceeded && (await makeRoom?.())) continue;
       if (!isExceeded) await change.undo?.(held, error).catch(() => undefined);

@@ -17,23 +17,23 @@ import { difference } from './entry-usage.js';
 /** Sorts after every character of a name. */
 const AFTER_NAMES = '\x7f';
 
-/** A catalogue entry as it was read. A later change is made only if the entry is still the same. */
+/** A catalogue entry as read. A later change is applied only if the entry is still the same. */
 export interface EntryRead {
   readonly raw: string;
   readonly entry: CatalogueEntry | undefined;
 }
 
-/** An entry that was read, and was there. */
+/** An entry that exists, as read. */
 export interface FoundEntry extends EntryRead {
   readonly entry: CatalogueEntry;
 }
 
-/** Outcome of an operation on a whole filter, recorded under the filter's name. */
+/** Result of an operation on a whole filter, recorded under the filter's name. */
 export interface CatalogueRecord {
   readonly fingerprint: string;
   readonly entry?: CatalogueEntry;
   readonly created?: boolean;
-  /** Of an operation on a sync: the sync, and the generation of the filter that it belongs to. */
+  /** For an operation on a sync: the sync, and the generation of its filter. */
   readonly sync?: Pick<Sync, 'id'> | Sync;
   readonly generation?: string;
 }
@@ -51,8 +51,8 @@ interface SetOptions {
 }
 
 /**
- * The list that an entry's name is in, by its state. While it is cleared it is in neither: a clear that dies leaves no
- * more behind than the filter that was there.
+ * The names among which an entry's name is kept, by its state. A filter that is being cleared is in neither: a clear
+ * that dies leaves no more behind than the filter that existed before.
  */
 const LISTS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
@@ -62,17 +62,17 @@ const LISTS: Readonly<Record<EntryState, string>> = {
 };
 
 /**
- * Part of its time for which a call waits for other work on an entry. The rest is for what it does then, and for a last look that
- * takes long: the call is to say that the filter is busy, and not that the store gave no answer in time.
+ * Share of its time that a call waits for another change of an entry. The rest is for the call's own work and for a
+ * slow last read, so that the call answers that the filter is busy, not that the store timed out.
  */
 const PATIENCE = 3 / 4;
 
-/** When a call whose time is up at `deadline` stops waiting for other work on an entry. */
+/** When a call with this deadline stops waiting for another change of an entry. */
 export function endOfPatience(deadline: number): number {
   return deadlineIn(msUntil(deadline) * PATIENCE);
 }
 
-/** Names that are read in one step. */
+/** Names to read in one step. */
 const NAMES_AT_ONCE = 100;
 
 /** The names and descriptions of filters, and the records of operations on whole filters. */
@@ -100,9 +100,8 @@ export class Catalogue {
   }
 
   /**
-   * Sets an entry (undefined deletes it) if it still is what was read. Answers the text that is stored now, which is
-   * empty for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the
-   * quota.
+   * Sets an entry (undefined deletes it) if it is still the one that was read. Answers the stored text, which is empty
+   * for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the quota.
    */
   async set(
     read: EntryRead,
@@ -139,11 +138,14 @@ export class Catalogue {
       const [filters, bytes] = reply;
       assertWithin(quota, { filters, bytes }, difference(read.entry, next));
     }
-    // The answer to an earlier try may have been lost. Then the entry is ours already.
+    // If the answer to an earlier try was lost, the entry is already ours.
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
 
-  /** What an operation on a whole filter answered, if it has been executed. */
+  /**
+   * The recorded result of an operation on a whole filter, or undefined if it has not been executed. Throws
+   * IDEMPOTENCY_KEY_EXPIRED and IDEMPOTENCY_KEY_REUSED.
+   */
   async recall(verb: string, name: string, operation: Operation): Promise<CatalogueRecord | undefined> {
     const { client } = this.connection;
     const { current, previous } = CATALOGUE.operations[operation.origin];
@@ -155,7 +157,7 @@ export class Catalogue {
     const raw = newer?.[1] ?? older?.[1];
     if (!raw) {
       const { repeat, madeAt } = operation;
-      // No record is kept from before the current windows.
+      // Records from before the current windows are gone.
       const keptSince = Math.max(
         this.connection.now() - RETENTION_MS.made,
         parseInt(older?.[0] ?? '', 10) || 0,
@@ -200,7 +202,7 @@ export class Catalogue {
     return next === undefined ? { filters } : { filters, next };
   }
 
-  /** Entries under `prefix` that are being made or dropped, or were when an instance died; read a page at a time. */
+  /** Entries under `prefix` that are being created or dropped, or were when their instance died; read page by page. */
   async *unfinished(prefix: string, deadline: number): AsyncGenerator<EntryRead, void, undefined> {
     for (let after = '', full = true; full;) {
       const names = await this.names(CATALOGUE.unfinished, NAMES_AT_ONCE, after, prefix, deadline);
@@ -221,7 +223,7 @@ export class Catalogue {
     deadline: number,
   ): Promise<string[]> {
     const { client } = this.connection;
-    // The empty name is no filter: it keeps the set from ever being empty.
+    // The empty name is not a filter: it keeps the set from being empty.
     const from = after < prefix ? `[${prefix}` : `(${after}`;
     const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
     return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
@@ -238,7 +240,7 @@ export class Catalogue {
     return Number(await this.connection.run(nowScript, [CATALOGUE.filters], [], deadline));
   }
 
-  /** The entry of an open filter. Throws as `Counters` do if the filter is gone, or is not as its handle has it. */
+  /** The entry of an open filter. Throws as `Counters` do if the filter is gone or its handle is stale. */
   async entryOf(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const { raw, entry } = await this.read(filter.name, deadline);
     if (entry?.state !== 'ready' || !isOf(filter, entry)) throw await this.explainLoss(filter);
@@ -263,12 +265,12 @@ export class Catalogue {
   }
 }
 
-/** Whether an entry has the generation and the layers of a handle. */
+/** True if an entry has the generation and the layers of a handle. */
 function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): boolean {
   return generation === filter.generation && base === filter.base;
 }
 
-/** The error while another operation works on the entry. */
+/** The error while another operation changes the entry. */
 export function underWay(entry: CatalogueEntry): StoreError {
   return busy(entry, `is ${entry.state}`);
 }

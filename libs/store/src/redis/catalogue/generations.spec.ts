@@ -28,8 +28,8 @@ function entryOf(name: string): CatalogueEntry {
   };
 }
 
-describe('a generation that another takes over while its keys are made', () => {
-  it('is not published, and leaves none of them', async () => {
+describe('a generation that another instance takes over while its keys are created', () => {
+  it('is not published and leaves no keys', async () => {
     server = await startRedis();
     connection = new Connection({ url: server.url, timeoutMs: 5_000 });
     await connection.firstTry();

@@ -11,21 +11,21 @@ import { segmentTags } from '../layout/keys.js';
 import { itemsPerScript } from '../layout/packing.js';
 
 const GENERATION_BYTES = 8;
-/** Extra time that a failed operation gets to clean up before its error is thrown. */
+/** Extra time for a failed operation to clean up before its error is thrown, in ms. */
 const GIVE_UP_MS = 2_000;
 
-/** How a new generation comes about. */
+/** How to make a new generation. */
 export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
   readonly operation: Pick<Operation, 'id' | 'origin' | 'fingerprint' | 'deadline'>;
-  /** Records the operation as one of this verb, if given. */
+  /** If given, the operation is recorded under this verb. */
   readonly verb?: string | undefined;
-  /** Makes the keys. Without it they are made empty. */
+  /** Creates the keys. Default: all keys, empty. */
   readonly fill?: ((claim: Claim) => Promise<void>) | undefined;
-  /** Time for the publication, if filling it may take longer than the operation's deadline. */
+  /** Time for the publication in ms, if filling may take longer than the operation's deadline. */
   readonly publishMs?: number | undefined;
 }
 
-/** The changes that make a generation of a filter, and that remove one. */
+/** The changes that make and remove a generation of a filter. */
 export class Generations {
   constructor(
     private readonly catalogue: Catalogue,
@@ -70,7 +70,7 @@ export class Generations {
     return { ...emptied, ...(original && { original }), state: 'clearing' };
   }
 
-  /** Makes the generation of such an entry, in place of what the entry retires. */
+  /** Makes the generation of such an entry, and deletes the keys that the entry retires. */
   making(entry: CatalogueEntry, how: Making): CatalogueChange {
     const { operation, verb, quota, makeRoom, publishMs } = how;
     const { deadline, fingerprint } = operation;
@@ -91,7 +91,7 @@ export class Generations {
     };
   }
 
-  /** Removes a filter, of which `entry` is what it was before. */
+  /** Removes the filter of `entry`. */
   removing(
     entry: CatalogueEntry,
     now: number,
@@ -99,8 +99,8 @@ export class Generations {
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
     const { operation: begunBefore, ...rest } = entry;
-    // A dead drop is finished in its own name, so that a repeat changes nothing. A repeat of a dead creation must not go on
-    // with its removal: it waits for the end.
+    // A dead drop is finished under its own operation, so that a repeat changes nothing. A repeat of a dead creation
+    // must not continue with its removal: it waits for the end.
     const left = entry.state === 'dropping' ? begunBefore : undefined;
     const operation = of ? begun(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {
@@ -119,10 +119,10 @@ export class Generations {
   }
 
   /**
-   * Frees what a creation had taken, as far as Redis can be reached. The next call that makes a filter of this name, or
-   * needs its room, frees the rest. A filter that was being cleared stays marked, and the next call finishes the
-   * clear. If another instance has taken over, only the keys that this call made are freed. Nothing is freed of a generation that
-   * is published: the answer to the publication may have been lost.
+   * Frees the keys of a creation, as far as Redis can be reached. The next call that creates a filter of this name, or
+   * needs its room, frees the rest. A filter that was being cleared stays marked as stale, and the next call finishes
+   * the clear. If another instance has taken over, frees only the keys that this call created. Frees nothing of a
+   * published generation: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
@@ -136,13 +136,13 @@ export class Generations {
       return;
     }
     await this.allocation.free(allTags(marked.entry), allLayers(marked.entry), deadline);
-    // The entry stays while commands may be under way, so that the next call frees what those make.
+    // The entry stays while commands may be in progress, so that the next call frees the keys that these create.
     if (!isUnsettled(error)) await this.catalogue.set(marked, undefined, deadline);
   }
 
   /**
-   * Marks an entry as stale. Then a publication that seemed to fail can no longer happen, or is seen. Undefined if the
-   * entry has changed since it was read.
+   * Marks an entry as stale. A publication that seemed to fail then either cannot happen any more, or is detected.
+   * Undefined if the entry has changed since it was read.
    */
   private async mark(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
     const entry = { ...read.entry, since: 0 };
@@ -150,7 +150,7 @@ export class Generations {
     return raw === undefined ? undefined : { raw, entry };
   }
 
-  /** What has become of an entry that has changed. Marks it if the change is this call's own. */
+  /** The present state of an entry that has changed. Marks it as stale if the change is this call's. */
   private async findOut(
     held: HeldEntry,
     error: unknown,
@@ -160,7 +160,8 @@ export class Generations {
     const { raw, entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation) return undefined;
     if (entry.state === 'ready') return 'published';
-    // An update went through whose answer was lost. In another state it was published, and is being dropped by now.
+    // In the same state, an update whose answer was lost went through. In another state, the entry was published and is
+    // being dropped by now.
     return error !== undefined && entry.state === state ? this.mark({ raw, entry }, deadline) : undefined;
   }
 }
@@ -175,17 +176,17 @@ function begun(verb: string, { id, origin, fingerprint }: Begun): BegunOperation
   return { verb, id, origin, fingerprint };
 }
 
-/** Whether an entry says that this operation is in progress. */
+/** True if the entry says that this operation is in progress. */
 export function isBegun({ operation }: CatalogueEntry, verb: string, { id, fingerprint }: Begun): boolean {
   return operation?.verb === verb && operation.id === id && operation.fingerprint === fingerprint;
 }
 
-/** What is to be deleted of an entry that is replaced or dropped. */
+/** The segments and layers to delete for an entry that is replaced or dropped. */
 function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retiredLayers'> {
   return { retired: allTags(entry), retiredLayers: allLayers(entry) };
 }
 
-/** Whether commands may still be under way: a lost connection may still deliver them. */
+/** True if commands may still be in progress: a lost connection may still deliver them. */
 function isUnsettled(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
 }

@@ -10,26 +10,29 @@ import type { CatalogueEntry, EntryList, Grown } from '../layout/entry.js';
 import type { RedisFilter } from '../layout/filter.js';
 import type { RedisList } from '../layout/layer-list.js';
 
-/** After a failure ahead of need it is not tried again for so long: the add that needs the layer will try, and say why not. */
+/**
+ * Pause in ms after a failure to grow ahead of need. The add that needs the layer tries again, and reports the reason.
+ */
 const PAUSE_MS = 1_000;
 
-/** For so long a lack of memory is warned of: a filter that is still written to tries again all the while. */
+/** How long a lack of memory causes a warning, in ms. Filters that are still written to try again all the time. */
 const LACKING_MS = 60_000;
 
-/** Time for deleting what was made in vain. */
+/** Time for deleting keys that were created in vain, in ms. */
 const FREE_MS = 10_000;
 
 /**
- * Makes the next layer of a list of a filter: a change of the catalogue entry, which another call may go on with at once, since
- * making a key twice is harmless. Deleting keys again, for lack of memory, is a change of its own, during which no call may
- * begin to make any. A call that had begun deletes what it has made since.
+ * Creates the next layer of a filter or sync. This is a change of the catalogue entry that another call may continue at
+ * once, since creating a key twice is harmless. Deleting the keys again, for lack of memory, is a separate change,
+ * during which no call may begin to create any. A call that had begun before deletes the keys that it has created
+ * since.
  */
 export class Growth {
-  /** By generation and list, since several handles may have the same. */
+  /** By generation and first layer, since several handles may share them. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** Likewise, when there was last no memory for its next layer; by the clock's monotonic(). */
+  /** By the same key: when there was last no memory for the next layer, by the clock's monotonic(). */
   private readonly lacking = new Map<string, number>();
-  /** When a layer may be made ahead of need again, after a failure; by the clock's monotonic(). */
+  /** When a layer may be created ahead of need again after a failure, by the clock's monotonic(). */
   private readonly pausedUntil = new WeakMap<RedisList, number>();
   private closed = false;
 
@@ -40,8 +43,8 @@ export class Growth {
   ) {}
 
   /**
-   * Has `list` know more layers than `known`: those that others have made, else one that it makes. Throws QUOTA_EXCEEDED,
-   * STORE_FULL, or the error for a filter that is there no more. A sync that is over needs no more layers.
+   * Makes sure that `list` knows more layers than `known`: those that others have created, else one that it creates.
+   * Throws QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. Does nothing for a sync that is over.
    */
   async grow(
     filter: RedisFilter,
@@ -52,13 +55,13 @@ export class Growth {
   ): Promise<void> {
     const key = keyOf(filter, list);
     for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
-      // This call may have another quota, or more time. More memory it has not.
+      // This call may have another quota or more time, but not more memory.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });
     }
     if (list.made > known) return;
-    // Each try takes what memory there is, for a moment, from all others.
+    // Each try takes the available memory from all others for a moment.
     const lacked = this.lacking.get(key);
     if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
     const work = this.makeNext(filter, list, known, quota, deadline);
@@ -74,14 +77,14 @@ export class Growth {
     }
   }
 
-  /** How many filters have found no memory to grow of late, as far as this instance knows. */
+  /** Number of filters that recently found no memory to grow, as far as this instance knows. */
   get cramped(): number {
     const since = this.catalogue.clock.monotonic() - LACKING_MS;
     for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
     return this.lacking.size;
   }
 
-  /** Begins to make the next layer, unless that is under way. Nobody waits for it. */
+  /** Starts to create the next layer in the background, unless that is in progress. */
   ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
     const { clock } = this.catalogue;
     if (
@@ -96,8 +99,8 @@ export class Growth {
   }
 
   /**
-   * Makes the keys of layers from `from` on again in a segment that has nothing in them: a failover may have lost what the
-   * old master had not passed on.
+   * Creates the keys of layers from `from` on again in a segment that has no items in them: a failover may have lost
+   * keys that the old master had not replicated.
    */
   async remake(
     filter: RedisFilter,
@@ -123,7 +126,7 @@ export class Growth {
     }
   }
 
-  /** Has `filter` know all layers that there are, and its sync. */
+  /** Reads the number of layers and the sync of `filter` from the catalogue. */
   async refresh(filter: RedisFilter, deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(filter.name, deadline);
     const found = current(entry, filter);
@@ -131,7 +134,7 @@ export class Growth {
     filter.known.learn(found);
   }
 
-  /** To be called once there are no connections: waits until what is under way has noticed. */
+  /** Call this once the connections are closed: it waits until work in progress has noticed. */
   async close(): Promise<void> {
     this.closed = true;
     await joinAll(Array.from(this.underWay.values(), (work) => work.catch(() => undefined)));
@@ -160,7 +163,7 @@ export class Growth {
         list.grewTo(made);
         return;
       }
-      // A segment that has opened a layer beyond the last is not as any script left it.
+      // No script leaves a segment with an open layer beyond the last.
       if (made >= list.plan.length) throw dataLost(filter);
       await carryOut(this.catalogue, read, {
         announced: await this.announced(filter, list, entry, deadline),
@@ -190,7 +193,7 @@ export class Growth {
   }
 
   /**
-   * Deletes the keys of a layer that could not be made, if that is for lack of memory, or if the list has gone. Otherwise
+   * Deletes the keys of a layer whose creation failed for lack of memory, or whose filter or sync is gone. Otherwise
    * they stay for the call that tries next.
    */
   private async undo(
@@ -207,9 +210,9 @@ export class Growth {
     for (let before = first; msUntil(deadline) > 0; before = await read()) {
       const entry = current(before.entry, filter);
       const found = listIn(entry, list);
-      // The call that has ended the list did not know of the layer, or deleted its keys before these were made.
+      // The call that ended these layers did not know of this one, or deleted its keys before they were created.
       if (!entry || !found) return this.free(filter, list, layer, deadline);
-      // The call that makes the layer, or deletes it, will find what this one has made.
+      // The call that creates or deletes the layer will find these keys.
       const othersWork = found.givingUp !== undefined || (before !== first && found.growing !== undefined);
       if (!isFull(error) || othersWork || (found.made ?? 1) > layer) return;
       const done = await carryOut(this.catalogue, before, {
@@ -224,7 +227,10 @@ export class Growth {
     }
   }
 
-  /** The entry while the next layer is made; undefined if it says so already. Throws STORE_FULL if another gives it up. */
+  /**
+   * The entry while the next layer is created; undefined if it already says so. Throws STORE_FULL if another call is
+   * deleting the layer's keys for lack of memory.
+   */
   private async announced(
     filter: RedisFilter,
     list: RedisList,
@@ -236,20 +242,20 @@ export class Growth {
     if (begun === growing && givingUp === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
     if (givingUp !== undefined && !isStale(givingUp, now)) throw noMemory(filter);
-    // The time makes it another text than one that has been given up: a late call cannot publish that.
+    // The time makes the entry differ from that of an abandoned attempt, so a late call cannot publish that attempt.
     return withList(entry, list, { growing, givingUp: undefined, grewAt: now });
   }
 }
 
 const keyOf = ({ generation }: RedisFilter, { base }: RedisList) => `${generation}.${base}`;
 
-/** The list in a catalogue entry that has it: the filter's own, or that of its sync. */
+/** The layers in a catalogue entry: the filter's own, or those of its sync. */
 function listIn(entry: CatalogueEntry | undefined, { base }: RedisList): EntryList | undefined {
   if ((entry?.base ?? 0) === base) return entry;
   return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
 }
 
-/** An entry with other numbers of such a list; undefined ones are left out. */
+/** An entry with these numbers of layers; undefined numbers are removed. */
 function withList(
   entry: CatalogueEntry,
   { base }: RedisList,
@@ -271,7 +277,7 @@ function isFull(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'STORE_FULL';
 }
 
-/** The entry, if it is that of this very generation and no other work is under way on it. */
+/** The entry, if it has this generation and no other change is in progress. */
 function current(entry: CatalogueEntry | undefined, filter: RedisFilter): CatalogueEntry | undefined {
   return entry?.generation === filter.generation && entry.state === 'ready' ? entry : undefined;
 }

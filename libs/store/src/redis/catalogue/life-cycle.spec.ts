@@ -40,8 +40,8 @@ class InterruptedCatalogue extends Catalogue {
   }
 }
 
-describe('a life-cycle operation whose twin is executed right behind the look for its record', () => {
-  it('answers as its twin did, and is not done again', async () => {
+describe('a life-cycle operation whose twin is executed right after the look for its record', () => {
+  it('answers as its twin did, and is not executed again', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
     const other = lifeCycleWith(new Catalogue(connection, 5_000, 2 ** 20));
@@ -60,7 +60,7 @@ describe('a life-cycle operation whose twin is executed right behind the look fo
 
 describe('a clear whose instance died', () => {
   it.each(['ready', 'create', 'clear'] as const)(
-    'is finished by %s, and its repeat changes nothing',
+    'is finished by %s, and a repeat of it changes nothing',
     async (next) => {
       const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
       const generations = generationsWith(catalogue);
@@ -86,7 +86,7 @@ describe('a clear whose instance died', () => {
 });
 
 describe('a drop whose instance died', () => {
-  it('is finished by the next creation, which its repeat leaves alone', async () => {
+  it('is finished by the next creation, and a repeat of it keeps the new filter', async () => {
     const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
     const [spec, dropping] = [filterSpec(), keyed()];
@@ -107,7 +107,7 @@ describe('a drop whose instance died', () => {
   });
 });
 
-/** The answer to a publication is lost. Before it is sent again, another instance does something. */
+/** Loses the answer to a publication. Before the publication is sent again, another instance acts. */
 class AnswerLost extends Catalogue {
   meanwhile: ((entry: CatalogueEntry) => Promise<unknown>) | undefined;
 
@@ -122,8 +122,8 @@ class AnswerLost extends Catalogue {
   }
 }
 
-describe('a filter that another instance changes before its creation has heard that it is published', () => {
-  it('stays, and so does the answer', async () => {
+describe('a filter that another instance changes before its creation learns that it is published', () => {
+  it('stays, and the creation succeeds', async () => {
     const catalogue = new AnswerLost(connection, 5_000, 2 ** 20);
     const spec = filterSpec();
     let keys: unknown;
@@ -141,8 +141,8 @@ describe('a filter that another instance changes before its creation has heard t
   });
 });
 
-describe('a creation that is repeated while another instance removes what its first try left', () => {
-  it('waits, and then makes the filter', async () => {
+describe('a creation that is repeated while another instance removes the remains of its first try', () => {
+  it('waits, and then creates the filter', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const generations = generationsWith(catalogue);
     const [spec, creating] = [filterSpec(), keyed()];
@@ -172,7 +172,7 @@ describe('a creation that is repeated while another instance removes what its fi
   });
 });
 
-/** Does not hear the answer when it announces a creation. */
+/** Loses the answer to the announcement of a creation. */
 class Unheard extends Catalogue {
   override async set(...args: Parameters<Catalogue['set']>): ReturnType<Catalogue['set']> {
     const raw = await super.set(...args);
@@ -182,11 +182,11 @@ class Unheard extends Catalogue {
   }
 }
 
-describe('a creation whose announcement has no answer', () => {
+describe('a creation whose announcement gets no answer', () => {
   it.each([
     ['', []],
     [', after room was made for it', ['t-dead']],
-  ])('is given up at once%s', async (_, dead) => {
+  ])('fails at once%s', async (_, dead) => {
     const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
     for (const name of dead) {
       const spec = filterSpec({ name });

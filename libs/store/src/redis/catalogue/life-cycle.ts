@@ -18,8 +18,9 @@ import { RedisFilter } from '../layout/filter.js';
 import { type Generations, isBegun, type Making } from './generations.js';
 
 /**
- * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during which
- * others wait and no old positions can be written. If an operation dies half way, the next one on that name finishes it.
+ * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during
+ * which other calls wait and no stale positions can be written. If an operation dies half way, the next one on that
+ * name finishes it.
  */
 export class LifeCycle {
   constructor(
@@ -52,8 +53,8 @@ export class LifeCycle {
   }
 
   /**
-   * Makes a filter whose contents are written by `fill`. That may take long, so each step gets a deadline of its own,
-   * `timeoutMs` from its start. If it throws, there is no filter.
+   * Creates a filter whose contents `fill` writes. That may take long, so each step has its own deadline, `timeoutMs`
+   * from its start. If `fill` throws, no filter exists.
    */
   async import(
     spec: FilterSpec,
@@ -73,7 +74,7 @@ export class LifeCycle {
       };
       const how = { operation, verb: 'import', quota, fill: fillOnce, publishMs: timeoutMs };
       const filter = await this.make(read, next, how);
-      // What has been read of the parts cannot be read again.
+      // The parts cannot be read a second time.
       if (!filter && reading.begun) throw underWay(next);
       return filter;
     });
@@ -91,7 +92,7 @@ export class LifeCycle {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
     await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
-      // An entry that was never finished is dropped, too, if its owner is dead: this frees what it had taken.
+      // This also drops an unfinished entry if its owner is dead, and frees its keys.
       const entry = existing(read, name, kind);
       const of = { verb: 'drop', operation };
       return this.remove(read, this.generations.removing(entry, now, operation.deadline, of));
@@ -99,7 +100,7 @@ export class LifeCycle {
   }
 
   /**
-   * The ready entry of a filter of this kind. If its instance died, finishes a clear. Waits a while for other work on
+   * The ready entry of a filter of this kind. Finishes a clear whose instance died. Waits a while for other changes of
    * the filter.
    */
   async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
@@ -113,7 +114,7 @@ export class LifeCycle {
       if (entry.state === 'ready') return entry;
       const now = await this.catalogue.now(deadline);
       if (isStale(entry.since, now)) {
-        // The caller of a dead creation never got an answer, so there is no filter.
+        // The caller of a dead creation never got an answer, so the filter does not exist.
         if (entry.state === 'creating') throw notFound({ name, kind });
         const filter = await this.finishClear({ ...read, entry }, now, deadline);
         if (filter) continue;
@@ -124,10 +125,9 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it answers something; it answers undefined when the entry changed under it.
-   * Waits for other work on the entry. Finishes that work if it is stale, or if it is an earlier try of this very
-   * operation. `recalled` makes the answer from the record of an
-   * operation that has been executed.
+   * Runs `step` on a filter's entry until it answers a value; it answers undefined if the entry has changed since.
+   * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier try of the same
+   * operation. `recalled` turns the record of an executed operation into an answer.
    *
    * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
    * meanwhile, either the record is found or the entry has changed, and nothing is done twice.
@@ -148,10 +148,10 @@ export class LifeCycle {
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
-      // In later rounds it would be a twin of this request, which has taken over.
+      // In later rounds it would be a twin of this request that has taken over.
       const ours = first && entry !== undefined && isBegun(entry, verb, operation);
       if (idle || ours || isStale(entry.since, now)) {
-        // A stale removal or clear is finished first. The new request comes after it.
+        // A stale removal or clear is finished before the new request.
         if (entry?.state === 'dropping' && !ours) {
           await this.remove(read, this.generations.removing(entry, now, operation.deadline));
           continue;
@@ -171,8 +171,8 @@ export class LifeCycle {
   }
 
   /**
-   * Makes the generation that `entry` describes. Before the quota refuses it, dead work that still counts under the quota's
-   * prefix is removed. Undefined if another was faster.
+   * Makes the generation that `entry` describes. Before the quota refuses it, dead changes that count under the quota's
+   * prefix are removed. Undefined if another call was faster.
    */
   private async make(
     read: EntryRead,
@@ -186,7 +186,10 @@ export class LifeCycle {
     return published?.entry && new RedisFilter(published.entry);
   }
 
-  /** Does and records a clear that has died. A repeat of it then changes nothing. Undefined if another was faster. */
+  /**
+   * Executes and records a clear whose instance died, so that its repeat changes nothing. Undefined if another call was
+   * faster.
+   */
   private async finishClear(
     read: FoundEntry,
     now: number,
@@ -206,8 +209,8 @@ export class LifeCycle {
   }
 
   /**
-   * Removes what dead instances were making or dropping. False if there was nothing. Throws if there was, and none of it
-   * could be removed: a quota must not refuse because of it.
+   * Removes unfinished filters of dead instances. False if there were none. Throws if there were but none could be
+   * removed, because a quota must not refuse on their account.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);
@@ -220,10 +223,10 @@ export class LifeCycle {
       if (!isStale(entry.since, now)) continue;
       try {
         await this.remove(read, this.generations.removing(entry, now, deadline));
-        // Also true if another instance was faster: there may be room now.
+        // Also if another instance was faster: there may be room now.
         freed = true;
       } catch (error) {
-        // Its master is away, or time is up. It still counts.
+        // Its master is unavailable, or the call timed out. It still counts.
         if (!(error instanceof StoreError)) throw error;
         failure ??= error;
       }

@@ -8,12 +8,14 @@ import { tokenOf } from '../layout/entry.js';
 import { segmentKeys } from '../layout/keys.js';
 import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
 
-/** The token of a segment that takes part in a sync: generation, number of its own first layer, id of the sync. */
+/**
+ * Token of a segment that takes part in a sync: generation, number of the segment's own first layer, id of the sync.
+ */
 const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
 
 /**
- * Segments that take part in a sync which is over. A failover may have lost the step by which they ended it, or an instance that stood
- * still may have gone on with opening it. The token says which sync that is, and the catalogue whether it was committed.
+ * Segments that still take part in a sync that is over: a failover lost the step that ended it there, or a stalled
+ * instance went on with opening it. The token names the sync, and the catalogue tells whether it was committed.
  */
 export class Stragglers {
   constructor(
@@ -22,24 +24,25 @@ export class Stragglers {
     private readonly allocation: Allocation,
   ) {}
 
-  /** Has the segments of a filter end what is over. To be called before the catalogue forgets the last sync. */
+  /** Makes all segments of a filter end syncs that are over. Call this before the catalogue forgets the last sync. */
   async endAll({ name, generation, tags }: CatalogueEntry, deadline: number): Promise<void> {
     await joinAll(tags.map((tag) => this.end(name, generation, tag, deadline)));
   }
 
-  /** Has a segment end a sync that is over. False if it takes part in none, or it cannot be known how that ended. */
+  /** Makes a segment end a sync that is over. False if it takes part in none, or the result of that sync is unknown. */
   async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
     const { meta } = segmentKeys(tag);
     const { client } = this.connection;
     const token = (await this.connection.repeat(() => client.hget(meta, 'generation'), deadline)) ?? '';
     const [, of, before = '0', id] = SYNCED.exec(token) ?? [];
     if (of !== generation) return false;
-    // Read behind the token: a sync is in the catalogue before a segment takes part in it, so one that is not there by now is over.
+    // Read after the token: a sync is in the catalogue before segments take part in it, so a sync that is missing there
+    // is over.
     const { entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation || entry.state !== 'ready') return false;
     const { base = 0, endedSync, sync } = entry;
     if (sync?.id === id) return true;
-    // A commit gives the filter another base.
+    // A commit changes the filter's base.
     const isCommitted = Number(before) !== base;
     const last = endedSync?.id === id ? endedSync : undefined;
     if (isCommitted && last?.state !== 'committed') return false;
@@ -47,7 +50,7 @@ export class Stragglers {
     const { cells } = segmentKeys(tag, base);
     const args = [token, segmentBytes(entry.geometry), tokenOf(entry)];
     if ((await this.connection.mutate(script, [cells, meta], args, deadline)) !== 'OK') return false;
-    // A failover has also brought back the keys that were deleted after the lost step.
+    // The failover has also restored keys that were deleted after the lost step.
     if (last) await this.allocation.freeSync([tag], last.left, base, deadline);
     return true;
   }

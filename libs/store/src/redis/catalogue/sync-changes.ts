@@ -16,23 +16,24 @@ import { abandonSyncScript, commitSyncScript, openSyncScript } from '../scripts/
 import type { Stragglers } from './stragglers.js';
 import { endOf, openedBy } from './sync-records.js';
 
-/** Time for deleting what was made in vain. */
+/** Time for deleting keys that were created in vain, in ms. */
 const UNDO_MS = 10_000;
 
-/** A catalogue entry with a sync that is under way, as it was read. */
+/** A catalogue entry with a sync in progress, as read. */
 export interface Syncing {
   readonly raw: string;
   readonly entry: CatalogueEntry & { readonly sync: EntrySync };
 }
 
-/** The sync that an entry was read with, if one is under way. */
+/** The entry as one with a sync, if a sync is in progress. */
 export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
   return entry?.sync && entry.state === 'ready' ? { raw, entry: { ...entry, sync: entry.sync } } : undefined;
 }
 
 /**
- * Begins and ends syncs: catalogue changes (see CatalogueChange), in which each segment takes part by a script of its own. To end
- * one is two changes: the segments end it, then the keys that are left are deleted. Any instance may go on with each.
+ * Begins and ends syncs. These are catalogue changes (see CatalogueChange) in which each segment takes part by its own
+ * script. An end is two changes: the segments end the sync, then the remaining keys are deleted. Any instance may
+ * continue each.
  */
 export class SyncChanges {
   constructor(
@@ -51,7 +52,7 @@ export class SyncChanges {
     quota: Quota | undefined,
   ): Promise<Syncing | undefined> {
     const { endedSync: _ended, ...rest } = read.entry;
-    // A segment that has missed the end of the last sync is told of it while that is still known.
+    // Segments that missed the end of the last sync learn it now, while it is still known.
     await this.stragglers.endAll(read.entry, deadline);
     const entry = { ...rest, sync, nextLayer: sync.base + planned };
     await this.note(entry.name, sync.since, deadline);
@@ -60,8 +61,8 @@ export class SyncChanges {
   }
 
   /**
-   * Makes the keys, has all segments take part, and says so, with a record of the operation. False if the entry has
-   * changed meanwhile.
+   * Creates the keys, makes all segments take part, and publishes this with a record of the operation. False if the
+   * entry has changed meanwhile.
    */
   async open(found: Syncing, operation: Operation): Promise<boolean> {
     const { deadline } = operation;
@@ -97,18 +98,18 @@ export class SyncChanges {
     );
   }
 
-  /** Deletes the keys that were made after another call had ended the sync. */
+  /** Deletes keys that were created after another call had ended the sync. */
   private async undo({ name, generation, tags, sync }: Syncing['entry'], deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(name, deadline);
     const isThis = entry?.generation === generation;
-    // The call that goes on with the sync uses the keys, and the call that ends it deletes them.
+    // The call that continues the sync uses the keys, and the call that ends it deletes them.
     if (isThis && (entry.sync?.id === sync.id || entry.base === sync.base)) return;
     if (isThis) await this.stragglers.endAll(entry, deadline);
     const layers = layersOf({ ...sync, ...sync.plan }, sync.base, tags.length);
     await this.allocation.freeSync(tags, layers, sync.base, deadline);
   }
 
-  /** Says that the sync ends, and what callers will see of it. Undefined if the entry has changed meanwhile. */
+  /** Announces that the sync ends, with its result for callers. Undefined if the entry has changed meanwhile. */
   async end(
     { raw, entry }: Syncing,
     stage: 'committing' | 'abandoning',
@@ -120,7 +121,7 @@ export class SyncChanges {
     return set === undefined ? undefined : { raw: set, entry: next };
   }
 
-  /** Goes on with a sync that is committing or abandoning until it is over. */
+  /** Continues a committing or abandoning sync until it is over. */
   async goOn(name: string, deadline: number): Promise<void> {
     for (;;) {
       const read = await this.catalogue.read(name, deadline);
@@ -135,7 +136,7 @@ export class SyncChanges {
     }
   }
 
-  /** False if there is more to do, or the entry has changed. True also if nothing is to be done. */
+  /** False if more steps remain or the entry has changed. True also if there was nothing to do. */
   private async finish(found: Syncing, deadline: number): Promise<boolean> {
     const { entry } = found;
     const { sync, tags, base = 0 } = entry;
@@ -158,7 +159,7 @@ export class SyncChanges {
     return false;
   }
 
-  /** Deletes the keys that a sync which is over has left. */
+  /** Deletes the keys that an ended sync has left over. */
   private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
     const { entry } = read;
     if (!entry?.left) return true;
@@ -173,7 +174,7 @@ export class SyncChanges {
     return true;
   }
 
-  /** Notes a call of a filter's sync, for those who look after syncs. */
+  /** Notes a call of a filter's sync, for `tend`. */
   async note(name: string, now: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
   }
@@ -192,7 +193,8 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // The segment may not have ended the sync before this one. If another call ends that first, `end` answers false.
+        // The segment may not have ended the previous sync yet. `end` answers false if another call ends that one
+        // first.
         await this.stragglers.end(entry.name, entry.generation, tag, deadline);
         if ((await run()) === 'OK') return true;
         await this.assertMovedOn(entry, deadline);
@@ -202,7 +204,7 @@ export class SyncChanges {
     return !done.includes(false);
   }
 
-  /** Throws STORE_DATA_LOST if a sync is still at the stage at which a segment has rejected a step of it. */
+  /** Throws STORE_DATA_LOST if the sync is still at the stage at which a segment rejected its step. */
   private async assertMovedOn(read: Syncing['entry'], deadline: number): Promise<void> {
     const { generation, sync } = read;
     const { entry } = await this.catalogue.read(read.name, deadline);
@@ -212,7 +214,7 @@ export class SyncChanges {
   }
 }
 
-/** A filter's entry once the list that its sync has filled is its own. */
+/** A filter's entry after the commit of its sync. */
 function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }: EntrySync): CatalogueEntry {
   const { layers: _layers, made: _made, growing: _growing, givingUp: _givingUp, original, ...rest } = entry;
   const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };
@@ -228,7 +230,7 @@ function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }
   };
 }
 
-/** Only what belongs to a plan, whatever else the caller's object has. */
+/** Only the fields of a plan, since a caller's object may have others. */
 export function planOf({ capacity, errorRate, geometry, layers }: SyncPlan): SyncPlan {
   return { capacity, errorRate, geometry, ...(layers === undefined ? {} : { layers }) };
 }

@@ -5,7 +5,7 @@ import type { CatalogueEntry } from '../layout/entry.js';
 const OPEN = 'open-sync';
 const END = 'end-sync';
 
-/** The record of an operation that has opened a sync, to be written in the step that opens it. */
+/** The record of the operation that opens a sync, to be written in the step that opens it. */
 export function openedBy(
   operation: Operation,
   { generation, sync }: Pick<CatalogueEntry, 'generation'> & { readonly sync: Pick<Sync, 'id'> },
@@ -14,12 +14,12 @@ export function openedBy(
   return { verb: OPEN, operation, value: { fingerprint, generation, sync: { id: sync.id } } };
 }
 
-/** The record of how a sync has ended. It is kept as long as those of callers' operations. */
+/** The record of a sync's end. It is kept as long as records of callers' operations. */
 export function endOf({ generation }: CatalogueEntry, sync: Sync, deadline: number): RecordedOperation {
   return { verb: END, operation: ending(sync.id, deadline), value: { fingerprint: '', generation, sync } };
 }
 
-/** The id of the sync that an operation has opened, if it has; see Catalogue.recall for what it throws. */
+/** The id of the sync that an operation has opened, or undefined. Throws as Catalogue.recall. */
 export async function recallOpened(
   catalogue: Catalogue,
   { name, generation }: CatalogueEntry,
@@ -30,7 +30,7 @@ export async function recallOpened(
   return found?.generation === generation ? found.sync?.id : undefined;
 }
 
-/** How a sync has ended, if that is recorded. */
+/** The recorded end of a sync, or undefined. */
 export async function recallEnd(
   catalogue: Catalogue,
   { name, generation }: CatalogueEntry,
@@ -41,7 +41,7 @@ export async function recallEnd(
   return found?.generation === generation ? (found.sync as Sync | undefined) : undefined;
 }
 
-/** Ends are recorded under the sync's own id. */
+/** Ends are recorded under the sync's id. */
 function ending(id: string, deadline: number): Operation {
   return { id, origin: 'caller', fingerprint: '', repeat: true, deadline };
 }

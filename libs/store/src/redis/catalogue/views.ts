@@ -8,8 +8,8 @@ import type { Stragglers } from './stragglers.js';
 import type { SyncChanges } from './sync-changes.js';
 
 /**
- * Finds out why a script has found a segment not as the filter's handle has it: since a sync has begun or ended, also by the hand
- * of another instance; since the filter is gone; or since data is lost.
+ * Finds out why a script found a segment in another state than the filter's handle has it: a sync has begun or ended,
+ * perhaps through another instance; the filter is gone; or data is lost.
  */
 export class Views {
   constructor(
@@ -20,10 +20,10 @@ export class Views {
   ) {}
 
   /**
-   * Reads how a segment really is, after a script has rejected this view of it, and answers the view for the next call.
-   * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry, which found the
-   * segment's token unchanged: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError and as
-   * `Counters` if the filter is gone.
+   * Reads the state of a segment after a script has rejected this view of it, and answers the view for the next call.
+   * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry and the
+   * segment's token has not changed: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError, and
+   * as `Counters`, if the filter is gone.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,
@@ -46,7 +46,7 @@ export class Views {
     const takesPart = entry.sync !== undefined && token === filter.syncedToken(entry.sync.id);
     const isEnded =
       !takesPart && (await this.stragglers.end(name, generation, tags[segment] as string, deadline));
-    // Another call may have ended that sync in the segment before this one could.
+    // Another call may have ended that sync in the segment first.
     if (isEnded || (await this.tokenIn(filter, segment, deadline)) !== token) return filter.viewOf(segment);
     throw dataLost(filter);
   }
