@@ -18,7 +18,7 @@ import {
 import type { Script } from '../scripts/script.js';
 import type { Views } from '../catalogue/views.js';
 
-/** The counts of a filter: the sums over its segments. */
+/** The counts of a filter: sums over its segments. */
 export async function describeFilter(
   connection: Connection,
   views: Views,
@@ -52,7 +52,7 @@ export async function describeFilter(
   };
 }
 
-/** Has the filter know how many items its segments hold. */
+/** Updates the filter's knowledge of the items in its segments. */
 export async function countItems(
   connection: Connection,
   views: Views,
@@ -62,7 +62,7 @@ export async function countItems(
   await readRows(connection, views, filter, timeoutMs, false);
 }
 
-/** The counts of each segment, those of the queue if they are wanted. */
+/** The counts of each segment; with those of the queue if `queued`. */
 async function readRows(
   connection: Connection,
   views: Views,
@@ -112,8 +112,8 @@ function scriptOf({ queued, ages }: DescribeTask): Script {
 }
 
 /**
- * Keys of all layers, as far as they are known, and of each its number, the bytes of a piece and how many it has. Not of the first,
- * unless it has several.
+ * Keys of all known layers, and for each layer its number, the bytes of a piece and the number of pieces. The first
+ * layer is included only if it has several pieces.
  */
 function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
@@ -135,14 +135,14 @@ function layerStats(
   const sum = (key: keyof LayerRow) => rows.reduce((total, row) => total + (row?.[key] ?? 0), 0);
   const ages = filter.maxAgeSeconds !== undefined;
   return {
-    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    // Estimated from the cells of all segments, so that rounding errors of segments do not add up.
     items: ages ? itemsFromCells(sum('nonZero'), cellCount(geometry), geometry) : sum('items'),
     nonZeroCells: sum('nonZero'),
     saturatedCells: filter.type === 'counting' ? sum('saturated') : 0,
   };
 }
 
-/** The time of a filter that ages. Segments in which nothing was changed of late follow the latest. */
+/** The ages of a filter. Segments without recent changes are advanced to the latest epoch. */
 function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
   const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
   const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
@@ -163,9 +163,9 @@ type LayerRow = Readonly<Record<(typeof LAYER_COLUMNS)[number], number>>;
 interface Row extends Numbers {
   /** The number of the segment's open layer. */
   readonly open: number;
-  /** Of all layers that there may be. */
+  /** All layers of the plan. */
   readonly layers: readonly LayerRow[];
-  /** Of a filter that ages; the cells of each layer by their last epoch. */
+  /** Only if the filter ages; `cells` has those of each layer by their last epoch. */
   readonly age?: {
     readonly epoch: number;
     readonly hidden: number;
@@ -211,7 +211,7 @@ function readRow(reply: unknown, { list }: RedisFilter, { queued, ages }: Descri
     return { items, nonZero, saturated, cells };
   });
   if (!ages) return { ...row, layers: counts };
-  // What meta has of a layer is of its last change, but cells have expired since.
+  // In meta, a layer's counts are as of its last change, but cells have expired since.
   const layers = list.plan.map(({ geometry }, layer): LayerRow => {
     const { saturated, cells } = counts[layer] as (typeof counts)[0];
     const nonZero = cells.reduce((sum, one) => sum + one, 0);

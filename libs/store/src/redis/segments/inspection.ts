@@ -22,30 +22,31 @@ import { type Chunk, dealChunks, packHashes, segmentsOf } from '../layout/packin
 import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
-/** Cells that one transaction reads at most, unless an item alone has more: some hundred µs of the server's time. */
+/** Most cells that one transaction reads, unless one item has more: some hundred µs of the server's time. */
 const MOST_CELLS = 2_000;
 
 const HASH_BYTES = 16;
 
 /** A segment's meta, at the moment of a transaction. */
 interface Kept {
-  /** Number of the layer that is open in the segment, in the filter's own list. */
+  /** Number of the segment's open layer, among the filter's own. */
   readonly open: number;
-  /** Of a filter that ages. */
+  /** Only if the filter ages. */
   readonly present: Present | undefined;
-  /** What the other commands have answered. */
+  /** Replies of the other commands. */
   readonly replies: unknown[];
 }
 
-/** What a transaction has read of a piece: its length, and what the commands behind that have answered. */
+/** A piece of a layer that a transaction reads: its key and its length. */
 interface Piece {
   readonly key: string;
   readonly bytes: number;
 }
 
 /**
- * See the port for what each method promises. A segment is read by one transaction of plain commands, which any other client may
- * use as well (docs/redis-layout.md); its generation and the lengths of what is read are those of the same moment.
+ * See the port for the guarantees of each method. One transaction of plain commands reads a segment, and any other
+ * client can do the same (docs/redis-layout.md). The generation and the lengths of the pieces are of the same moment as
+ * the data.
  */
 export class RedisInspection implements Inspection {
   constructor(
@@ -91,7 +92,7 @@ export class RedisInspection implements Inspection {
     return tallies.map(({ sample }) => sample);
   }
 
-  /** Has `filter` know all layers that there are, if there may be more than one. */
+  /** Reads the number of layers of `filter`, if it may have several. */
   private async knowLayers(filter: RedisFilter, deadline: number): Promise<void> {
     if (filter.layers) await this.growth.refresh(filter, deadline);
   }
@@ -188,8 +189,8 @@ export class RedisInspection implements Inspection {
   }
 
   /**
-   * What `ask` asks of a segment, at a moment at which it is the filter's and all of the pieces are whole. Those of a layer that is
-   * ahead of the open one has nothing of the segment, and may be missing.
+   * The replies to `ask`, at a moment at which the segment belongs to the filter and all pieces are whole. Pieces of
+   * layers after the open one hold nothing in this segment, and may be missing.
    */
   private async read(
     filter: RedisFilter,
@@ -206,7 +207,7 @@ export class RedisInspection implements Inspection {
         const transaction = this.connection.client.multi();
         transaction.hmget(meta, 'generation', 'items', 'open', 'epoch');
         transaction.time();
-        // Of other filters there is none, and a key that is not there is not asked for while its slot is moved.
+        // Other filters do not have this key, and a missing key must not be named while its slot moves.
         transaction.exists(ages ? hiddenKey(keys, list.base) : meta);
         for (const { key } of pieces) transaction.strlen(key);
         ask(transaction);
@@ -229,13 +230,13 @@ export class RedisInspection implements Inspection {
   }
 }
 
-/** Throws STORE_UNAVAILABLE. */
+/** Throws STORE_UNAVAILABLE after the deadline. */
 function assertInTime(filter: RedisFilter, deadline: number): void {
   if (msUntil(deadline) < 0)
     throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
 }
 
-/** The items of a batch by the piece of their segment that they are in, by their places in the batch. */
+/** Indexes of a batch's items, by the piece of their segment. */
 function byPiece(segment: Uint32Array, pieces: number): Map<number, number[]> {
   const found = new Map<number, number[]>();
   segment.forEach((one, n) => {
@@ -244,12 +245,12 @@ function byPiece(segment: Uint32Array, pieces: number): Map<number, number[]> {
     if (items) items.push(n);
     else found.set(piece, [n]);
   });
-  // Of a batch without items, too, the segment is looked at.
+  // An empty batch reads the segment, too.
   if (found.size === 0) found.set(0, []);
   return found;
 }
 
-/** GETs of BITFIELD_RO: of each item the stamp of its page, if it has one, and its cells. */
+/** The GETs for BITFIELD_RO: for each item the stamp of its page, if it has one, and its cells. */
 function getsOf(
   geometry: Geometry,
   { hashes: k, page, cell }: Positions,
@@ -267,7 +268,7 @@ function getsOf(
   return ['GET', ...gets.slice(1)];
 }
 
-/** BITFIELD reads with the highest byte first; a stamp has the lowest first. */
+/** BITFIELD reads the highest byte first; a stamp has the lowest first. */
 function swapped(value: number): number {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
@@ -279,7 +280,7 @@ function msOf([seconds, micros]: readonly (string | number)[]): number {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** The time of a filter that ages, as its scripts have it. */
+/** The present epoch of a filter that ages, as in its scripts. */
 function presentOf(maxAgeSeconds: number, now: number, epoch: string | null | undefined): Present {
   const length = epochMs(maxAgeSeconds);
   return { epoch: Math.max(Number(epoch ?? 0), Math.floor(now / length)), epochMs: length };

@@ -5,7 +5,7 @@ import type { RedisFilter } from '../layout/filter.js';
 import type { SyncSums } from './sync-sums.js';
 import type { Views } from '../catalogue/views.js';
 
-/** Counts the items of filters for the limits on them. */
+/** Counts the items of filters for their limits. */
 export class ItemCounts {
   constructor(
     private readonly connection: Connection,
@@ -14,7 +14,7 @@ export class ItemCounts {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Notes how many items the segments of a filter hold, in its own layers and in those of its sync. */
+  /** Updates the items in a filter's segments, in its own layers and in those of its sync. */
   async refresh(filter: RedisFilter): Promise<void> {
     await countItems(this.connection, this.views, filter, this.timeoutMs);
     if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.timeoutMs));

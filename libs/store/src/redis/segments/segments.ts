@@ -17,15 +17,19 @@ export interface Answer<T = string> {
   readonly answers: T;
   /** Items of the segment after the call. */
   readonly items: number;
-  /** It is time for a step of a sweep of the queue. */
+  /** True if the queue needs a step of a sweep. */
   readonly sweep: boolean;
 }
 
 /**
- * Why a script on items has changed nothing. `grow`: it needs a layer that the filter's own list, or that of its sync, is not known
- * to have. `unmade`: it needs the keys in this segment of a layer, by its place among those that the script was given.
- * `view`: the segment was not as this view had it; the next call takes the new one. `ended`: its sync can go on no longer. `full`: so many
- * items are hidden in it, and more would have to be.
+ * Why a script on items has changed nothing.
+ *
+ * - `grow`: it needs a layer that the filter's own layers, or those of its sync, are not known to have.
+ * - `unmade`: it needs the keys of a layer in this segment; `place` is the layer's index among those given to the
+ *   script.
+ * - `view`: the segment did not match the view; the next call takes the new one.
+ * - `ended`: its sync cannot continue.
+ * - `full`: it has `hidden` hidden items, and would need more.
  */
 export type Lack =
   | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
@@ -34,7 +38,7 @@ export type Lack =
   | { readonly lack: 'ended' }
   | { readonly lack: 'full'; readonly hidden: number };
 
-/** What a script does for an operation. `field` distinguishes it from the operation's other scripts. */
+/** A script that an operation runs. `field` distinguishes it from the operation's other scripts. */
 interface Step {
   readonly script: Script;
   readonly operation: Operation;
@@ -42,13 +46,13 @@ interface Step {
   readonly args: readonly Value[];
 }
 
-/** A script that changes a segment, whether or not that takes part in a sync. */
+/** A script that changes a segment, whether or not the segment takes part in a sync. */
 export interface Change extends Step {
   readonly filter: RedisFilter;
   readonly segment: number;
 }
 
-/** A script on items, made for a view of their segment. `keys` come behind those that all scripts have. */
+/** A script on items, for one view of their segment. `keys` follow the keys that all scripts have. */
 export interface ItemChange extends Step {
   readonly view: SegmentView;
   readonly keys?: readonly string[];
@@ -57,11 +61,11 @@ export interface ItemChange extends Step {
 export interface SegmentLimits {
   /** Bytes of the operation records of a segment, per origin. */
   readonly maxRecordBytes: number;
-  /** Marks of forgotten items that are kept of a segment's queue without a sweep; of a long queue more. */
+  /** Marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more. */
   readonly maxMarks: number;
 }
 
-/** Runs scripts on segments: arguments every script has, refusals turned into errors. */
+/** Runs scripts on segments: adds the arguments that all scripts have, and turns refusals into errors. */
 export class Segments {
   constructor(
     private readonly connection: Connection,
@@ -83,7 +87,7 @@ export class Segments {
     return lackIn(reply) ?? this.decodeItems(reply, view, deadline, undefined);
   }
 
-  /** Runs a script that reads the queue, and whose answers are bytes. */
+  /** Runs a script that reads the queue and answers bytes. */
   async readQueue(
     script: Script,
     filter: RedisFilter,
@@ -98,7 +102,7 @@ export class Segments {
     });
   }
 
-  /** A script that changes the segment, at most once per operation and field. */
+  /** Runs a script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
     const { filter, segment, operation } = change;
     return this.seen(filter, segment, operation.deadline, operation, (view) =>
@@ -106,7 +110,7 @@ export class Segments {
     );
   }
 
-  /** As `change`, for scripts whose answers are bytes. */
+  /** As `change`, for scripts that answer bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
     const { filter, segment, operation } = change;
     return this.seen(filter, segment, operation.deadline, operation, (view) =>
@@ -114,7 +118,9 @@ export class Segments {
     );
   }
 
-  /** As `change`, of a script on items. Another view of the segment may need another script, so it is called once. */
+  /**
+   * As `change`, for scripts on items, but without another try: another view of the segment may need another script.
+   */
   async changeItems(change: ItemChange): Promise<Answer | Lack> {
     const { view, operation } = change;
     const reply = await this.call(change);
@@ -122,18 +128,18 @@ export class Segments {
   }
 
   /**
-   * Records the start of a caller's operation on several segments in the filter's first segment. Then a key that is
-   * used again with another body changes nothing anywhere. In a filter of one segment the record of the first chunk
-   * does the same.
+   * Records the start of a caller's operation on several segments in the filter's first segment, so that reusing its
+   * key with another body changes nothing anywhere. In a filter of one segment, the record of the first chunk does the
+   * same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.spread === 1) return;
-    // The field begins with a verb of its own, because an id may end like the number of a chunk.
+    // The field begins with a separate verb, because an id may end like the number of a chunk.
     const field = `begun:${verb}:${operation.id}`;
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }
 
-  /** A step of a sweep; see scripts/sweep.ts. Answers whether there is more to do. */
+  /** A step of a sweep; see scripts/sweep.ts. Answers true if more steps are needed. */
   async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
     const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
       const keys = segmentKeysOf(filter, segment);
@@ -148,7 +154,7 @@ export class Segments {
     return answers === '1';
   }
 
-  /** What the segment has recorded of the operation under `field`; undefined if nothing. */
+  /** The segment's record of the operation under `field`, or undefined. */
   async recall(recall: Omit<Change, 'script' | 'args'>): Promise<Answer | undefined> {
     const { filter, segment, operation } = recall;
     const step = { ...recall, script: recallScript, args: [] };
@@ -166,7 +172,7 @@ export class Segments {
     return answers === null ? undefined : { ...found, answers };
   }
 
-  /** Makes a call, and makes it again when the segment turns out to be in another state of a sync than was known. */
+  /** Makes a call, and repeats it with a new view if the segment has joined or left a sync. */
   private async seen<T>(
     filter: RedisFilter,
     segment: number,
@@ -216,7 +222,7 @@ export class Segments {
 /** ARGV 1 and 2 of every script on a segment. */
 const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
 
-/** Reads an answer: {answers, items, sweep, open, items of the other layers}; see items/programs.ts for what may follow. */
+/** Decodes {answers, items, sweep, open, items of the other layers}; items/programs.ts describes further fields. */
 function decode<T>(
   reply: unknown,
   { filter, segment, sync }: SegmentView,

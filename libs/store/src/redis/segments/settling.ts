@@ -6,23 +6,23 @@ import { dealChunks } from '../layout/packing.js';
 import type { Segments } from './segments.js';
 import type { Script } from '../scripts/script.js';
 
-/** Ids that a script is given: 500 took 1.1 ms. Not to be edited, since chunks name operation records. */
+/** Ids per script: 500 took 1.1 ms. Must not change, since chunks name operation records. */
 const IDS_PER_SCRIPT = 400;
 
 const GROUP_BYTES = 8;
 const ID_BYTES = 10;
 
-/** A call on entries that are named by ids. */
+/** A call on entries that ids name. */
 export interface Settling {
   readonly script: Script;
   readonly verb: string;
-  /** What the ids name; others are unknown. */
+  /** The kind of ids that the call accepts; others are unknown. */
   readonly of: EntryId['of'];
-  /** In front of the ids. */
+  /** Arguments before the ids. */
   readonly args: readonly (string | number)[];
 }
 
-/** Has a script answer each id: those of a segment one chunk after the other, segments side by side. */
+/** Runs the script on all ids: chunk after chunk in each segment, segments in parallel. */
 export async function settle(
   segments: Segments,
   filter: RedisFilter,
@@ -32,7 +32,7 @@ export async function settle(
 ): Promise<Uint8Array> {
   const { spread, maxAttempts = 0 } = filter;
   const named = ids.map(decodeEntryId);
-  // Ids that name nothing in a segment of this filter are unknown; they are not sent.
+  // Ids that name nothing in a segment of this filter are unknown and not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
     const id = named[i];
     return id?.of === of && id.segment < spread;
@@ -59,7 +59,10 @@ export async function settle(
   return results;
 }
 
-/** Ids, those of a lease that stand side by side together: its number, how many, of each the index and the hash prefix. */
+/**
+ * Packs ids. Consecutive ids of one lease form a group: the lease's number, how many, and for each the index and hash
+ * prefix.
+ */
 function packIds(ids: readonly EntryId[]): Buffer {
   const packed = Buffer.allocUnsafe(ids.length * (GROUP_BYTES + ID_BYTES));
   let at = 0;

@@ -10,19 +10,19 @@ import { type SyncChanges, syncing } from '../catalogue/sync-changes.js';
 import { recallEnd } from '../catalogue/sync-records.js';
 import { figuresOf, NOTHING, type Sums, type SyncSums } from './sync-sums.js';
 
-/** Longest that what goes on in the background may take for one step. */
+/** Time limit of one step of background work, in ms. */
 export const STEP_MS = 60_000;
-/** Time for a last look when the caller's is up. */
+/** Time for a last read after the caller's deadline, in ms. */
 const LOOK_MS = 1_000;
 
 const STATES = {
   ...{ opening: 'open', open: 'open', committing: 'committing', abandoning: 'abandoned' },
 } as const satisfies Record<EntrySync['stage'], SyncState>;
 
-/** The state of a sync that is under way, as callers see it. */
+/** The state of a sync in progress, as callers see it. */
 export const stateOf = ({ stage }: EntrySync): SyncState => STATES[stage];
 
-/** How syncs end: given up, or when a commit is through. */
+/** Ends syncs: abandons them, or completes a commit. */
 export class SyncEnds {
   constructor(
     private readonly catalogue: Catalogue,
@@ -31,7 +31,7 @@ export class SyncEnds {
   ) {}
 
   /**
-   * A sync of a filter that is over. Throws SYNC_NOT_FOUND if there is none of this id, or its record has expired, and
+   * A filter's sync that has ended. Throws SYNC_NOT_FOUND if no sync has this id or its record has expired, and
    * SYNC_ENDED if it has not ended as `expected`.
    */
   async of(entry: CatalogueEntry, id: string, deadline: number, expected?: SyncState): Promise<Sync> {
@@ -43,7 +43,7 @@ export class SyncEnds {
     return sync;
   }
 
-  /** Gives a sync up, unless it is over or committing. */
+  /** Abandons a sync, unless it is over or committing. */
   async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
     for (;;) {
       const found = syncing(await this.catalogue.read(name, deadline));
@@ -83,16 +83,16 @@ export class SyncEnds {
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
-      // The filter was cleared or dropped meanwhile. The next script finds that out.
+      // The filter was cleared or dropped meanwhile. The next script detects that.
       if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
     }
   }
 
-  /** Waits until a commit is over, or time is up: then it goes on, and the answer says so. */
+  /** Waits until a commit is over, or for the deadline: the commit then continues, and the answer is `committing`. */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
     const work = this.changes.goOn(name, deadlineIn(STEP_MS));
-    // The next call goes on with it.
+    // If it fails, the next call continues it.
     work.catch(() => undefined);
     try {
       await within(msUntil(deadline), work, () => new StoreError('STORE_UNAVAILABLE', 'time is up'));
@@ -110,7 +110,7 @@ function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown
   return sync;
 }
 
-/** A timeout is no failure: the work goes on. */
+/** Throws all errors but a timeout: the work continues after one. */
 export function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }

@@ -7,18 +7,18 @@ import { type EntrySync, plannedIn } from '../layout/entry.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { describeSyncScript } from '../scripts/sync.js';
 
-/** What the segments have of a sync, together. */
+/** The counts of a sync, summed over all segments. */
 export interface Sums extends Pick<Sync, 'items' | 'kept' | 'listed' | 'new'> {
-  /** More was removed than can be noted. */
+  /** True if more items were removed than can be noted. */
   readonly full: boolean;
-  /** The segments whose queue is still to be kept. */
+  /** Segments whose queue is not kept yet. */
   readonly uncopied: readonly number[];
 }
 
-/** Of a sync in which no segment takes part yet. */
+/** The counts of a sync before any segment takes part. */
 export const NOTHING = { items: 0, kept: 0, listed: 0, new: 0 };
 
-/** The figures of a sync as callers see them, but for its state. */
+/** The figures of a sync as callers see them, without its state. */
 export function figuresOf(
   { id, openedAt, plan: { capacity, errorRate } }: EntrySync,
   { items, kept, listed, new: fresh }: Pick<Sums, keyof typeof NOTHING>,
@@ -26,11 +26,11 @@ export function figuresOf(
   return { id, openedAt, capacity, errorRate, listed, new: fresh, items, kept };
 }
 
-/** Adds up what the segments of a filter have of its sync, and has the filter know it. */
+/** Sums the segments' counts of a filter's sync, and updates the filter's knowledge of it. */
 export class SyncSums {
   constructor(private readonly connection: Connection) {}
 
-  /** Undefined if some segment takes no part in the sync. */
+  /** Undefined if a segment does not take part in the sync. */
   async of(
     filter: RedisFilter,
     sync: Pick<EntrySync, 'id' | 'plan'>,
@@ -54,7 +54,7 @@ export class SyncSums {
       if (copied === 0) sums.uncopied.push(segment);
       known?.list.saw(segment, open, itemsIn(filter, known.list.plan, second, filter.spread));
     }
-    // Estimated from the cells of all segments, so that the rounding of each does not add up.
+    // Estimated from the cells of all segments, so that rounding errors of segments do not add up.
     const items = itemsIn(filter, filter.list.plan, own).reduce((all, one) => all + one, 0);
     return { ...sums, items };
   }
@@ -74,7 +74,9 @@ export class SyncSums {
   }
 }
 
-/** Items of each layer, of which describeSyncScript has answered these counts in one of so many segments, or in all together. */
+/**
+ * Items of each layer, from counts of describeSyncScript in one of `segments` segments, or (default) in all together.
+ */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
   plan: readonly Layer[],
