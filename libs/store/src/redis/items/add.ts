@@ -7,8 +7,8 @@ import { addSyncCounts, end, head, open, openLine, openRange, shares } from './p
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * See Counters.add. An item that the list of the sync claims is not new: without ages nothing of it changes, and if the
- * filter ages it lives longer in each list that claims it.
+ * See Counters.add. An item that the sync's layers claim is not new. It changes nothing in the filter's own layers or,
+ * if the filter ages, lives longer in both if they claim it.
  */
 export function add(frame: Frame): string {
   const { ages } = frame.task;
@@ -18,7 +18,7 @@ ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch
 ${sync ? `local listed, unlisted = {}, count` : 'local unlisted = count'}
 ${
   sync && ages
-    ? `-- In the list of the sync an item lives at least as long as it has left in the own one.
+    ? `-- In the sync's layers an item lives at least as long as in the filter's own.
 local owned = {}
 if lifetime < ${EPOCHS_OF_AGE} then
 ${claims(frame, 'own', 'owned', 'oldest first')}
@@ -77,8 +77,8 @@ ${end(frame, 'added', 'duplicate')}`;
 }
 
 /**
- * If the own list may grow, and its known layers may be too small for the batch: counts the new items. Copies count
- * once: they have the same text in the first layer's packed items. A hidden item counts as new.
+ * If the filter may grow and its known layers may be too small for the batch, counts the new items. Copies count once:
+ * they have the same bytes in the first layer's packed items. A hidden item counts as new.
  */
 const roomForNew = (frame: Frame): string => `
 if ${frame.arg('grows')} == '1' then
@@ -98,7 +98,7 @@ if ${frame.arg('grows')} == '1' then
   end
 end`;
 
-/** Queues the new items, in the order of the batch. Entries that are due come into line before them. */
+/** Queues the new items in batch order, behind the entries that are due. */
 const queueNew = (frame: Frame): string =>
   frame.task.queued
     ? `

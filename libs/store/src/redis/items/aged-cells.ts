@@ -5,12 +5,12 @@ import { each, readItem } from './packed-cells.js';
 
 /*
  * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one
- * GETRANGE from its page's stamp to its last cell. For cell j, o<j> is its offset in that answer, and v<j> its byte.
- * `epoch` is the present.
+ * GETRANGE from its page's stamp to its last cell. For cell j, o<j> is its offset in the reply, and v<j> its byte.
+ * `epoch` is the present epoch.
  *
- * meta has the epoch of the last change, as `epoch`, and of each layer the number of its cells by their last epoch, as
- * `ring`: CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring.
- * meta keeps it as of the last change.
+ * meta has the epoch of the last change, as `epoch`, and for each layer its cells by their last epoch, as `ring`: CYCLE
+ * numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring. meta has it
+ * as of the last change.
  */
 
 /** One count in the byte of a cell. */
@@ -19,14 +19,14 @@ const FULL = 15 * UNIT;
 
 const RING_FORMAT = `'>${'I4'.repeat(CYCLE)}'`;
 
-/** Expired hidden items that one script deletes at most. */
+/** Most expired hidden items that one script deletes. */
 const MOST_EXPIRED = 200;
 
 const values = (k: number): string => each(k, (j) => `v${j}`, ', ');
 
 /**
- * Behind readItem: the page's `stamp`, and its `lag`, the epochs that it is behind. Most pages are up to date: then the
- * stamp is only compared.
+ * After readItem: the page's `stamp`, and its `lag`, the epochs that it is behind. Most pages are up to date; for these
+ * the script only compares the stamp.
  */
 const STAMP = `
       local stamp, lag = epoch, 0
@@ -36,17 +36,17 @@ const STAMP = `
         lag = epoch - stamp
       end`;
 
-/** Behind claim, of an item that is live: the number of epochs that it has left. */
+/** After claim, for a live item: the number of epochs that it has left. */
 export const restOf = ({ hashes: k }: LayerShape): string =>
   `min(${each(k, (j) => `(v${j} - stamp) % 16`, ', ')}) - lag`;
 
-/** Whether each cell is live for that many more epochs, as Lua. */
+/** Whether each cell is live for this many more epochs, as Lua. */
 const liveFor = (k: number, epochs: string): string =>
   each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
 
 /**
- * `lastingUntil(last)`: a table by the byte of a cell, true if the cell is live for `last` more epochs in a page that
- * is up to date. A look-up takes a third of the time of computing it for each cell. Each table is made once.
+ * `lastingUntil(last)`: a table that is true for bytes of cells that live for `last` more epochs in an up-to-date page.
+ * A lookup takes a third of the time of the computation for each cell. Each table is built once.
  */
 const LASTING = `
 local lastings = {}
@@ -65,8 +65,8 @@ end
 `;
 
 /**
- * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page of that many bytes, and stamps it. Returns
- * the new page, and how many of the emptied cells were at 15.
+ * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page with so many bytes, and stamps it. Returns
+ * the new page, and the number of emptied cells that were at 15.
  */
 const CLEAN = `
 local maps, find, gsub = {}, string.find, string.gsub
@@ -97,7 +97,7 @@ local function clean(cells, from, bytes, stamp)
 end
 `;
 
-/** Cleans the item's page if that is due, in a script that changes it. */
+/** In a script that changes the item: cleans its page if needed. */
 const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
         if lag > ${MOST_BEHIND} then
           local lost
@@ -107,8 +107,8 @@ const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
         end`;
 
 /**
- * Makes each cell live for at least `last` more epochs, and counts one more if the item is new; then some cells may be
- * empty or expired. `ring` counts cells by their last epoch.
+ * Makes each cell live for at least `last` more epochs, and raises it by one if the item is new, even if it is empty or
+ * expired. `ring` counts cells by their last epoch.
  */
 const raiseAged = (k: number, isNew: string): string => `
         local expiry, up = (epoch + last) % 16, ${isNew} and ${UNIT} or 0
@@ -132,7 +132,7 @@ const raiseAged = (k: number, isNew: string): string => `
           '\n        ',
         )}`;
 
-/** One less in each cell below 15. All of them are live. Sets `emptied` if a cell is empty then. */
+/** Lowers each cell below 15 by one. All cells are live. Sets `emptied` if one becomes empty. */
 const lowerAged = (k: number): string =>
   each(
     k,
@@ -145,7 +145,7 @@ const lowerAged = (k: number): string =>
     '\n          ',
   );
 
-/** Writes the bytes v<j> back, and the page up to the last of them as it was read. */
+/** Writes the bytes v<j> back, together with the bytes of the page before and between them. */
 const writeAged = (k: number): string =>
   `call('SETRANGE', cells, from, concat({${each(
     k,
@@ -153,7 +153,7 @@ const writeAged = (k: number): string =>
     ', ',
   )}}))`;
 
-/** KEYS of the hidden items of a list. */
+/** KEYS of the hidden items of the own or the sync's layers. */
 export const hiddenKeyOf = ({ keys }: Frame, list: Place['list']): string =>
   `KEYS[${keys.hidden + (list === 'own' ? 0 : 1)}]`;
 
@@ -255,7 +255,7 @@ ${saveAge(frame)}`,
 const tableOf = ({ places }: Frame, value: (place: Place) => string): string =>
   places.map((place) => `${place.place === 0 ? '[0] = ' : ''}${value(place)}`).join(', ');
 
-/** Items that were hidden and are added again, by list. */
+/** Hidden items that are added again. */
 const shownOf = (frame: Frame): string =>
   frame.lists.map((list) => `local ${NAMES[list].shown} = {}`).join('\n');
 
@@ -265,8 +265,8 @@ const showAgain = (frame: Frame, list: Place['list']): string => {
 };
 
 /**
- * Writes the counts by epoch of the layers that have changed, or of all layers if another epoch has begun. Deletes
- * hidden items that have expired.
+ * Writes the counts by epoch of all layers that have changed, or of all layers if a new epoch has begun. Deletes hidden
+ * items that have expired.
  */
 function saveAge(frame: Frame): string {
   const fields = frame.places.map(

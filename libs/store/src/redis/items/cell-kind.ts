@@ -1,11 +1,11 @@
 import type { Frame, LayerShape, Place } from './frame.js';
 
 /**
- * Lua text for the cells of one kind: packed counters and bits (packed-cells.ts), or bytes that age (aged-cells.ts).
- * Only this text differs between their scripts.
+ * Lua text for one kind of cells: packed counters and bits (packed-cells.ts), or bytes that age (aged-cells.ts). Only
+ * this text differs between their scripts.
  */
 export interface CellKind {
-  /** Behind the head of a script: the variables that its passes need. */
+  /** After the head of a script: the variables that its passes need. */
   open(frame: Frame): string;
   /** Reads item n. Sets `live` to whether the layer claims it. */
   claim(shape: LayerShape): string;
@@ -15,22 +15,22 @@ export interface CellKind {
    * @param lasts the number of epochs that the item will live, as Lua
    */
   visit(place: Place, lasts: string): string;
-  /** Behind visit, as Lua: whether the item was not in the list. */
+  /** After visit, as Lua: whether the layers did not contain the item. */
   isNew(place: Place): string;
-  /** Behind visit, as Lua: whether the add has to write the item. */
+  /** After visit, as Lua: whether the add has to write the item. */
   isStale(frame: Frame, place: Place): string;
   /** Local variables of a pass that changes the layer. */
   locals(place: Place): string;
-  /** Behind visit: writes the item. */
+  /** After visit: writes the item. */
   raise(place: Place): string;
   /**
-   * Behind claim: removes the item. Sets its answer as `moved`: '1' if it was removed, '2' if no counter could be
+   * After claim: removes the item. Sets its answer as `moved`: '1' if it was removed, '2' if no counter could be
    * lowered, '0' if it was hidden.
    */
   lower(frame: Frame, place: Place): string;
   /** The smallest of the item's counters. */
   least(shape: LayerShape): string;
-  /** Behind a pass that changes the layer: updates the layer's counts in meta, and stored[place]. */
+  /** After a pass that changes the layer: updates the layer's counts in meta, and stored[place]. */
   account(frame: Frame, place: Place): string;
   /** At the end of a change. */
   save(frame: Frame): string;

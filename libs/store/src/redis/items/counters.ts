@@ -12,12 +12,12 @@ import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
-/** How long the last item count seen by this process is relied on for the limit on items, in ms. */
+/** How long the limit on items may rely on the last counts that this process has seen, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
 /**
- * Entries that a sweep looks at for each item that is removed while it is under way: it has ended before there are as many new
- * marks as when it began, an eighth of the entries.
+ * Entries that a sweep reads for each item that is removed during the sweep. With this number the sweep ends before
+ * there are as many new marks as at its start: an eighth of the entries.
  */
 const SWEPT_PER_REMOVAL = 8;
 const SWEPT_PER_SCRIPT = 250;
@@ -61,7 +61,7 @@ export class RedisCounters implements Counters {
     });
   }
 
-  /** Takes a sweep on by as much as these removals owe it. */
+  /** Continues a sweep in proportion to these removals. */
   private async sweep(
     filter: RedisFilter,
     segment: number,
@@ -96,9 +96,7 @@ export class RedisCounters implements Counters {
     );
   }
 
-  /**
-   * Throws FILTER_FULL if the filter has not so much room, unless an earlier try has begun to add the batch.
-   */
+  /** Throws FILTER_FULL if the filter has no room for the batch, unless an earlier try has begun to add it. */
   private async refuseOverfull(
     filter: RedisFilter,
     positions: Positions,
@@ -111,7 +109,7 @@ export class RedisCounters implements Counters {
     }
     const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
     if (short(list)) {
-      // Only items that are absent count, each once.
+      // Only absent items count, each once.
       const present = await this.check(filter, positions, operation.deadline);
       const absent = countDistinct(positions, (i) => present[i] === 0);
       if (absent > list.room && !(await this.wasBegun(filter, positions, operation))) {
@@ -119,16 +117,17 @@ export class RedisCounters implements Counters {
       }
     }
     if (!sync || !short(sync.list)) return;
-    // The sync's list takes in what the own one has, too. What the own list has room for is not refused because another has none.
+    // The sync's layers must also hold items that the filter has. If only they lack room, the add is not refused: the
+    // sync ends.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.giveUpFull(filter, sync.id, operation.deadline);
   }
 
   /**
-   * Whether an earlier try has added anything, and so passed the limit; then this one has to finish it. The chunks of a
-   * segment run in order, so the first one has the first record there. Every segment is asked, because the earlier try
-   * may have reached only one of them.
+   * True if an earlier try has added items and so passed the limit; this one then has to complete it. The chunks of a
+   * segment run in order, so the first chunk has the first record there. Every segment is asked, because the earlier
+   * try may have reached only one of them.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     if (!operation.repeat) return false;

@@ -3,7 +3,7 @@ import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.
 
 type Value = string | number | Buffer;
 
-/** What a script does with the items of a batch. `add`, `remove` and `keep` change them. */
+/** The call that a script executes for the items of a batch. `add`, `remove` and `keep` change them. */
 export type Verb = 'add' | 'remove' | 'keep' | 'check' | 'count' | 'listed';
 
 /** The properties of a layer that its script depends on. */
@@ -27,61 +27,58 @@ export interface Lists {
 export interface ItemTask {
   readonly verb: Verb;
   readonly lists: Lists;
-  /** Cells are bytes with an epoch (aged-cells.ts). */
+  /** True if cells are bytes with an epoch (aged-cells.ts). */
   readonly ages: boolean;
-  /** The segment has a queue that the verb changes. */
+  /** True if the segment has a queue that the verb changes. */
   readonly queued: boolean;
-  /** Each add raises counters, even if the item is present. */
+  /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
 }
 
-/** A layer, by its place: layers of the sync follow the filter's own. */
+/** A layer and its index in the script: layers of the sync follow the filter's own. */
 export interface Place {
   readonly shape: LayerShape;
   readonly place: number;
   readonly list: ListName;
-  /** Number of the layer in its list. */
+  /** Number of the layer among the own or the sync's layers. */
   readonly layer: number;
-  /** It is the newest layer of its list that the caller knows. */
+  /** True for the newest of these layers that the caller knows. */
   readonly isLast: boolean;
 }
 
 export type ListName = 'own' | 'sync';
 
-/** With more hashes the unrolled loop needs a function of its own, because a Lua function has 250 registers. */
+/** With more hashes, the unrolled loop needs its own function, because a Lua function has 250 registers. */
 const MOST_STRAIGHT = 16;
 
-/**
- * Numbers of KEYS and ARGV in front of those that are named here: see checkSegment and FIND_RECORD in
- * scripts/script.ts.
- */
+/** Numbers of KEYS and ARGV before the named ones: see checkSegment and FIND_RECORD in scripts/script.ts. */
 const READS_HAVE = { keys: 2, args: 2 };
 const CHANGES_HAVE = { keys: 4, args: 8 };
 const QUEUE_KEYS = 8;
 
-/** Names of Lua variables, and the prefix of names in meta, for each list. */
+/** Names of Lua variables, and the prefix of fields in meta, for the own and the sync's layers. */
 export const NAMES = {
   own: { prefix: '', open: 'open', gone: 'gone', shown: 'shown', grow: 'GROW' },
   sync: { prefix: SYNC, open: 'syncOpen', gone: 'syncGone', shown: 'syncShown', grow: 'GROWSYNC' },
 } as const;
 
 /**
- * ARGV of item scripts, behind those of every script on a segment:
+ * ARGV of item scripts, after those of every script on a segment:
  *
  *   count      items of the batch
  *   values     values of a cell: 16 or 2
  *   epochMs    length of an epoch
- *   copies     copies of items that the batch leaves out
- *   grows      '1' if there may be more layers than the script knows; `syncGrows`: of the sync
+ *   copies     number of duplicates that the batch leaves out
+ *   grows      '1' if there may be more layers than the script knows; `syncGrows`: for the sync's layers
  *   payloads   packed payloads of the items (packing.ts)
  *   attempts   leases after which an entry becomes a dead letter; 0: never
  *   hashes     hashes of the items, 16 bytes each
- *   maxMarks   forgotten items that the queue notes without a sweep
- *   maxNoted   removals that the sync notes at most
- *   maxHidden  items that are hidden in the segment at most
+ *   maxMarks   forget marks in the queue up to which no sweep begins
+ *   maxNoted   most removals that the sync notes
+ *   maxHidden  most hidden items in the segment
  *   lives      how long an item lives from now, in ms
- *   counted    '1' if the items count as listed; else they come from the queue
- *   again      when an item expires that only the sync's list has, in ms since the epoch
+ *   counted    '1' if the items count as listed; otherwise they come from the queue
+ *   again      when an item expires that only the sync's layers claim, in ms since the epoch
  */
 export type ArgName =
   | 'count'
@@ -101,10 +98,10 @@ export type ArgName =
   | 'again';
 
 /**
- * ARGV of each layer, behind those: the `bytes` of a piece, the number of the layer's `keys`, its `share` of items in
- * the segment, and the `packed` items. If the layer is split, `places` has the number of each item's key (2 bytes an
- * item). If the filter ages, `cells` is how many cells the layer has in the segment. The first layer's key is KEYS[1],
- * so it has neither `bytes` nor `keys` unless it is split.
+ * ARGV of each layer, after those: the `bytes` of a piece, the number of the layer's `keys`, its `share` of items in
+ * the segment, and the `packed` items. If the layer is split, `places` has the index of each item's key (2 bytes per
+ * item). If the filter ages, `cells` is the number of the layer's cells in the segment. The first layer's key is
+ * KEYS[1], so it has neither `bytes` nor `keys` unless it is split.
  */
 export type LayerArg = 'bytes' | 'keys' | 'share' | 'packed' | 'places' | 'cells';
 
@@ -112,17 +109,19 @@ export type ArgValues = { readonly [name in ArgName]?: Value };
 export type LayerValues = { readonly [name in LayerArg]: Value };
 
 /**
- * The places of an item script's KEYS, ARGV and fields of meta. TypeScript packs arguments by the names by which Lua
+ * Where an item script has its KEYS, ARGV and fields of meta. TypeScript packs arguments by the names by which Lua
  * reads them, so the two cannot disagree.
  */
 export class Frame {
   readonly changes: boolean;
-  /** One layer in one piece, and no sync: the loop over the items is part of the script's main function. */
+  /**
+   * True for one layer in one piece without a sync: the loop over the items is then part of the script's main function.
+   */
   readonly isStraight: boolean;
   readonly places: readonly Place[];
-  /** Places in KEYS: the hidden items of each list, the noted removals, and the first piece. */
+  /** Indexes in KEYS: of the hidden items of the own layers, the noted removals, and the first piece. */
   readonly keys: { readonly hidden: number; readonly removed: number; readonly pieces: number };
-  /** The names that the script reads in meta, as Lua. */
+  /** The fields of meta that the script reads, as Lua. */
   readonly fields: readonly string[];
   private readonly args: readonly ArgName[];
   private readonly layerArgs: readonly (readonly LayerArg[])[];
@@ -136,7 +135,7 @@ export class Frame {
     this.isStraight = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
     this.places = [...placesOf('own', own, 0), ...placesOf('sync', sync ?? [], own.length)];
     const before = this.changes ? CHANGES_HAVE : READS_HAVE;
-    // A sync has one more key of the queue: entries that are owed to its copy.
+    // With a sync, the queue has one more key: entries owed to its copy.
     const hidden = 1 + before.keys + (queued ? QUEUE_KEYS + (sync ? 1 : 0) : 0);
     const removed = hidden + (ages ? (sync ? 2 : 1) : 0);
     this.keys = { hidden, removed, pieces: removed + (this.changes && sync ? 1 : 0) };
@@ -154,12 +153,12 @@ export class Frame {
     ];
   }
 
-  /** The lists that the segment has. */
+  /** The groups of layers that the segment has. */
   get lists(): readonly ListName[] {
     return this.has('sync') ? ['own', 'sync'] : ['own'];
   }
 
-  /** The first layer of the filter's own list. */
+  /** The first of the filter's own layers. */
   get first(): Place {
     return this.places[0] as Place;
   }
@@ -190,12 +189,12 @@ export class Frame {
     return `ARGV[${this.argsAt + this.args.length + at + within}]`;
   }
 
-  /** Whether a layer has keys behind those of all scripts. */
+  /** True if a layer has keys after those of all scripts. */
   hasKeys({ place, shape }: Place): boolean {
     return place > 0 || shape.split;
   }
 
-  /** The value in meta under a name, as Lua. */
+  /** The value of a field of meta, as Lua. */
   field(name: string): string {
     const at = this.fields.indexOf(`'${name}'`);
     if (at < 0) throw new RangeError(`${this.task.verb} reads no field ${name}`);
@@ -206,7 +205,7 @@ export class Frame {
     return NAMES[list].prefix + countOf(count, layer);
   }
 
-  /** ARGV of a call, behind those of every script on a segment. */
+  /** ARGV of a call, after those of every script on a segment. */
   pack(values: ArgValues, layers: readonly LayerValues[]): Value[] {
     return [
       ...this.args.map((name) => values[name] ?? ''),

@@ -24,40 +24,40 @@ export interface ChunkCall {
   readonly field: string;
 }
 
-/** The bounds of a filter, for all of its segments together. */
+/** The limits of a filter, over all its segments. */
 export interface ItemLimits {
   readonly maxSyncForgets: number;
   readonly maxHidden: number;
 }
 
-/** How a call may grow a list. If the layers of a sync cannot grow, the call fails, or it ends the sync. */
+/** How a call may add layers. If a sync's layers cannot grow, the call fails or, with `endsSync`, abandons the sync. */
 interface Growing {
   readonly deadline: number;
   readonly quota?: Quota | undefined;
   readonly endsSync?: boolean;
 }
 
-/** A layer that a script needs: the next one of its list, or one whose keys are lost. */
+/** A layer that a script needs: the next one, or one whose keys are lost. */
 interface Lacking {
   readonly list: RedisList;
   readonly layer: number;
   readonly lost: boolean;
 }
 
-/** Removals that a segment notes at least during a sync. */
+/** Number of removals that each segment can always note during a sync. */
 const LEAST_NOTED = 1_000;
 
-/** For a segment that takes no part in a sync. */
+/** The answer for a segment that takes no part in a sync. */
 const NOTHING: Answer = { answers: '', items: 0, sweep: false };
 
-/** A call on a chunk of items as its script takes it. */
+/** A script for a chunk of items, with its keys and arguments. */
 interface ProgramCall {
   readonly program: ItemProgram;
   readonly keys: readonly string[];
   readonly args: ReturnType<Frame['pack']>;
 }
 
-/** The calls on a chunk of items: each by the program for the layers that its segment is known to have. */
+/** The calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
 export class ItemCalls {
   private readonly programs = new Map<string, ItemProgram>();
 
@@ -138,7 +138,7 @@ export class ItemCalls {
     );
   }
 
-  /** 1 for each item that the list of the sync claims; 0 for all if the segment takes no part in one. */
+  /** 1 for each item that the sync's layers claim; 0 for all if the segment takes part in no sync. */
   listed(filter: RedisFilter, positions: Positions, chunk: Chunk, deadline: number): Promise<Answer> {
     const none = { ...NOTHING, answers: '0'.repeat(chunk.indexes.length) };
     return this.grown(filter, chunk.segment, { deadline }, async (view) =>
@@ -208,8 +208,9 @@ export class ItemCalls {
   }
 
   /**
-   * Runs a script until its view of the segment is right and the segment has the layers that it needs. This call makes
-   * the layers, or learns that another has. Each run has the same operation and field, so the change is made once.
+   * Runs a script until its view of the segment is right and the segment has the layers that it needs. This call
+   * creates the layers, or learns that another has. All runs have the same operation and field, so the change is made
+   * once.
    */
   private async grown(
     filter: RedisFilter,
@@ -261,7 +262,10 @@ const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;
 
 const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
 
-/** The layer that a script lacks. `known`: how many of each list it was told of; the filter's own come first. */
+/**
+ * The layer that a script lacks. `known`: the numbers of own and sync layers that it was given; the own layers come
+ * first.
+ */
 function layerLacking(
   { filter, sync }: SegmentView,
   known: Readonly<Record<'own' | 'sync', number>>,

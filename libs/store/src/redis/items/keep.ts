@@ -5,10 +5,10 @@ import { addSyncCounts, end, head, open, openRange, shares } from './parts.js';
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * Keeps listed items, or entries of the queue, in the list of the sync. An item in the own list keeps the time that it
- * has left. An item that only the sync's list claims lives for at least a whole age from the opening of the sync: it
- * was listed before, and has that time already, or it is a false positive. If the filter ages, expired entries of the
- * queue are not kept.
+ * Keeps listed items, or entries of the queue, in the sync's layers. An item in the filter's own layers keeps its
+ * remaining lifetime. An item that only the sync's layers claim lives for at least the maximum age from the opening of
+ * the sync: it was listed before and has that lifetime already, or it is a false positive. If the filter ages, expired
+ * entries of the queue are not kept.
  */
 export function keep(frame: Frame): string {
   const { ages } = frame.task;

@@ -5,7 +5,7 @@ import { pieceKey, type SegmentKeys } from '../layout/keys.js';
 import { type Chunk, isWide, packItems } from '../layout/packing.js';
 import type { LayerShape, LayerValues, Lists } from './frame.js';
 
-/** A layer in which the items of a chunk have been located. */
+/** A layer with the located items of a chunk. */
 interface LocatedLayer {
   readonly shape: LayerShape;
   readonly values: LayerValues;
@@ -13,16 +13,16 @@ interface LocatedLayer {
   readonly keys: readonly string[];
 }
 
-/** The items of a chunk in all layers of its segment that the caller knows. */
+/** The items of a chunk, located in all layers of its segment that the caller knows. */
 export interface Located {
   readonly lists: Lists;
   /** ARGV of each layer; those of a sync follow the filter's own. */
   readonly values: readonly LayerValues[];
-  /** Keys of the layers but the first, unless that has several pieces. */
+  /** Keys of all layers. Without the first layer, unless it has several pieces. */
   readonly keys: readonly string[];
 }
 
-/** Items by their places in `positions`. */
+/** Items by their indexes in `positions`. */
 interface Items {
   readonly positions: Positions;
   readonly indexes: Uint32Array;
@@ -55,7 +55,11 @@ export function locate(
   };
 }
 
-/** @param itemsIn locates the items in a layer; `inPlace`: the layer is the first of its list and has one piece */
+/**
+ * Locates items in all layers of a filter or sync.
+ *
+ * @param itemsIn locates the items in one layer; `inPlace`: it is the first layer and has one piece
+ */
 function layersOf(
   list: RedisList,
   segmentKeys: SegmentKeys,
@@ -86,7 +90,7 @@ function layersOf(
   });
 }
 
-/** The positions of some items in the first layer of the list of a sync. */
+/** The positions of these items in the first layer of a sync. */
 function inSync(
   own: Geometry,
   { plan: [{ geometry }] }: RedisList,
@@ -98,7 +102,7 @@ function inSync(
 }
 
 /**
- * The pieces of a layer that have items, and the place of each item's piece among these (2 bytes). `first` is the
+ * The pieces of a layer that have items, and for each item the index of its piece among these (2 bytes). `first` is the
  * number of the segment's first piece.
  */
 function touchedPieces(
@@ -113,7 +117,7 @@ function touchedPieces(
     found.set(piece, place);
     places.writeUInt16BE(place, 2 * n);
   }
-  // A batch without items still asks for a piece.
+  // An empty batch still reads a piece.
   if (count === 0) found.set(0, 0);
   return { pieces: [...found.keys()], places };
 }

@@ -7,13 +7,13 @@ import type { LayerShape } from './frame.js';
  * (measured: 1.2 to 1.6 times).
  *
  * An item is read with one GETRANGE from its first cell's byte to its last. For cell j, o<j> is the byte's offset in
- * what was read, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit) and
- * v<j> the byte. With r the number of values of a cell (16 or 2),
+ * the reply, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit), and v<j>
+ * the byte. With r the number of values of a cell (16 or 2),
  *
  *   v % (m * r) < m               the cell is zero
  *   v % (m * r) < m * (r - 1)     the cell is below its maximum
  *
- * Cells come in ascending order, so cells of one byte are neighbours.
+ * Cells are in ascending order, so cells of one byte are adjacent.
  */
 
 export const each = (k: number, text: (j: number) => string, separator: string): string =>
@@ -21,11 +21,11 @@ export const each = (k: number, text: (j: number) => string, separator: string):
 
 const ages = ({ pageBytes }: LayerShape): boolean => pageBytes !== undefined;
 
-/** Bytes of a packed item in front of its digits. */
+/** Bytes of a packed item before its digits. */
 export const headBytes = (shape: LayerShape): number =>
   2 + ((shape.wide ? 1 : 0) + (ages(shape) ? 1 : 2)) * shape.hashes;
 
-/** Reads item n: its cells' offsets, their weights unless cells are bytes, `from` (decimal) and `page`. */
+/** Reads item n: the offsets of its cells, their weights unless cells are bytes, `from` (decimal) and `page`. */
 export function readItem(shape: LayerShape): string {
   const { hashes: k, wide } = shape;
   const names = (letter: string): string => each(k, (j) => letter + j, ', ');
@@ -43,7 +43,7 @@ export function readItem(shape: LayerShape): string {
 
 const someZero = (k: number): string => each(k, (j) => `v${j} % (m${j} * values) < m${j}`, ' or ');
 
-/** Writes the bytes v<j> back. The text between cells stays as it was. The last cell of each byte writes that byte. */
+/** Writes the bytes v<j> back, together with the unchanged bytes between them. The last cell of each byte writes it. */
 function writeItem(k: number): string {
   const piece = (j: number): string => {
     const gap = j === 1 ? '' : `sub(page, o${j - 1} + 2, o${j}) .. `;
@@ -52,10 +52,10 @@ function writeItem(k: number): string {
   return `call('SETRANGE', cells, from, ${each(k, piece, ' .. ')})`;
 }
 
-/** Cells that share a byte change it one after the other. */
+/** Passes the byte on to the next cell if both share it. */
 const carry = (j: number): string => (j === 1 ? '' : `if o${j} == o${j - 1} then v${j} = v${j - 1} end `);
 
-/** One more in each cell that is below its maximum; `nonzero` and `saturated` count on. */
+/** Raises each cell below its maximum by one, and counts in `nonzero` and `saturated`. */
 const raiseCells = (k: number): string =>
   each(
     k,
@@ -68,7 +68,7 @@ const raiseCells = (k: number): string =>
     '\n        ',
   );
 
-/** One less in each counter that is below its maximum; says whether any `moved`, and whether that `emptied` one. */
+/** Lowers each counter below its maximum by one. Sets `moved` if one was lowered, and `emptied` if one became zero. */
 const lowerCells = (k: number): string =>
   each(
     k,

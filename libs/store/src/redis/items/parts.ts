@@ -39,7 +39,7 @@ if fault then return redis.status_reply(fault) end`
 ${frame.lists.map((list) => `if ${NAMES[list].open} >= ${frame.listed(list).length} then return redis.status_reply('${NAMES[list].grow}') end`).join('\n')}`;
 }
 
-/** Behind the head, and behind RECALL in a change: the variables of the batch, and of the kind of cells. */
+/** After the head, and in a change after RECALL: the variables of the batch and of the kind of cells. */
 export const open = (frame: Frame): string => `
 local count = tonumber(${frame.arg('count')})
 ${
@@ -55,7 +55,7 @@ end`
 }${kindOf(frame).open(frame)}`;
 
 /**
- * Each layer's share of items in this segment, by its place, and `room`: how many more items a range of layers takes.
+ * Each layer's share of items in this segment, and `room`: the number of items that a range of layers can still take.
  */
 export const shares = (frame: Frame): string => `
 local shares = {${frame.places
@@ -67,14 +67,17 @@ local function room(from, last)
   return sum
 end`;
 
-/** The layers of a list from its open one on, as Lua: for \`room\`. */
+/** The layers from the open one to the last, as Lua arguments of `room`. */
 export function openRange(frame: Frame, list: ListName): string {
   const places = frame.listed(list);
   const first = places[0]?.place ?? 0;
   return `${first} + ${NAMES[list].open}, ${first + places.length - 1}`;
 }
 
-/** Opens the queue. A script may have 200 local variables at a time, so those of the queue are behind one of them. */
+/**
+ * Opens the queue. A Lua function may have 200 local variables, so those of the queue are in a block, with one variable
+ * outside.
+ */
 export const openLine = (frame: Frame, parts: string): string =>
   frame.task.queued
     ? `

@@ -5,31 +5,33 @@ import { headBytes, PACKED } from './packed-cells.js';
 
 export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED);
 
-/** The work on the items of a batch in the layers of a list. */
+/** Work on the items of a batch in the own or the sync's layers. */
 interface Visit {
-  /** Name of the Lua table whose items are skipped: each item is given to one layer. */
+  /** Name of the Lua table of items to skip. An item enters it once a layer has answered for it. */
   readonly skip: string;
-  /** Name of the number of items that are left. */
+  /** Name of the Lua variable with the number of items left. */
   readonly left: string;
   /** Lua before all passes. */
   readonly init?: string;
-  /** Most items of a grown list are in its newest layer, but an item's count is in the oldest layer that claims it. */
+  /**
+   * Most items of a grown filter are in its newest layer, but an item's count is in the oldest layer that claims it.
+   */
   readonly order?: 'oldest first' | 'newest first';
-  /** Up to the open layer, or to the last that the caller knows. */
+  /** Ends with the open layer, or with the last layer that the caller knows. */
   readonly upTo?: 'open' | 'last';
-  /** Before the items of a layer, for each item, and behind them. */
+  /** Lua before the items of a layer, for each item, and after them. */
   readonly before?: (place: Place) => string;
   readonly item: (place: Place) => string;
   readonly after?: (place: Place) => string;
 }
 
-/** Lua: notes the answer of item n, and that it needs no other layer. */
+/** Lua that notes the answer of item n, which then skips the other layers. */
 export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
   frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
 
 /**
- * Takes the items of the batch that are not in `skip` through the layers of a list, layer by layer. A layer's answer
- * for an item does not depend on other layers, so the answers are the same as item by item.
+ * Takes the items of the batch that are not in `skip` through the layers, layer by layer. A layer's answer for an item
+ * does not depend on other layers, so the answers are the same as item by item.
  */
 export function visit(frame: Frame, list: ListName, what: Visit): string {
   const places = frame.listed(list);
@@ -73,7 +75,10 @@ function pass(frame: Frame, place: Place, { skip, before, item, after }: Visit):
   end${after?.(place) ?? ''}`;
 }
 
-/** Notes in `found` the items that a list claims and does not hide, with the epochs that they have left if it ages. */
+/**
+ * Puts into `found` the items that these layers claim and do not hide, with the epochs that they have left if the
+ * filter ages.
+ */
 export function claims(
   frame: Frame,
   list: ListName,
@@ -93,21 +98,21 @@ export function claims(
   });
 }
 
-/** How items are added to a list. */
+/** How to add items to the own or the sync's layers. */
 interface Adding {
   readonly skip: string;
   readonly left: string;
   /** The number of epochs that item n will live, as Lua. */
   readonly lasts: string;
-  /** Name of the table of items that are added only where a layer claims them. */
+  /** Name of the table of items that are added only to layers that already claim them. */
   readonly only?: string;
-  /** Lua for an item that the list has now. `isNew`: whether it was new there, as Lua. */
+  /** Lua for an item that these layers now contain. `isNew`: whether it was new there, as Lua. */
   readonly then: (isNew: string) => string;
 }
 
 /**
- * Adds items to a list. A layer that has its share is closed when an item comes that would be new in it. The last layer
- * takes all items that are left.
+ * Adds items. A layer that has its share is closed when the next item comes that would be new in it. The last layer
+ * takes all remaining items.
  */
 export function addTo(frame: Frame, list: ListName, { skip, left, lasts, only, then }: Adding): string {
   const kind = kindOf(frame);

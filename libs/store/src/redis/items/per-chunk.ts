@@ -6,8 +6,8 @@ import { type Chunk, dealChunks, segmentsOf } from '../layout/packing.js';
 import type { Answer } from '../segments/segments.js';
 
 /**
- * Runs a batch in chunks of at most `size` items. The chunks of a segment run one after the other, those of several
- * segments at once. Answers are in the order of the batch.
+ * Runs a batch in chunks of at most `size` items: chunk after chunk in each segment, segments in parallel. Answers are
+ * in the order of the batch.
  */
 export async function perChunk(
   { spread, list }: RedisFilter,
@@ -31,7 +31,7 @@ export async function perChunk(
   return results;
 }
 
-/** How many distinct items of a batch are counted. */
+/** Number of distinct items of a batch for which `isCounted` is true. */
 export function countDistinct(positions: Positions, isCounted: (index: number) => boolean): number {
   const counted = new Set<string>();
   for (let i = 0; i < positions.count; i++) {
@@ -41,8 +41,8 @@ export function countDistinct(positions: Positions, isCounted: (index: number) =
 }
 
 /**
- * How many distinct items of a batch the sync's list does not claim. `queued`: the items are from the queue; expired ones
- * are not kept and do not count.
+ * Number of distinct items of a batch that the sync's layers do not claim. `queued`: the items are from the queue;
+ * expired ones are not kept and do not count.
  */
 export async function countUnlisted(
   itemCalls: ItemCalls,
@@ -56,7 +56,8 @@ export async function countUnlisted(
     itemCalls.listed(filter, positions, chunk, deadline),
   );
   if (!queued || maxAgeSeconds === undefined) return countDistinct(positions, (i) => listed[i] === 0);
-  // Either list may claim an item in this check, so one that is claimed and not listed is live in the own list.
+  // This check finds items in either group of layers, so an item that is found and not listed is live in the filter's
+  // own layers.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.read('check', filter, positions, chunk, deadline),
   );

@@ -5,7 +5,7 @@ import { itemProgram } from './programs.js';
 
 const BOTH = [false, true];
 
-/** Tasks of every kind: of one layer and of two, each in one piece or in several, with few hashes or with many. */
+/** Tasks of every kind: with one layer and with two, in one piece and in several, with few hashes and with many. */
 function* tasks(): Generator<ItemTask> {
   for (const ages of BOTH) {
     const layers: LayerShape[] = [2, 20].flatMap((hashes) =>
@@ -30,7 +30,7 @@ function* tasks(): Generator<ItemTask> {
 }
 
 describe('the scripts on items', () => {
-  it('are as the README of this room shows', () => {
+  it('include the one that the README of this room shows', () => {
     const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8');
     const shown = /```lua\n([^]*?)\n```/.exec(readme)?.[1];
     const own = [{ hashes: 2, wide: false, split: false }];
@@ -40,7 +40,7 @@ describe('the scripts on items', () => {
     expect(shown).toBe(script.lua.trim());
   });
 
-  it('have a name each: the client knows a script by it', () => {
+  it('have different names, by which the client identifies them', () => {
     const texts = new Map<string, string>();
     for (const task of tasks()) {
       const { name, lua } = itemProgram(task).script;

@@ -5,25 +5,25 @@ import { keep } from './keep.js';
 import { read } from './read.js';
 import { remove } from './remove.js';
 
-/** A script and the frame by which its calls are packed. */
+/** A script, and the frame that packs the arguments of its calls. */
 export interface ItemProgram {
   readonly frame: Frame;
   readonly script: Script;
 }
 
 /**
- * The scripts on the items of a batch in one segment: four programs over lists x layers x kind of cells. A script gets
- * the items once for each layer that the caller knows. meta says which layer of a list is `open` in the segment, by
- * number from 0; older ones are closed, and newer ones have nothing of the segment yet. During a sync the segment has a
- * second list, which the sync fills.
+ * The scripts on the items of a batch in one segment: four programs, each for own and sync layers and two kinds of
+ * cells. A script gets the items once for each layer that the caller knows. meta tells which layer is `open` in the
+ * segment, by number from 0: older layers are closed, and newer ones hold nothing in this segment yet. During a sync
+ * the segment also has the layers that the sync fills.
  *
- * A reply is {one character an item, items of the first layer, 1 if it is time for a step of a sweep, the open layer,
- * items of the other layers}. During a sync END_OF_LIST, the open layer and the items of the second list follow. Or the
- * reply is one of these words as a status, and nothing was changed:
+ * A reply is {one character per item, items of the first layer, 1 if a step of a sweep is due, the open layer, items of
+ * the other layers}. During a sync, END_OF_LIST, the open layer and the items of the sync's layers follow. Otherwise
+ * the status reply is one of these words, and nothing was changed:
  *
  *   LOST, REUSED, EXPIRED   see scripts/script.ts
- *   GROW, GROWSYNC          the filter's own list, or that of the sync, needs a layer that the caller does not know
- *   UNMADE n                keys of layer n, which has no items of the segment, are missing after a failover
+ *   GROW, GROWSYNC          the filter's own layers, or those of the sync, need one that the caller does not know
+ *   UNMADE n                keys of layer n, which has no items in the segment, are missing after a failover
  *   ENDED                   there were more removals than the sync can note, so it keeps no more items
  *   FULL n                  n items are hidden, and the removal might have to hide more than allowed
  */

@@ -3,7 +3,7 @@ import { type Frame, type ListName, NAMES, type Verb } from './frame.js';
 import { head, open, reply } from './parts.js';
 import { answered, kindOf, visit } from './passes.js';
 
-/** The lists that a verb reads, and the order of their layers. */
+/** The layers that a verb reads, and their order. */
 const READS: Readonly<
   Record<
     Exclude<Verb, 'add' | 'remove' | 'keep'>,
@@ -16,7 +16,7 @@ const READS: Readonly<
   listed: { lists: ['sync'], order: 'newest first' },
 };
 
-/** See Counters.check and count. `listed` reads only the list of the sync. */
+/** See Counters.check and count. `listed` reads only the sync's layers. */
 export function read(frame: Frame): string {
   const { verb, ages } = frame.task;
   const kind = kindOf(frame);

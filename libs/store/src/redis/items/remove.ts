@@ -5,7 +5,10 @@ import type { Frame, ListName } from './frame.js';
 import { addSyncCounts, end, head, open, openLine } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
-/** See Counters.remove: from both lists. If it notes more removals than allowed, `full` in meta ends the sync. */
+/**
+ * See Counters.remove. Removes from own and sync layers. If it notes more removals than allowed, `full` in meta ends
+ * the sync.
+ */
 export function remove(frame: Frame): string {
   const sync = frame.has('sync');
   const kind = kindOf(frame);
@@ -53,7 +56,7 @@ ${markRemoved(frame)}
 ${end(frame, 'removed', 'refused')}`;
 }
 
-/** Refuses a removal from a filter that ages if it might hide more items than allowed. */
+/** Refuses a removal from a filter that ages if it might have to hide more items than allowed. */
 const roomToHide = (frame: Frame): string =>
   frame.lists
     .map(
@@ -71,8 +74,8 @@ end`,
     .join('');
 
 /**
- * `queue.mark`: marks items as forgotten if the queue has any entry. It takes the hash of each item with the clock
- * behind it, and returns 1 if it is time for a step of a sweep, else 0.
+ * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
+ * and returns 1 if a step of a sweep is due, else 0.
  */
 const mark = (maxMarks: string): string => `
 function queue.mark(marks)
