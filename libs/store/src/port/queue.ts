@@ -60,9 +60,9 @@ export interface DeadLetterPage {
 
 /**
  * The queue of a visited set. It is a log: new entries are written at its end, leases take entries from its head. Order
- * is about first in, first out: each segment hands out its entries in the order in which they joined the line, and
- * segments have no order among each other. An entry whose lease ended, that was released, whose delay is over or that
- * was put back joins the end of the line as it is then: behind all waiting entries, before later ones.
+ * is about first in, first out: each segment hands out its entries in the order in which they were queued, and segments
+ * have no order among each other. An entry whose lease ended, that was released, whose delay is over or that was put
+ * back is queued again at the end as it is then: behind all waiting entries, before later ones.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, that is another entry.
@@ -84,7 +84,7 @@ export interface Queue {
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Gives leased entries back: to the end of the line, at once or after a delay, or to the dead letters if they were
+   * Gives leased entries back: to the end of the queue, at once or after a delay, or to the dead letters if they were
    * leased as often as the visited set allows. Answers as `ack`.
    */
   release(
@@ -106,7 +106,7 @@ export interface Queue {
   /** At most `limit` dead letters after the cursor `after`, by segment, oldest first. */
   deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage>;
 
-  /** Puts dead letters back into line, as if never leased. Per id: Settled.Done or Settled.Unknown. */
+  /** Queues dead letters again, as if never leased. Per id: Settled.Done or Settled.Unknown. */
   putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
   /** Deletes dead letters; their items stay visited. Per id: Settled.Done or Settled.Unknown. */

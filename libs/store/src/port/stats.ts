@@ -44,7 +44,7 @@ export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturated
 
 /** Queue entries by state. Forgotten entries count until the queue reaches them. */
 export interface QueueStats {
-  /** In line, available for lease. */
+  /** Available for lease now. */
   readonly waiting: number;
   readonly leased: number;
   /** Released with a delay that has not ended. */
@@ -53,6 +53,6 @@ export interface QueueStats {
   readonly dead: number;
   /** Upper bound of the forgotten entries in all these counts. */
   readonly forgotten: number;
-  /** Age in seconds, since discovery, of the entry at the head of the line; absent if none is waiting. */
+  /** Age in seconds, since discovery, of the entry at the head of the queue; absent if none is waiting. */
   readonly oldestSeconds?: number;
 }
