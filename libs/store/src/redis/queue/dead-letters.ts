@@ -6,12 +6,12 @@ import { deadLetters } from './queue-reader.js';
 import type { Segments } from '../segments/segments.js';
 import { deadLettersScript } from '../scripts/dead-letters.js';
 
-/** Dead letters that a script looks at. */
+/** Most dead letters that one script reads. */
 const PER_SCRIPT = 100;
 
 const NEWLINE = 10;
 
-/** A page of dead letters, segment after segment; `after` is the id of the last one of the page before. */
+/** A page of dead letters, segment after segment. `after` is the id of the last one on the previous page. */
 export async function readDeadLetters(
   segments: Segments,
   filter: RedisFilter,

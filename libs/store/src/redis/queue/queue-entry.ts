@@ -6,13 +6,13 @@ const DISCOVERED_AT = 10;
 const HASH_AT = 14;
 const LENGTH_AT = 30;
 
-/** A queue entry as it is kept: see scripts/queue-state.ts. */
+/** A queue entry as stored: see scripts/queue-state.ts. */
 export interface KeptEntry extends QueuedItem {
-  /** Bytes that it takes. */
+  /** Stored size in bytes. */
   readonly size: number;
 }
 
-/** The entry that begins at `at`. */
+/** The entry that begins at byte `at`. Throws if it is cut short. */
 export function readEntry(bytes: Buffer, at: number): KeptEntry {
   const head = bytes.subarray(at, at + HEAD_BYTES);
   if (head.length < HEAD_BYTES) throw cutShort();
@@ -27,7 +27,7 @@ export function readEntry(bytes: Buffer, at: number): KeptEntry {
   };
 }
 
-/** An entry as it is kept, but for its birth, which the script that queues it knows. */
+/** An entry in its stored format, without its birth, which the script that queues it sets. */
 export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt32BE(attempt);

@@ -3,11 +3,11 @@ import { QueueReader, type RawPage } from './queue-reader.js';
 import { exportLogScript } from '../scripts/transfer.js';
 
 const PAGE = 250;
-/** Nobody asks for so many pages. */
+/** More pages than any of these tests reads. */
 const MOST_PAGES = 1_000;
 
 describe('QueueReader', () => {
-  /** A line of so many entries, to whose end others add a page's worth each time that it is read. */
+  /** A queue with `length` waiting entries, to whose end others add a page of entries with each read. */
   const growingLine = (length: number) => {
     const asked = { pages: 0, rest: [] as unknown[] };
     let place = 0;
@@ -27,13 +27,13 @@ describe('QueueReader', () => {
     return { reader, asked };
   };
 
-  it('reads a line that grows all the while once, as far as it went at first, and then each other place', async () => {
+  it('reads a growing queue once, up to its first length, and then each other place', async () => {
     const { reader, asked } = growingLine(10 * PAGE);
     for await (const { entries } of reader.once()) expect(entries).toEqual([]);
     expect(asked).toEqual({ pages: 10, rest: ['leases', 'delayed', 'dead'] });
   });
 
-  it('begins anew when another run of the server answers', async () => {
+  it('starts over when another run of the server answers', async () => {
     const runs = ['a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'b', 'b'];
     const asked: unknown[] = [];
     const reader = new QueueReader((script, [from]): Promise<RawPage> => {

@@ -4,11 +4,11 @@ import { readEntry } from './queue-entry.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 
-/** About how many a script reads. */
+/** About how many entries and leases one script reads. */
 const PAGE_ENTRIES = 250;
 const PAGE_LEASES = 16;
 
-/** What a script that reads some of a queue answers. */
+/** The answer of a script that reads a page of a queue. */
 export interface RawPage {
   /** Where the next page begins. */
   readonly next: string;
@@ -18,11 +18,11 @@ export interface RawPage {
   readonly bytes: Buffer;
 }
 
-/** Where entries are that are not in line, in the order in which they may move. */
+/** Where entries are that do not wait, in the order in which they may move. */
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The place, and what is behind it, as exportLogScript answers it. */
+/** The next position and the number of entries behind it, as exportLogScript answers them. */
 const PLACE = /^(?<place>(?<list>\d+ \d) \d+) (?<flag>\d) (?<read>\d+) (?<behind>\d+)$/;
 
 /** Reads the queue of a segment, page by page. */
@@ -34,19 +34,19 @@ export class QueueReader {
 
   constructor(private readonly read: (script: Script, args: (string | number)[]) => Promise<RawPage>) {}
 
-  /** Whether something was taken out of the line before it was read, since this was asked last. */
+  /** True if entries were taken before they were read, since the last call of this method. */
   overtaken(): boolean {
     const was = this.wasOvertaken;
     this.wasOvertaken = false;
     return was;
   }
 
-  /** Id of the run of the server that was read from, once something was. */
+  /** Id of the server's run that was last read from; empty before the first read. */
   get serverRun(): string {
     return this.run ?? '';
   }
 
-  /** Whether the server's run has become another one, since this was asked last. */
+  /** True if the server's run has changed since the last call of this method. */
   private restarted(): boolean {
     const was = this.wasRestarted;
     this.wasRestarted = false;
@@ -54,8 +54,9 @@ export class QueueReader {
   }
 
   /**
-   * All entries that are there when this begins, unless they move other than from the line to leases, and from there to the
-   * delayed and the dead. It reads no more of the line than was there at first, however fast others come into line.
+   * All entries that exist when this begins, unless they move in other ways than from the waiting entries to leases and
+   * from there to the delayed entries and dead letters. It reads no more waiting entries than there were at first,
+   * however fast others are added.
    */
   async *once(): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -65,7 +66,10 @@ export class QueueReader {
     }
   }
 
-  /** The entries in line, from where it was read to before; with `bounded`, only those there at the first page. */
+  /**
+   * The waiting entries, from the last position that was read; with `bounded`, only those that existed at the first
+   * page.
+   */
   async *line(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
     let list: string | undefined;
     let left = Infinity;
@@ -81,14 +85,14 @@ export class QueueReader {
       this.place = page.place as string;
       const flag = Number(page.flag);
       this.wasOvertaken ||= flag >= 2;
-      // A sweep moves entries from one list to the other, also such as were read before.
+      // A sweep moves entries from one list to the other, including some that were read before.
       left = page.list === list ? left - Number(page.read) : Number(page.behind);
       list = page.list;
       more = flag % 2 === 1 && !(bounded && left <= 0);
     }
   }
 
-  /** What is not in line. A scan answers everything that is there from its first step to its last. */
+  /** The entries that do not wait. A scan answers every entry that exists from its first step to its last. */
   async *rest(kind: Kind): AsyncGenerator<QueuePage, void, undefined> {
     const count = kind === 'leases' ? PAGE_LEASES : PAGE_ENTRIES;
     for (let cursor = '0', done = false; !done;) {
@@ -100,7 +104,9 @@ export class QueueReader {
     }
   }
 
-  /** Whether this is not the run of the server that was read so far: then the line has to be read anew. */
+  /**
+   * True if this is another run of the server than before. The waiting entries must then be read again from the start.
+   */
   private isAnotherRun(run: string): boolean {
     const another = this.run !== undefined && run !== this.run;
     this.run = run;
@@ -133,7 +139,7 @@ interface KeptLetter {
   readonly reason: string;
 }
 
-/** Dead letters as they are kept, one after the other. */
+/** Dead letters in their stored format, one after the other. */
 export function* deadLetters(bytes: Buffer): Generator<KeptLetter, void, undefined> {
   for (let at = 0; at < bytes.length;) {
     const number = bytes.readUIntBE(at, 6);

@@ -7,14 +7,14 @@ import type { RedisFilter } from '../layout/filter.js';
 import { AWAITED_MS, awaitScript } from '../scripts/await.js';
 import type { Segments } from '../segments/segments.js';
 
-/** How often a queue that is watched is looked at, ms: for messages that were lost, and for what comes due later. */
+/** How often to look at a watched queue, in ms, for lost messages and entries that become due later. */
 const LOOK_MS = 1_000;
 
-/** Longest that something is late that comes due, for want of a finer clock. */
+/** How late an entry that becomes due may be noticed, in ms, for want of a finer clock. */
 const TICK_MS = 1;
 
 interface Watch {
-  /** The set as the last look found it: a commit, a clear or a new set of the same name makes it stale. */
+  /** The set as of the last look. A commit, a clear or a new set of the same name makes it stale. */
   filter: RedisFilter;
   readonly wakes: Set<() => void>;
   /** Cancels the next look. */
@@ -22,8 +22,9 @@ interface Watch {
 }
 
 /**
- * Callers that wait for something to lease, by the name of their visited set. Redis is told how long they wait. Scripts
- * that bring something into line then publish that on the channel of the set's generation. One connection hears it for all.
+ * Callers that wait for entries, by the name of their visited set. Redis learns until when they wait. Meanwhile,
+ * scripts that make entries available publish this on the channel of the set's generation. One connection receives it
+ * for all callers.
  */
 export class QueueWatches {
   private readonly watches = new Map<string, Watch>();
@@ -33,7 +34,7 @@ export class QueueWatches {
   constructor(
     private readonly connection: Connection,
     private readonly segments: Segments,
-    /** Opens a visited set anew. */
+    /** Opens a visited set from the catalogue. */
     private readonly open: (name: string) => Promise<RedisFilter>,
     private readonly timeoutMs: number,
   ) {
@@ -49,11 +50,11 @@ export class QueueWatches {
       this.listen(watch);
       void this.look(watch);
     } else if (!isSame(watch.filter, filter)) {
-      // One of the two handles is stale: the look finds out whether it is the one that is watched.
+      // One of the two handles is stale. The look finds out whether it is the watched one.
       void this.look(watch);
     }
     const { wakes } = watch;
-    // Each call is a watch of its own, even if the function is the same.
+    // Each call is a separate watch, even with the same function.
     const own = (): void => wake();
     wakes.add(own);
     return () => {
@@ -90,7 +91,9 @@ export class QueueWatches {
     return this.watches.get(watch.filter.name) !== watch;
   }
 
-  /** Says that this instance waits on, and wakes it if there is something to lease; then again when that may change. */
+  /**
+   * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next look.
+   */
   private async look(watch: Watch): Promise<void> {
     // If the look fails, callers wake, and their lease reports the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
@@ -98,12 +101,12 @@ export class QueueWatches {
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
     if (first === 0) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
-    // Another look may have been under way.
+    // Another look may have been in progress.
     watch.rest();
     watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }
 
-  /** In how many ms something may come due in each segment: 0 if there is something to lease, -1 if nothing will. */
+  /** For each segment, the ms until an entry may become due: 0 if one is available, -1 if none will become due. */
   private async dueIn(watch: Watch): Promise<number[]> {
     const { filter } = watch;
     try {
@@ -120,7 +123,7 @@ export class QueueWatches {
     return this.announce(fresh);
   }
 
-  /** Says that this instance waits on. Answers as `dueIn`. */
+  /** Announces that this instance still waits. Answers as `dueIn`. */
   private async announce(filter: RedisFilter): Promise<number[]> {
     const deadline = deadlineIn(this.timeoutMs);
     const found = await joinAll(

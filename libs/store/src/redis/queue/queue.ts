@@ -23,15 +23,15 @@ import { settle } from '../segments/settling.js';
 
 const NEWLINE = 10;
 
-/** What a segment answered to a lease. */
+/** A segment's answer to a lease. */
 interface SegmentLease {
   readonly entries: LeasedEntry[];
-  /** How many it gave at first: a repeat answers those that are still held. */
+  /** Number of entries in the lease. A repeat answers only those that are still held. */
   readonly given: number;
   readonly bytes: number;
-  /** There is more to look through. */
+  /** True if there is more to read. */
   readonly more: boolean;
-  /** MAX_LEASED_BYTES were too few for another entry. */
+  /** True if the next entry would exceed MAX_LEASED_BYTES. */
   readonly full: boolean;
 }
 
@@ -39,15 +39,15 @@ export class RedisQueue implements Queue {
   constructor(
     private readonly segments: Segments,
     private readonly watches: QueueWatches,
-    /** For one step of a read. */
+    /** Time for one step of a read, in ms. */
     private readonly timeoutMs: number,
   ) {}
 
-  /** Segment after segment, from one that the operation's id picks, until there are enough. */
+  /** Takes segment after segment, from one that the operation's id chooses, until it has enough. */
   async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
     const filter = RedisFilter.of(handle);
     const { spread: segments } = filter;
-    // In a single segment the script itself finds the record of a repeat.
+    // In a single segment, the script itself finds the record of a repeat.
     const before =
       operation.repeat && segments > 1 ? await this.recallLease(filter, max, operation) : undefined;
     if (before) return before;
@@ -127,8 +127,9 @@ export class RedisQueue implements Queue {
   }
 
   /**
-   * What earlier tries have leased and still hold; undefined if they had found nothing anywhere. Tries that overlap may have
-   * leased more than `max` together: it is the first of them in the order of segments, as the last try has told.
+   * The entries that earlier tries have leased and still hold; undefined if they found none. Overlapping tries may have
+   * leased more than `max` together. The answer has the first of them in the order of segments, as the last try
+   * answered.
    */
   private async recallLease(
     filter: RedisFilter,
@@ -169,7 +170,7 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** What leaseScript answers: of what the segment gave at first no more than the first `most`. */
+/** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
 function readLease(answers: Buffer, segment: number, most: number): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
