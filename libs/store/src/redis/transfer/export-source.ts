@@ -13,8 +13,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * How often what is not in line is read, if entries come through the line whole all the while: so few wait then that hardly
- * any are missed.
+ * Most rounds of the last two steps of `queue`, if entries keep passing through the whole queue. Those are so few that
+ * hardly any are missed.
  */
 const ROUNDS = 10;
 
@@ -35,13 +35,13 @@ export class RedisSource implements SegmentSource {
 
   /**
    * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine a script
-   * held the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
+   * blocked the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
    */
   async snapshot(piece: number): Promise<SegmentSnapshot> {
     const { list } = this.filter;
     const later = list.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = deadlineIn(this.timeoutMs);
-    // A segment of the first layer may be one piece of several: the counts come with the last of them.
+    // A segment of the first layer may be one of several pieces. The counts come with the last piece.
     const each = list.piecesOf(0);
     const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
     let open = 0;
@@ -74,20 +74,20 @@ export class RedisSource implements SegmentSource {
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
-  /** Of what is hidden in a segment, as Redis answers it, that in one of its pieces. */
+  /** From a segment's hidden items, as Redis answers them, those in one piece. */
   private hiddenIn(piece: number, members: readonly Buffer[]): HiddenItem[] {
     const { segments } = this.filter.geometry;
     const found: HiddenItem[] = [];
     for (let at = 0; at < members.length; at += 2) {
       const [hash, until] = members.slice(at, at + 2) as [Buffer, Buffer];
-      // The first stands for none.
+      // The first member is no item.
       if (hash.length === 0 || segmentOf(hash.readUInt32BE(), segments) !== piece) continue;
       found.push({ hash, until: Number(until.toString()) });
     }
     return found;
   }
 
-  /** Counts in a segment's meta, cells of it, and what is hidden in it, at one moment. */
+  /** Counts in a segment's meta, cells of the segment, and its hidden items, at one moment. */
   private async cellsOf(
     segment: number,
     layer: number,
@@ -121,12 +121,12 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * The line from its head to its end; then what is not in line, but may have been in it before or come back; then what has
-   * come to the end of the line meanwhile. An entry moves from the line to a lease, from there to the delayed, the dead
-   * or the end of the line, from both of these to the end of the line: so it is missed only if it was not in line when that was
-   * read first, and came through the line whole while the others were read. Then these are read again. A place in line
-   * means something to the server's run that told it only, and so does a cursor: after a failover, a restart or the
-   * move of a slot all begins anew.
+   * Reads in three steps: the waiting entries from head to end; the leased, delayed and dead ones; the entries that
+   * have joined the end meanwhile. An entry moves from waiting to a lease, from there to the delayed entries, the dead
+   * letters or back to the end, and from the first two to the end. So it is missed only if it was not waiting during
+   * the first step and passed through the whole queue during the second. In this case the last two steps are repeated.
+   * A position or a cursor is valid only in the run of the server that gave it: after a failover, a restart or the move
+   * of a slot, reading starts over.
    */
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
     const { list, geometry } = this.filter;
@@ -146,7 +146,7 @@ export class RedisSource implements SegmentSource {
   private async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
     const reader = this.readerOf(segment);
     yield* reader.line();
-    // What was taken out of the line so far is among the others, which are read now.
+    // Entries taken so far are among the leased, delayed and dead ones, which are read next.
     reader.overtaken();
     for (let round = 1; ; round++) {
       for (const kind of KINDS) yield* reader.rest(kind);

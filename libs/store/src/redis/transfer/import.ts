@@ -12,27 +12,30 @@ import { countOf } from '../scripts/script.js';
 import type { Script } from '../scripts/script.js';
 
 /**
- * Limits on the entries and bytes of cells that a script gets, so that none holds the server much longer than a
+ * Limits on the entries and bytes of cells in one script, so that none blocks the server for much more than a
  * millisecond.
  */
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** What has come of the cells of a segment's layer. */
+/** The cells of a segment's layer that have been written. */
 interface Filled {
   /** Bytes of each piece. */
   readonly pieces: number[];
-  /** Of a filter that ages, the cells by their last epoch. */
+  /** If the filter ages: the cells by their last epoch. */
   readonly expiring: Expiring;
   nonZero: number;
   saturated: number;
 }
 
-/** Fills the segments of a filter that is being made. Each segment, and each of its layers, is made when its first part arrives. */
+/**
+ * Fills the segments of a filter that is being created. Creates each segment, and each of its layers, with its first
+ * part.
+ */
 export class RedisImport {
   private readonly segments: {
     readonly keys: SegmentKeys;
-    /** Scripts that have queued some. */
+    /** Number of scripts that have queued entries. */
     queued: number;
     /** Oldest first. */
     readonly layers: Filled[];
@@ -70,7 +73,7 @@ export class RedisImport {
     else await this.takeCells(part);
   }
 
-  /** Items that are hidden until an epoch which is over here are not. */
+  /** Drops hidden items whose epoch has already passed here. */
   private async hide({ segment: piece, items }: Extract<Part, { type: 'hidden' }>): Promise<void> {
     const { entry } = this.claim;
     const { name, maxAgeSeconds } = entry;
@@ -79,7 +82,7 @@ export class RedisImport {
     this.hidden += items.length;
     if (this.hidden > this.maxHidden) throw hidingFull(entry, this.hidden, this.maxHidden);
     const { keys } = await this.segment(piece);
-    // Nothing is hidden for longer than a cell can tell.
+    // An item cannot be hidden for longer than a cell can live.
     const members = items
       .filter(({ until }) => until >= present)
       .flatMap(({ hash, until }) => [Math.min(until, present + CYCLE - 1), Buffer.from(hash)]);
@@ -90,9 +93,9 @@ export class RedisImport {
   }
 
   /**
-   * Writes the counts. The cells of a segment tell which of them are not zero or saturated. The other counts are known
-   * for the whole filter, and only their sums are ever read. But the items of a segment must not fall below zero when
-   * items are removed, so each segment gets a share of them in proportion to its cells.
+   * Writes the counts. A segment's cells determine its non-zero and saturated cells. The other counts are known only
+   * for the whole filter, and only their sums are ever read. But a segment's items must not fall below zero when items
+   * are removed, so each segment gets a share of them in proportion to its cells.
    */
   async finish(): Promise<void> {
     const { items: _, ...calls } = this.counts;
@@ -112,7 +115,7 @@ export class RedisImport {
           [countOf('nonzero', layer), nonZero],
           [countOf('saturated', layer), segment.layers[layer]?.saturated ?? 0],
         );
-        // A segment that had not come so far where it was exported.
+        // This segment had not opened the layer where it was exported.
         if (layer > 0 && !segment.layers[layer]) {
           await this.claim.renew(this.deadline);
           await this.claim.allocateLayer(index, layer, this.deadline);
@@ -157,7 +160,7 @@ export class RedisImport {
     filled.saturated += part.saturated;
   }
 
-  /** What meta has of a segment of a filter that ages, of which a clock that is ahead may have written some pages. */
+  /** The fields of meta for a segment of a filter that ages. A clock that was ahead may have written some pages. */
   private ages(layers: readonly Filled[]): [string, number | Buffer][] {
     const { entry } = this.claim;
     if (entry.maxAgeSeconds === undefined) return [];
@@ -201,7 +204,7 @@ export class RedisImport {
   }
 }
 
-/** Per entry the length of its reason, the reason and the entry. */
+/** For each entry, the length of its reason, the reason and the entry. */
 function packEntries(entries: readonly QueuedItem[]): Buffer {
   return Buffer.concat(
     entries.flatMap((entry) => {
@@ -213,7 +216,7 @@ function packEntries(entries: readonly QueuedItem[]): Buffer {
   );
 }
 
-/** As meta has it: see items/aged-cells.ts. */
+/** The format of the ring in meta: see items/aged-cells.ts. */
 function packRing(expiring: Expiring): Buffer {
   const ring = Buffer.alloc(4 * CYCLE);
   for (const [left, cells] of expiring.toArray().entries())

@@ -9,7 +9,7 @@ import { RedisImport } from './import.js';
 import type { LifeCycle } from '../catalogue/life-cycle.js';
 import type { Views } from '../catalogue/views.js';
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class RedisTransfer implements Transfer {
   constructor(
     private readonly connection: Connection,
