@@ -20,43 +20,43 @@ import type { SyncSums } from '../segments/sync-sums.js';
 const ID_BYTES = 8;
 
 const HASH_BYTES = 16;
-/** Owed entries that are read at a time. */
+/** Owed entries to read at a time. */
 const OWED_ENTRIES = 1_000;
 
 type Queued = Pick<QueuedItem, 'hash'>;
 
-/** Where the entries come from, and how they are kept. */
+/** Where the entries come from, and how to keep them. */
 export interface QueueKeeper {
   readonly connection: Connection;
   readonly random: RandomSource;
   readonly sums: SyncSums;
   source(filter: RedisFilter): RedisSource;
-  /** Throws FILTER_FULL if the list that the sync fills has no room for a batch. */
+  /** Throws FILTER_FULL if the sync's layers have no room for a batch. */
   admit(filter: RedisFilter, id: string, positions: Positions, operation: Operation): Promise<void>;
   /** Keeps some entries of the queue. Throws SYNC_ENDED. */
   keep(call: ChunkCall, id: string): Promise<Answer>;
-  /** Gives up a sync whose list has no room. */
+  /** Abandons a sync whose layers have no room. */
   giveUp(filter: RedisFilter, id: string): Promise<void>;
 }
 
-/** The field of the record of a chunk that was kept. */
+/** The field of the record of a kept chunk. */
 export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
 /** Keeps the entries that are queued when a sync is opened. Callers that wait for the same copy share it. */
 export class SyncQueue {
-  /** By id. */
+  /** By the id of the sync. */
   private readonly copies = new Map<string, Promise<void>>();
 
   constructor(private readonly keeper: QueueKeeper) {}
 
-  /** Resolves once all is kept. STORE_UNAVAILABLE when time is up; it goes on. */
+  /** Resolves once all entries are kept. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
   async kept(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     if (!filter.queued) return;
     let copy = this.copies.get(id);
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Callers that wait get the error.
+      // Waiting callers get the error.
       copy.catch(() => undefined);
     }
     const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
@@ -92,7 +92,7 @@ export class SyncQueue {
     }
   }
 
-  /** Notes that a segment's queue has been copied, unless copiedScript answers why that is not so. */
+  /** Notes that a segment's queue has been copied, unless copiedScript answers why it is not complete. */
   private async endCopy(
     filter: RedisFilter,
     segment: number,

@@ -52,7 +52,7 @@ interface Parts {
   readonly idleMs: number;
 }
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class RedisSyncs implements Syncs {
   private readonly sums: SyncSums;
   private readonly ends: SyncEnds;
@@ -89,7 +89,7 @@ export class RedisSyncs implements Syncs {
       if (opened !== undefined) return this.get(filter, opened);
       const isOurs = sync?.operation.id === operation.id;
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
-      // Its opening has been recorded since this call has looked.
+      // Its opening was recorded after this call had looked for the record.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
       if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
@@ -106,7 +106,7 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        // The filter may have grown meanwhile: then all of it is done again, which changes nothing more.
+        // The filter may have grown meanwhile. All steps are then repeated, which changes nothing more.
         if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
           continue;
       } catch (error) {
@@ -121,14 +121,15 @@ export class RedisSyncs implements Syncs {
     }
   }
 
-  /** Whether it is recorded that an operation has opened a sync. The answer to that change may have been lost. */
+  /** True if a record says that an operation has opened the sync. The answer to that change may have been lost. */
   private async hasOpened(entry: CatalogueEntry, id: string, operation: Operation): Promise<boolean> {
     return (await recallOpened(this.parts.catalogue, entry, { ...operation, repeat: true })) === id;
   }
 
   /**
-   * A sync that a call has opened, once the queue is kept. Another call may have ended it first. If that has made the handle
-   * stale, the caller must not be told so: it would repeat the call on a new handle, and open another sync.
+   * The sync that a call has opened, once the queue is kept. Another call may have ended it first. If this has made the
+   * handle stale, the caller must not get StaleFilterError: it would repeat the call with a new handle, and open
+   * another sync.
    */
   private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     try {
@@ -152,7 +153,7 @@ export class RedisSyncs implements Syncs {
     const { sync } = entry;
     if (sync?.id !== id) return this.ends.of(entry, id, deadline);
     if (sync.stage === 'abandoning') {
-      // Until all segments have dropped its list, items on it are found.
+      // Until all segments have dropped its layers, items in them are found.
       await this.parts.changes.goOn(filter.name, deadline);
       return this.get(filter, id);
     }
@@ -160,7 +161,7 @@ export class RedisSyncs implements Syncs {
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
-    // It is over now, or is being committed.
+    // By now it is over, or is committing.
     return this.get(filter, id);
   }
 
@@ -215,7 +216,7 @@ export class RedisSyncs implements Syncs {
       throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
-    // It is over now, or a commit has begun first.
+    // By now it is over, or a commit has begun first.
     return this.abandon(filter, id, deadline);
   }
 
@@ -231,12 +232,12 @@ export class RedisSyncs implements Syncs {
     let failure: StoreError | undefined;
     for (let at = 0; at < noted.length; at += 2) {
       const [name = '', calledAt = '0'] = noted.slice(at, at + 2);
-      // The empty name keeps the set from ever being empty.
+      // The empty name keeps the set from being empty.
       if (name === '') continue;
       try {
         await this.tendOne(name, now - Number(calledAt) > idleMs, deadline);
       } catch (error) {
-        // A filter that has lost data must not keep the syncs behind it from being tended.
+        // A filter that has lost data must not keep later syncs from being tended.
         if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
         failure ??= error;
       }
@@ -255,7 +256,7 @@ export class RedisSyncs implements Syncs {
     else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
   }
 
-  /** The sync of a filter that is open or committing, for its description. */
+  /** The filter's open or committing sync, for its description. */
   async underWay(filter: RedisFilter): Promise<Sync | undefined> {
     if (!filter.sync) return undefined;
     const deadline = deadlineIn(this.parts.timeoutMs);
