@@ -4,7 +4,9 @@ import type { Connection } from './connection/connection.js';
 import { CATALOGUE } from './layout/keys.js';
 import type { Script } from './scripts/script.js';
 
-/** Sets a field of a hash that has it. KEYS: 1 the hash. ARGV: 1 field, 2 value. Answers 1, or 0 if it has not. */
+/**
+ * Sets a field of a hash if it exists. KEYS: 1 the hash. ARGV: 1 field, 2 value. Answers 1, or 0 if it does not exist.
+ */
 const replaceScript: Script = {
   name: 'unseenReplaceCredential',
   numberOfKeys: 1,
@@ -40,7 +42,7 @@ export class RedisCredentials implements Credentials {
 
   async delete(id: string): Promise<boolean> {
     const { client } = this.connection;
-    // This is read first, because a repeated deletion may have lost its first answer.
+    // Read first, because the first answer of a repeated deletion may be lost.
     const known = await this.connection.repeat(
       () => client.hexists(CATALOGUE.credentials, id),
       this.deadline,

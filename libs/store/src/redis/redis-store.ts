@@ -54,15 +54,17 @@ import { Views } from './catalogue/views.js';
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
-  /** Bound on the marks of forgotten items of a segment's queue; of a long queue it is an eighth of its length. */
+  /** Forget marks in a segment's queue up to which no sweep begins; for a long queue, an eighth of its length. */
   readonly maxMarks?: number;
-  /** A sync that nobody has called for so long is given up, in ms. */
+  /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
-  /** Removals of a filter that are noted while a sync is open; with some more it is given up. */
+  /**
+   * Limit of the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned.
+   */
   readonly maxSyncForgets?: number;
   /**
-   * Items of a filter that ages which are forgotten while others keep all their cells live: so many are noted until they have
-   * expired, a part of them in each segment. One more is refused.
+   * Limit of hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
+   * until they expire. Each segment has an equal part of the limit, and refuses further removals.
    */
   readonly maxHidden?: number;
   readonly random?: RandomSource;
@@ -71,7 +73,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
 
-/** Filters in a stock Redis 7 (or Valkey 8) server or cluster. keys.ts has the layout of the keys. */
+/** Filters in a stock Redis 7 (or Valkey 8) server or cluster. layout/keys.ts describes the layout of the keys. */
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
@@ -140,14 +142,14 @@ export class RedisStore implements Store {
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 
-  /** Resolves after the first attempt to connect, even if Redis is absent. The store keeps trying. */
+  /** Resolves after the first attempt to connect, even if Redis is unavailable. The store keeps trying. */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const connection = new Connection(options);
     await connection.firstTry();
     return new RedisStore(connection, options);
   }
 
-  /** One segment on a single server if it fits; on a cluster a few for every master. */
+  /** One segment on a single server if it fits; on a cluster, a few per master. */
   get segmentation(): Segmentation {
     const { masters } = this.connection;
     return {
@@ -206,7 +208,7 @@ export class RedisStore implements Store {
     return { ...readiness, warnings: cramped > 0 ? [...warnings, cannotGrow(cramped)] : warnings };
   }
 
-  /** The cells of a segment as Redis has them. */
+  /** The cells of a segment as stored in Redis. */
   async segmentBytes(handle: Filter, segment: number): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     const { cells } = segmentKeysOf(filter, segment);
