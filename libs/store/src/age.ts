@@ -16,7 +16,10 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
 export const EPOCHS_OF_AGE = 13;
 /** Number of epochs that the lower half of a cell can tell apart. */
 export const CYCLE = 16;
-/** Most epochs that a page's stamp may lag behind while the last epoch of an item added now still fits in a cell. */
+/**
+ * Maximum number of epochs that a page's stamp may lag behind while the last epoch of an item added now still fits in a
+ * cell.
+ */
 export const MOST_BEHIND = CYCLE - 1 - EPOCHS_OF_AGE;
 /** Limits of the maximum age, in seconds: 10 s to ten years. */
 export const MIN_MAX_AGE_SECONDS = 10;

@@ -9,7 +9,7 @@ export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
  */
 export const DEFAULT_MAX_MARKS = 100_000;
 
-/** Shortest time that operation records are kept, in ms, unless they reach their memory limit. */
+/** Minimum time that operation records are kept, in ms, unless they reach their memory limit. */
 export const RETENTION_MS: Readonly<Record<Operation['origin'], number>> = {
   caller: 86_400_000,
   made: 60_000,

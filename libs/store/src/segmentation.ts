@@ -1,6 +1,6 @@
 /**
- * Most bytes of a segment: 16 MiB less one memory page. With a string's header, exactly 16 MiB would take 20 MiB of
- * Redis, whose allocator has no size class in between (measured: 1.25 against 1.00 times the requested bytes).
+ * Maximum size of a segment in bytes: 16 MiB less one memory page. With a string's header, exactly 16 MiB would take 20
+ * MiB of Redis, whose allocator has no size class in between (measured: 1.25 against 1.00 times the requested bytes).
  */
 export const MAX_SEGMENT_BYTES = 16 * 2 ** 20 - 4096;
 

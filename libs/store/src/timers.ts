@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 
-/** Longest wait of a Node.js timer. */
+/** Maximum delay of a Node.js timer, in ms. */
 const MOST_MS = 2 ** 31 - 1;
 
 /**

@@ -1,4 +1,4 @@
-/** Longest wait of a Node.js timer. */
+/** Maximum delay of a Node.js timer, in ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves with the result of `work`, or throws the error of `late` after `ms`. The work itself continues. */

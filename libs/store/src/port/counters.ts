@@ -8,12 +8,12 @@ export const Added = { Present: 0, New: 1 } as const;
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
 
 /**
- * Operations on cells. Every method takes the positions of a batch and answers one byte per item, in the batch's order.
+ * Operations on cells. Every method takes the positions of a batch and returns one byte per item, in the batch's order.
  *
  * - Each item changes atomically, and the items of one segment change in batch order. Items of different segments and
  *   parallel calls have no defined order.
- * - A mutation and the record of its operation are written in the same atomic step. A repeat answers the same and
- *   changes nothing. If a call fails half way (STORE_UNAVAILABLE), repeating it with the same operation gives every
+ * - A mutation and the record of its operation are written in the same atomic step. A repeat returns the same result
+ *   and changes nothing. If a call fails halfway (STORE_UNAVAILABLE), repeating it with the same operation gives every
  *   item its first answer.
  * - Every call, reads included, checks the filter's generation and that all its cells are there. It throws
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
@@ -28,7 +28,7 @@ export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
 export interface Counters {
   /**
    * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item. A counter at 15
-   * stays at 15. Answers Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
+   * stays at 15. Returns Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
    * filter would hold more than twice its capacity, or, if it grows, more than the capacity of its last layer in that
    * layer.
    *
@@ -56,13 +56,13 @@ export interface Counters {
 
   /**
    * Takes one from each of the item's counters in the oldest layer that claims it. If no layer claims the item, changes
-   * nothing and answers Removed.Absent. Counters at 15 stay at 15; if all are at 15, nothing changes and the answer is
+   * nothing and returns Removed.Absent. Counters at 15 stay at 15; if all are at 15, nothing changes and the answer is
    * Removed.Saturated. An item removed from a visited set leaves the queue in the same step, wherever its entry is: the
    * entry is never leased or settled again. Counting filters only.
    *
    * In a filter that ages, the answer is Removed.Removed for every item that is present. If other items keep all its
-   * cells live, the store notes the removed item until its lifetime is over, and answers that it is absent. The number
-   * of notes is limited: STORE_FULL, before any change.
+   * cells live, the store notes the removed item until its lifetime is over, and reports it as absent. The number of
+   * notes is limited: STORE_FULL, before any change.
    */
   remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
 

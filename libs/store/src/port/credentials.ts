@@ -12,12 +12,12 @@ export interface Credentials {
   /** Stores a credential, and overwrites one with the same id. */
   put(credential: Credential): Promise<void>;
 
-  /** Overwrites the credential with the same id. If none exists, answers false and stores nothing. */
+  /** Overwrites the credential with the same id. If none exists, returns false and stores nothing. */
   replace(credential: Credential): Promise<boolean>;
 
   /** All credentials, sorted by id. */
   list(): Promise<Credential[]>;
 
-  /** Answers false if no credential has this id. */
+  /** Returns false if no credential has this id. */
   delete(id: string): Promise<boolean>;
 }

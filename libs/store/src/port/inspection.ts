@@ -44,7 +44,7 @@ export interface LayerSample {
   readonly values: readonly number[];
 }
 
-/** Most pages that one call of `sample` reads, over all layers. */
+/** Maximum number of pages that one call of `sample` reads, over all layers. */
 export const MOST_SAMPLED_PAGES = 256;
 
 /**

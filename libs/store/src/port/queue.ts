@@ -4,16 +4,16 @@ import type { Operation } from './operation.js';
 /** Answers of `ack`, `release`, `extend` and the calls on dead letters, one per id. */
 export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 
-/** Longest lease and longest delay, in ms. */
+/** Maximum length of a lease or delay, in ms. */
 export const MAX_LEASE_MS = 86_400_000;
 
-/** Most bytes of payloads (UTF-8) in one lease, unless its first entry alone has more. */
+/** Maximum size of the payloads in one lease, in bytes of UTF-8, unless its first entry alone is larger. */
 export const MAX_LEASED_BYTES = 2 ** 20;
 
-/** Most entries in one lease. */
+/** Maximum number of entries in one lease. */
 export const MAX_LEASED_ENTRIES = 1_000;
 
-/** Longest reason of a release, in bytes of UTF-8. */
+/** Maximum length of the reason of a release, in bytes of UTF-8. */
 export const MAX_REASON_BYTES = 256;
 
 /** Default reasons of dead letters: the last lease ended by itself, or a release gave no reason. */
@@ -70,8 +70,8 @@ export interface DeadLetterPage {
 export interface Queue {
   /**
    * Leases at most `max` entries (limit MAX_LEASED_ENTRIES), up to MAX_LEASED_BYTES of payloads, each hidden for
-   * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat answers only those of the entries that this
-   * lease still holds: an exception to the rule that a repeat answers the same. A call that finds nothing is not
+   * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only those of the entries that this
+   * lease still holds: an exception to the rule that a repeat returns the same result. A call that finds nothing is not
    * recorded, so its repeat may find something. Overlapping tries of one operation may together hold more than `max`
    * entries: the surplus is not answered, and comes back when the lease ends.
    */
@@ -85,7 +85,7 @@ export interface Queue {
 
   /**
    * Gives leased entries back: to the end of the queue, at once or after a delay, or to the dead letters if they were
-   * leased as often as the visited set allows. Answers as `ack`.
+   * leased as often as the visited set allows. Results as for `ack`.
    */
   release(
     filter: Filter,
@@ -94,12 +94,13 @@ export interface Queue {
     release?: Partial<Release>,
   ): Promise<Uint8Array>;
 
-  /** Makes the leases of these entries end `leaseMs` from now (at most MAX_LEASE_MS). Answers as `ack`. */
+  /** Makes the leases of these entries end `leaseMs` from now (at most MAX_LEASE_MS). Results as for `ack`. */
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
 
   /**
    * Calls `wake` whenever an entry may have become available, through any instance, and sometimes without cause. It
-   * goes on after a commit, after `clear`, and for a new set of the same name. The function it answers stops it.
+   * goes on after a commit, after `clear`, and for a new set of the same name. Call the returned function to stop
+   * watching.
    */
   watch(filter: Filter, wake: () => void): () => void;
 

@@ -93,7 +93,7 @@ export const Kept = {
 export interface Syncs {
   /**
    * Opens a sync; reserves its memory before anything changes. Throws SYNC_EXISTS while another is open or committing,
-   * STORE_FULL and QUOTA_EXCEEDED as `Store.create`. A repeat answers the current state of the same sync, even if it is
+   * STORE_FULL and QUOTA_EXCEEDED as `Store.create`. A repeat returns the current state of the same sync, even if it is
    * over and others were opened since.
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
@@ -105,13 +105,13 @@ export interface Syncs {
   get(filter: Filter, id: string): Promise<Sync>;
 
   /**
-   * Keeps items. Answers a `Kept` per item, in the batch's order, and records the operation as `add` does. Throws
+   * Keeps items. Returns a `Kept` per item, in the batch's order, and records the operation as `add` does. Throws
    * SYNC_ENDED unless the sync is open, and FILTER_FULL if the new layers have no room.
    */
   keep(filter: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Forgets all items that are not kept. Answers when done, or with state `committing` at the deadline. Throws
+   * Forgets all items that are not kept. Returns when done, or with state `committing` at the deadline. Throws
    * SYNC_WOULD_FORGET, before any change, if it would forget more than the share `most` (0 to 1) of the filter's items.
    * Safe to repeat.
    */

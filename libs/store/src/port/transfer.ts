@@ -24,7 +24,7 @@ export interface HiddenItem {
   readonly until: number;
 }
 
-/** Most leases that an imported entry may have had: stores and files continue to count in 32 bits. */
+/** Maximum number of leases that an imported entry may have had: stores and files continue to count in 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31;
 
 /** The counts of a filter that cannot be computed from its cells. */
@@ -63,7 +63,7 @@ export interface Transfer {
    * first. Since an item lives in one segment and layer, the export has everything that was answered before it began,
    * less later removals. A change of an item during the export is in it whole or not at all. A queue entry or dead
    * letter is missing only if it was acknowledged or purged (but see exportParts), and may appear twice. Throws as
-   * `Counters` does; StaleFilterError also if the filter is cleared or dropped half way.
+   * `Counters` does; StaleFilterError also if the filter is cleared or dropped halfway.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
@@ -74,7 +74,7 @@ export interface Transfer {
    * If anything throws before that, no filter exists and its memory is freed, after a crash by the next start or call.
    *
    * Before it reads `parts`, it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call creates or drops
-   * a filter of that name, and QUOTA_EXCEEDED as `create` does. A repeated operation answers the same filter without
+   * a filter of that name, and QUOTA_EXCEEDED as `create` does. A repeated operation returns the same filter without
    * reading `parts`.
    */
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter>;

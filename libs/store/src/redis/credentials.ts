@@ -5,7 +5,7 @@ import { CATALOGUE } from './layout/keys.js';
 import type { Script } from './scripts/script.js';
 
 /**
- * Sets a field of a hash if it exists. KEYS: 1 the hash. ARGV: 1 field, 2 value. Answers 1, or 0 if it does not exist.
+ * Sets a field of a hash if it exists. KEYS: 1 the hash. ARGV: 1 field, 2 value. Returns 1, or 0 if it does not exist.
  */
 const replaceScript: Script = {
   name: 'unseenReplaceCredential',

@@ -20,10 +20,10 @@ export class Allocation {
 
   /**
    * Creates the keys of a segment and of all layers in the entry. The cells come first and in one piece: a string that
-   * grows in steps keeps up to 1 MiB of spare room for ever (measured: 15 % of a 7 MiB segment), and one that is
-   * created whole keeps none. This blocks the server for about 0.6 ms per MiB. The commands for the later keys fail if
-   * the cells exceeded the server's memory limit. Each key has its own command, because a script on keys that do not
-   * exist yet fails while their slot moves.
+   * grows in steps keeps up to 1 MiB of spare room forever (measured: 15 % of a 7 MiB segment), and one that is created
+   * whole keeps none. This blocks the server for about 0.6 ms per MiB. The commands for the later keys fail if the
+   * cells exceeded the server's memory limit. Each key has its own command, because a script on keys that do not exist
+   * yet fails while their slot moves.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const last = segmentBytes(entry.geometry) - 1;

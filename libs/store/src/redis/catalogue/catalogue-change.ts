@@ -34,9 +34,9 @@ export interface CatalogueChange {
   readonly deadline: number;
   /** Quota for the announced entry. */
   readonly quota?: Quota | undefined;
-  /** Frees the part of the quota that dead instances hold. Answers false if they hold none. */
+  /** Frees the part of the quota that dead instances hold. Returns false if they hold none. */
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
-  /** Answers false if another instance has taken the change further. */
+  /** Returns false if another instance has taken the change further. */
   prepare(held: HeldEntry): Promise<unknown>;
   /** The entry after the change. */
   publish(entry: CatalogueEntry): Publication;
@@ -76,8 +76,8 @@ export class HeldEntry {
 }
 
 /**
- * Carries out a change of an entry as read. Answers the publication. If another instance has changed the entry, undoes
- * this call's work and answers undefined; the caller reads the entry again.
+ * Carries out a change of an entry as read. Returns the publication. If another instance has changed the entry, undoes
+ * this call's work and returns undefined; the caller reads the entry again.
  */
 export async function carryOut(
   catalogue: Catalogue,

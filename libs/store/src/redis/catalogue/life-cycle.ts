@@ -19,8 +19,8 @@ import { type Generations, isBegun, type Making } from './generations.js';
 
 /**
  * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during
- * which other calls wait and no stale positions can be written. If an operation dies half way, the next one on that
- * name finishes it.
+ * which other calls wait and no stale positions can be written. If an operation dies halfway, the next one on that name
+ * finishes it.
  */
 export class LifeCycle {
   constructor(
@@ -125,7 +125,7 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it answers a value; it answers undefined if the entry has changed since.
+   * Runs `step` on a filter's entry until it returns a value; it returns undefined if the entry has changed since.
    * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier try of the same
    * operation. `recalled` turns the record of an executed operation into an answer.
    *

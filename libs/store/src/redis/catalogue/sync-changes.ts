@@ -193,7 +193,7 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // The segment may not have ended the previous sync yet. `end` answers false if another call ends that one
+        // The segment may not have ended the previous sync yet. `end` returns false if another call ends that one
         // first.
         await this.stragglers.end(entry.name, entry.generation, tag, deadline);
         if ((await run()) === 'OK') return true;

@@ -20,7 +20,7 @@ export class Views {
   ) {}
 
   /**
-   * Reads the state of a segment after a script has rejected this view of it, and answers the view for the next call.
+   * Reads the state of a segment after a script has rejected this view of it, and returns the view for the next call.
    * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry and the
    * segment's token has not changed: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError, and
    * as `Counters`, if the filter is gone.

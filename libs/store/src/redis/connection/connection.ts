@@ -87,7 +87,7 @@ export class Connection {
 
   /**
    * Runs a script that changes nothing, and retries it until `deadline` while that can help. With `binary`, strings are
-   * answered as Buffers. Throws as `repeat`.
+   * returned as Buffers. Throws as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const timed = this.timed(script);

@@ -68,7 +68,7 @@ const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^All sentinels are unreachable/, 'no Sentinel can be reached, or none knows the master'],
 ];
 
-/** Translates errors of the client; answers all other errors unchanged. */
+/** Translates errors of the client; returns all other errors unchanged. */
 export function inOurWords(error: unknown): unknown {
   const message = text(error, 'message');
   const [, words] = CLIENT_WORDS.find(([theirs]) => theirs.test(message)) ?? [];

@@ -8,7 +8,7 @@ export interface Write {
   readonly key: string;
   readonly command: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** True if strings are answered as Buffers. */
+  /** True if strings are returned as Buffers. */
   readonly binary: boolean;
   /** Milliseconds since the epoch. The caller stops waiting then. */
   readonly end: number;
@@ -32,7 +32,7 @@ interface Waiting {
 type Outcome = readonly [Error | null, unknown];
 
 /**
- * Sends writes, and answers each once the required number of replicas has it. WAIT follows the writes in the same
+ * Sends writes, and resolves each once the required number of replicas has it. WAIT follows the writes in the same
  * pipeline on the same connection. On another connection it could reach a replica that was promoted in between and
  * lacks the write.
  *

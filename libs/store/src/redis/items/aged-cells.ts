@@ -19,7 +19,7 @@ const FULL = 15 * UNIT;
 
 const RING_FORMAT = `'>${'I4'.repeat(CYCLE)}'`;
 
-/** Most expired hidden items that one script deletes. */
+/** Maximum number of expired hidden items that one script deletes. */
 const MOST_EXPIRED = 200;
 
 const values = (k: number): string => each(k, (j) => `v${j}`, ', ');

@@ -74,8 +74,8 @@ export const NAMES = {
  *   attempts   leases after which an entry becomes a dead letter; 0: never
  *   hashes     hashes of the items, 16 bytes each
  *   maxMarks   forget marks in the queue up to which no sweep begins
- *   maxNoted   most removals that the sync notes
- *   maxHidden  most hidden items in the segment
+ *   maxNoted   maximum number of removals that the sync notes
+ *   maxHidden  maximum number of hidden items in the segment
  *   lives      how long an item lives from now, in ms
  *   counted    '1' if the items count as listed; otherwise they come from the queue
  *   again      when an item expires that only the sync's layers claim, in ms since the epoch

@@ -103,7 +103,7 @@ export function allTags(entry: CatalogueEntry): string[] {
   return [...new Set([...entry.tags, ...(entry.retired ?? [])])];
 }
 
-/** Most layers that a filter or sync may have. */
+/** Maximum number of layers that a filter or sync may have. */
 export function plannedIn({ layers = [] }: Pick<EntryList, 'layers'>): number {
   return Math.max(1, layers.length);
 }

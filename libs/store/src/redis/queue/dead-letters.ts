@@ -6,7 +6,7 @@ import { deadLetters } from './queue-reader.js';
 import type { Segments } from '../segments/segments.js';
 import { deadLettersScript } from '../scripts/dead-letters.js';
 
-/** Most dead letters that one script reads. */
+/** Maximum number of dead letters that one script reads. */
 const PER_SCRIPT = 100;
 
 const NEWLINE = 10;

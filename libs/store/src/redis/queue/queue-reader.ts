@@ -22,7 +22,7 @@ export interface RawPage {
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The next position and the number of entries behind it, as exportLogScript answers them. */
+/** The next position and the number of entries behind it, as exportLogScript returns them. */
 const PLACE = /^(?<place>(?<list>\d+ \d) \d+) (?<flag>\d) (?<read>\d+) (?<behind>\d+)$/;
 
 /** Reads the queue of a segment, page by page. */
@@ -92,7 +92,7 @@ export class QueueReader {
     }
   }
 
-  /** The entries that do not wait. A scan answers every entry that exists from its first step to its last. */
+  /** The entries that do not wait. A scan returns every entry that exists from its first step to its last. */
   async *rest(kind: Kind): AsyncGenerator<QueuePage, void, undefined> {
     const count = kind === 'leases' ? PAGE_LEASES : PAGE_ENTRIES;
     for (let cursor = '0', done = false; !done;) {

@@ -123,7 +123,7 @@ export class QueueWatches {
     return this.announce(fresh);
   }
 
-  /** Announces that this instance still waits. Answers as `dueIn`. */
+  /** Announces that this instance still waits. Returns the same as `dueIn`. */
   private async announce(filter: RedisFilter): Promise<number[]> {
     const deadline = deadlineIn(this.timeoutMs);
     const found = await joinAll(

@@ -26,7 +26,7 @@ const NEWLINE = 10;
 /** A segment's answer to a lease. */
 interface SegmentLease {
   readonly entries: LeasedEntry[];
-  /** Number of entries in the lease. A repeat answers only those that are still held. */
+  /** Number of entries in the lease. A repeat returns only those that are still held. */
   readonly given: number;
   readonly bytes: number;
   /** True if there is more to read. */
@@ -128,8 +128,7 @@ export class RedisQueue implements Queue {
 
   /**
    * The entries that earlier tries have leased and still hold; undefined if they found none. Overlapping tries may have
-   * leased more than `max` together. The answer has the first of them in the order of segments, as the last try
-   * answered.
+   * leased more than `max` together. The answer has the first of them in the order of segments, as the last try found.
    */
   private async recallLease(
     filter: RedisFilter,

@@ -6,7 +6,7 @@ export const AWAITED_MS = 5_000;
 
 /**
  * Announces that a caller waits for entries. Until then, scripts that make entries available publish this on
- * unseen:queue:<generation>. KEYS: 3 and on, the queue's. ARGV: 3 for how many ms. Answers the ms until an entry may
+ * unseen:queue:<generation>. KEYS: 3 and on, the queue's. ARGV: 3 for how many ms. Returns the ms until an entry may
  * become due: 0 if one is available, -1 if none will become due.
  */
 export const awaitScript: Script = {

@@ -6,7 +6,7 @@ import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 /**
  * Dead letters with numbers above ARGV[3], as stored; deletes forgotten ones.
  * KEYS: 3 and on, the queue's. ARGV: 3 number, 4 how many to read.
- * Answers "<last number, or 0 if no more follow>\n", then the dead letters.
+ * Returns "<last number, or 0 if no more follow>\n", then the dead letters.
  */
 export const deadLettersScript: Script = {
   name: 'unseenDeadLetters',

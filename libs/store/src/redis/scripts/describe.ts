@@ -34,7 +34,8 @@ export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
 /**
- * Most ended leases whose entries a description counts as waiting before a lease call moves them. Counting takes time.
+ * Maximum number of ended leases whose entries a description counts as waiting before a lease call moves them. Counting
+ * takes time.
  */
 const DUE_LEASES_COUNTED = 50;
 

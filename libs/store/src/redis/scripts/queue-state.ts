@@ -24,7 +24,7 @@ import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
  * new entries, ms).
  */
 
-/** Most entries in one lease of the segment. */
+/** Maximum number of entries in one lease of the segment. */
 export const LEASE_ENTRIES = 32;
 
 /** Bytes of an entry before its payload. */

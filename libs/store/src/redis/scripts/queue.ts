@@ -51,7 +51,7 @@ end
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
  * bytes of payloads, 13 '1' if the first entry may have more.
- * Answers "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
+ * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
  * read, 2 if the next entry would exceed the bytes, else 0. States, for a repeat only, one character per entry: LEASED
  * if still held, '-' if the answer leaves the entry out.
  */

@@ -55,7 +55,7 @@ export const ALLOW_OOM = '#!lua flags=allow-oom';
 
 /**
  * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. If the
- * segment is missing, short or of another generation, the script answers LOST and creates nothing.
+ * segment is missing, short or of another generation, the script returns LOST and creates nothing.
  *
  * @param fields further fields of meta to read, as Lua: they are in `kept` after the generation and the number of items
  */
@@ -82,8 +82,8 @@ export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
  * First lines of a mutation after CHECK_CHANGE: looks up the record of a repeat, as `recalled`, before anything
  * changes.
  * KEYS: 3 operations-current, 4 operations-previous.
- * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 most bytes of records in a window, 8 when a made id
- * that came with the request was made, in ms, else ''.
+ * ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7 maximum bytes of records in a window, 8 when a made
+ * id that came with the request was made, in ms, else ''.
  *
  * Answering from a record writes although it changes nothing: the record may not have reached the replicas yet, and
  * from Redis 7.2 on WAIT only covers writes of its own connection. The HDEL needs no memory, and lets the HSET pass
@@ -112,7 +112,7 @@ if recalled then return {recalled, tonumber(kept[2])} end
 
 /**
  * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
- * another node: a script that names a missing key, even for a moment, would fail half way. During a move, both nodes
+ * another node: a script that names a missing key, even for a moment, would fail halfway. During a move, both nodes
  * refuse a command on two keys of which one is missing.
  */
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;

@@ -17,7 +17,7 @@ export const tooManyMarks = (max: string) =>
  * valid only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read.
- * Answers '1' if more steps are needed, else '0'.
+ * Returns '1' if more steps are needed, else '0'.
  */
 export const sweepScript: Script = {
   name: 'unseenSweep',

@@ -64,7 +64,7 @@ return 'OK'`,
 /**
  * Entries owed to the copy of a segment's queue, because they moved after the sync was opened.
  * KEYS: 3 the owed entries. ARGV: 3 the score of the last one read before, or 0; 4 how many.
- * Answers {score of the last one, their hashes}.
+ * Returns {score of the last one, their hashes}.
  */
 export const owedScript: Script = {
   name: 'unseenOwed',
@@ -79,7 +79,7 @@ return {found[#found] or ARGV[3], concat(hashes)}`,
 /**
  * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. From then on no more are
  * noted. KEYS: 3 the owed entries.
- * Answers MORE, and changes nothing, if more are owed. Answers ANEW if ARGV[4] is not the id of this run of the server:
+ * Returns MORE, and changes nothing, if more are owed. Returns ANEW if ARGV[4] is not the id of this run of the server:
  * a failover may have lost copied entries.
  */
 export const copiedScript: Script = {
@@ -104,8 +104,8 @@ return 'OK'`,
 /**
  * The counts of a sync in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open
  * layer of the sync, items of each own layer, items of each layer of the sync}.
- * ARGV: 3 and 4 most own layers and most layers of the sync, 5 ms of an epoch if the filter ages, else 0. If it ages,
- * the answer has live cells instead of items, because the items in meta are as of the last change.
+ * ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch if the filter ages, else 0.
+ * If it ages, the answer has live cells instead of items, because the items in meta are as of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',

@@ -4,7 +4,7 @@ import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT } from './script.js';
 
 /**
- * Ends a script that reads a page of a queue: answers `out` with the id of the server's run and the removals so far.
+ * Ends a script that reads a page of a queue: returns `out` with the id of the server's run and the removals so far.
  */
 const ANSWER_PAGE = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
@@ -14,7 +14,7 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
  * Waiting entries, in order.
  * KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and position in it of the next entry, from the previous
  * answer, or '' for the first entry; 4 how many.
- * Answers {"<sweeps> <list> <position> <flag> <read> <behind>", id of the server's run, removals so far, entries}.
+ * Returns {"<sweeps> <list> <position> <flag> <read> <behind>", id of the server's run, removals so far, entries}.
  * Flag: 1 if more may follow, 2 if entries in between were taken before they were read, the sum of both, or 0. Read:
  * number of entries read, forgotten ones included. Behind: number of waiting entries that follow.
  */
@@ -53,7 +53,7 @@ ${ANSWER_PAGE}`,
 /**
  * A step of a scan over the queue's entries that do not wait.
  * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or 'dead', 4 cursor, 5 about how many of these.
- * Answers {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
+ * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
  */
 export const exportRestScript: Script = {
   name: 'unseenExportRest',

@@ -22,7 +22,9 @@ import { type Chunk, dealChunks, packHashes, segmentsOf } from '../layout/packin
 import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
-/** Most cells that one transaction reads, unless one item has more: some hundred µs of the server's time. */
+/**
+ * Maximum number of cells that one transaction reads, unless one item has more: some hundred µs of the server's time.
+ */
 const MOST_CELLS = 2_000;
 
 const HASH_BYTES = 16;

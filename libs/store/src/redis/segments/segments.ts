@@ -87,7 +87,7 @@ export class Segments {
     return lackIn(reply) ?? this.decodeItems(reply, view, deadline, undefined);
   }
 
-  /** Runs a script that reads the queue and answers bytes. */
+  /** Runs a script that reads the queue and returns bytes. */
   async readQueue(
     script: Script,
     filter: RedisFilter,
@@ -110,7 +110,7 @@ export class Segments {
     );
   }
 
-  /** As `change`, for scripts that answer bytes. */
+  /** As `change`, for scripts that return bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
     const { filter, segment, operation } = change;
     return this.seen(filter, segment, operation.deadline, operation, (view) =>
@@ -139,7 +139,7 @@ export class Segments {
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }
 
-  /** A step of a sweep; see scripts/sweep.ts. Answers true if more steps are needed. */
+  /** A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. */
   async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
     const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
       const keys = segmentKeysOf(filter, segment);

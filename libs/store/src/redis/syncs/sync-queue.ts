@@ -92,7 +92,7 @@ export class SyncQueue {
     }
   }
 
-  /** Notes that a segment's queue has been copied, unless copiedScript answers why it is not complete. */
+  /** Notes that a segment's queue has been copied, unless copiedScript returns why it is not complete. */
   private async endCopy(
     filter: RedisFilter,
     segment: number,
