@@ -5,8 +5,8 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
  * Each cell is a byte: the upper half is a counter, the lower half is the last epoch in which the cell is live, modulo
  * CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells have been
  * emptied. The stamp turns the lower half of a cell back into a full epoch number. A cell whose last epoch has passed
- * counts as zero. Before so many epochs have passed that a cell's last epoch would become ambiguous, a change in the
- * page empties the expired cells and stamps the page anew. There is no other sweep.
+ * counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page empties its expired cells and
+ * stamps it again. There is no other sweep.
  *
  * A cell's last epoch is the latest of all items that use it, so no item is forgotten early. Once that epoch has
  * passed, no live item uses the cell, and it can be emptied safely.
@@ -14,7 +14,7 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
 
 /** Epochs in the maximum age. An item lives for its time to live, and at most one epoch longer. */
 export const EPOCHS_OF_AGE = 13;
-/** Number of epochs that the lower half of a cell can tell apart. */
+/** Number of epochs that the lower half of a cell can distinguish. */
 export const CYCLE = 16;
 /**
  * Maximum number of epochs that a page's stamp may lag behind while the last epoch of an item added now still fits in a
@@ -24,7 +24,7 @@ export const MOST_BEHIND = CYCLE - 1 - EPOCHS_OF_AGE;
 /** Limits of the maximum age, in seconds: 10 s to ten years. */
 export const MIN_MAX_AGE_SECONDS = 10;
 export const MAX_MAX_AGE_SECONDS = 315_576_000;
-/** Default limit of hidden items per filter: removed items whose cells are all kept live by others. */
+/** Default limit on hidden items per filter: removed items whose cells are all kept live by others. */
 export const DEFAULT_MAX_HIDDEN = 1_000_000;
 
 /** Length of an epoch, in ms, of a filter with this maximum age. */
@@ -32,7 +32,7 @@ export function epochMs(maxAgeSeconds: number): number {
   return Math.ceil((maxAgeSeconds * 1_000) / EPOCHS_OF_AGE);
 }
 
-/** Epochs from `epoch` to the last epoch in which an item that is added now for `ttlMs` lives: 0 to EPOCHS_OF_AGE. */
+/** Epochs from `epoch` to the last one in which an item added now for `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
 export function lastsFor(epoch: number, now: number, ttlMs: number, lengthMs: number): number {
   // If the clock was set back, time stands still at the start of the epoch.
   const time = Math.max(now, epoch * lengthMs);
@@ -45,7 +45,7 @@ export function stampOf(bytes: Uint8Array, at: number): number {
   return low + ((bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)) * 0x1_0000;
 }
 
-/** Numbers of live cells by their last epoch, for the present epoch and the CYCLE - 1 after it. */
+/** Numbers of live cells by their last epoch, for the current epoch and the CYCLE - 1 after it. */
 export class Expiring {
   private readonly cells = new Float64Array(CYCLE);
   private now = 0;
@@ -54,7 +54,7 @@ export class Expiring {
     return this.now;
   }
 
-  /** Cells whose last epoch is `epochs` after the present. */
+  /** Cells whose last epoch is `epochs` after the current one. */
   in(epochs: number): number {
     return this.cells[(this.now + epochs) % CYCLE] as number;
   }
@@ -72,13 +72,13 @@ export class Expiring {
     this.now = Math.max(this.now, epoch);
   }
 
-  /** Adds `cells` (which may be negative) to those whose last epoch is `epochs` after the present. */
+  /** Adds `cells` (which may be negative) to those whose last epoch is `epochs` after the current one. */
   count(epochs: number, cells: number): void {
     const slot = (this.now + epochs) % CYCLE;
     this.cells[slot] = (this.cells[slot] as number) + cells;
   }
 
-  /** Counts the cells of whole pages. A page with a later stamp than the present advances the present to it. */
+  /** Counts the cells of whole pages. A page with a later stamp advances the current epoch to it. */
   countPages(bytes: Uint8Array, { pageCells, cellBits }: Pick<Geometry, 'pageCells' | 'cellBits'>): void {
     const step = pageBytes({ pageCells, cellBits });
     for (let page = 0; page < bytes.length; page += step) {
@@ -100,19 +100,19 @@ export class Expiring {
     return later;
   }
 
-  /** The cells of each of the next CYCLE epochs, the present first. */
+  /** The cells of each of the next CYCLE epochs, the current one first. */
   toArray(): number[] {
     return Array.from({ length: CYCLE }, (_, epochs) => this.in(epochs));
   }
 
-  /** Restores the result of `toArray`, with `epoch` as the present. */
+  /** Restores the result of `toArray`, with `epoch` as the current epoch. */
   restore(epoch: number, cells: ArrayLike<number>): void {
     this.cells.fill(0);
     this.now = epoch;
     for (let epochs = 0; epochs < CYCLE; epochs++) this.count(epochs, cells[epochs] ?? 0);
   }
 
-  /** As `restore`, in a new object. */
+  /** Like `restore`, but returns a new object. */
   static of(epoch: number, cells: ArrayLike<number> = []): Expiring {
     const expiring = new Expiring();
     expiring.restore(epoch, cells);
@@ -130,7 +130,7 @@ export function itemsFromCells(live: number, cells: number, { pageCells, hashes 
   return Math.round(itemsPerPageFromFill(share, pageCells, hashes) * (cells / pageCells));
 }
 
-/** Items by their last epoch, the present epoch first: each layer's items are split in proportion to its live cells. */
+/** Items by their last epoch, the current one first: each layer's items are split in proportion to its live cells. */
 export function itemsByEpoch(
   layers: readonly { readonly items: number; readonly cells: readonly number[] }[],
 ): number[] {

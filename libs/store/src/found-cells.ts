@@ -19,14 +19,14 @@ export function cellIndex({ pageCells, cellBits }: Geometry, page: number, cell:
   return page * pageBytes({ pageCells, cellBits }) + STAMP_BYTES + cell;
 }
 
-/** The value of the cell at an index, in the layout of BITFIELD. */
+/** The value of the cell at an index, in BITFIELD's layout. */
 export function cellAt(bytes: Uint8Array, index: number, cellBits: Geometry['cellBits']): number {
   if (cellBits === 8) return bytes[index] as number;
   if (cellBits === 4) return ((bytes[index >> 1] as number) >> ((~index & 1) << 2)) & 15;
   return ((bytes[index >> 3] as number) >> (7 - (index & 7))) & 1;
 }
 
-/** The present epoch of a filter that ages. */
+/** The current epoch of a filter that ages. */
 export interface Present {
   readonly epoch: number;
   readonly epochMs: number;
@@ -110,7 +110,7 @@ export class SampleTally {
     this.values = new Float64Array(geometry.cellBits === 1 ? 2 : 16);
   }
 
-  /** Counts the page at byte `at`. `epoch` is the present epoch if the filter ages. */
+  /** Counts the page at byte `at`. `epoch` is the current epoch if the filter ages. */
   count(segment: Uint8Array, at: number, epoch: number): void {
     const { bytes, geometry } = this;
     const { cellBits } = geometry;

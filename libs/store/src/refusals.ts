@@ -155,7 +155,7 @@ export function lacksRoom(error: unknown): boolean {
   return error instanceof StoreError && NO_ROOM.includes(error.code);
 }
 
-/** The filter has `hidden` removed items that others' cells keep live; the limit is `most`. */
+/** The filter has `hidden` removed items whose cells others keep live; the limit is `most`. */
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',

@@ -28,7 +28,7 @@ export function after(clock: Clock, ms: number, then: () => void): () => void {
   return cancel;
 }
 
-/** As `after`, repeatedly. A move over several ends calls `then` once. */
+/** Like `after`, but repeats. A move over several ends calls `then` once. */
 export function every(clock: Clock, ms: number, then: () => void): () => void {
   let cancel = after(clock, ms, again);
   function again(): void {

@@ -2,9 +2,9 @@ import type { Positions } from '#bloom';
 import type { Filter } from './filter.js';
 import type { Operation } from './operation.js';
 
-/** Answers of `add`, one per item. */
+/** Results of `add`, one per item. */
 export const Added = { Present: 0, New: 1 } as const;
-/** Answers of `remove`, one per item. */
+/** Results of `remove`, one per item. */
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
 
 /**
@@ -22,8 +22,8 @@ export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
  *
  * A filter that grows has layers, and only the newest accepts new items. An item belongs to the oldest layer that
  * claims it, that is, where all its k cells are non-zero, and it stays there. This makes removals exact: in a closed
- * layer a cell at zero stays zero, because the layer only adds items that it already claims. When an item was stored,
- * no older layer claimed it, so each of them has a cell at zero for it, and will always have one.
+ * layer a cell at zero stays zero, because only items that the layer already claims are added to it. When an item was
+ * stored, no older layer claimed it, so each of them has a zero cell for it, and always will.
  */
 export interface Counters {
   /**
@@ -34,9 +34,9 @@ export interface Counters {
    *
    * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
    * does. A layer is closed at its capacity, or at its share of it in one segment, even in the middle of a batch. If
-   * the next layer cannot be made, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED (the layer would exceed the
-   * operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues where it
-   * stopped.
+   * the next layer cannot be created, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED (the layer would exceed
+   * the operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues
+   * where it stopped.
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    *
@@ -55,7 +55,7 @@ export interface Counters {
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 
   /**
-   * Takes one from each of the item's counters in the oldest layer that claims it. If no layer claims the item, changes
+   * Decrements each of the item's counters in the oldest layer that claims it. If no layer claims the item, changes
    * nothing and returns Removed.Absent. Counters at 15 stay at 15; if all are at 15, nothing changes and the answer is
    * Removed.Saturated. An item removed from a visited set leaves the queue in the same step, wherever its entry is: the
    * entry is never leased or settled again. Counting filters only.

@@ -1,6 +1,6 @@
 import type { Geometry, Layer } from '#bloom';
 
-/** A plain filter, or the filter of a visited set. Both share one name space. */
+/** A plain filter, or the filter of a visited set. Both share one namespace. */
 export type FilterKind = 'filter' | 'visited-set';
 export type FilterType = 'counting' | 'standard';
 /** `set`: a second add changes nothing. `multiset`: every add counts, and every removal undoes one. */
@@ -36,7 +36,7 @@ export interface FilterSpec {
   readonly maxAgeSeconds?: number;
 }
 
-/** An open filter: an immutable handle on one generation, valid until a sync is committed. */
+/** An open filter: an immutable handle on one generation. Committing a sync makes it stale. */
 export interface Filter extends FilterSpec {
   /** Random, 16 hex digits. Changes on `clear`, and on drop and re-create. */
   readonly generation: string;
@@ -45,7 +45,9 @@ export interface Filter extends FilterSpec {
    * reused within a generation.
    */
   readonly base: number;
-  /** Segments of the geometry that the filter was created with. Every later layer has a whole multiple of them. */
+  /**
+   * Number of segments of the geometry that the filter was created with. Every later layer has a whole multiple of it.
+   */
   readonly spread: number;
   /**
    * The parameters that the filter was created with, if a sync has changed them. A repeated creation compares these.

@@ -51,7 +51,7 @@ export const MOST_SAMPLED_PAGES = 256;
  * Reads the cells of a filter, so that people can see why it answers as it does. Changes nothing, and costs the store
  * no more than a small batch, whatever the size of the filter.
  *
- * - Both calls throw as `Counters` does and make the same checks: a segment that is missing, short or of another
+ * - Both calls throw the errors of `Counters` and make the same checks: a segment that is missing, short or of another
  *   generation is STORE_DATA_LOST, never a wrong value.
  * - A finding is a snapshot of its item. Items of different segments, and pages of different segments, may be read at
  *   different moments.
@@ -62,8 +62,8 @@ export interface Inspection {
   explain(filter: Filter, positions: Positions, deadline: number): Promise<Finding[]>;
 
   /**
-   * Random pages of each layer, oldest layer first. Every call draws anew, uniformly and without repetition. A layer
-   * with few pages is read whole.
+   * Random pages of each layer, oldest layer first. Each call draws uniformly, without repetition. A layer with few
+   * pages is read whole.
    */
   sample(filter: Filter, deadline: number): Promise<LayerSample[]>;
 }

@@ -1,7 +1,7 @@
 import type { Filter } from './filter.js';
 import type { Operation } from './operation.js';
 
-/** Answers of `ack`, `release`, `extend` and the calls on dead letters, one per id. */
+/** Results of `ack`, `release`, `extend` and the calls on dead letters, one per id. */
 export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 
 /** Maximum length of a lease or delay, in ms. */
@@ -60,9 +60,9 @@ export interface DeadLetterPage {
 
 /**
  * The queue of a visited set. It is a log: new entries are written at its end, leases take entries from its head. Order
- * is about first in, first out: each segment hands out its entries in the order in which they were queued, and segments
- * have no order among each other. An entry whose lease ended, that was released, whose delay is over or that was put
- * back is queued again at the end as it is then: behind all waiting entries, before later ones.
+ * is roughly first in, first out: each segment hands out its entries in the order in which they were queued; there is
+ * no order between segments. An entry that comes back (its lease ended, it was released, its delay is over, or it was
+ * put back) is queued at the end: behind all waiting entries, before later ones.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, that is another entry.
@@ -72,8 +72,8 @@ export interface Queue {
    * Leases at most `max` entries (limit MAX_LEASED_ENTRIES), up to MAX_LEASED_BYTES of payloads, each hidden for
    * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only those of the entries that this
    * lease still holds: an exception to the rule that a repeat returns the same result. A call that finds nothing is not
-   * recorded, so its repeat may find something. Overlapping tries of one operation may together hold more than `max`
-   * entries: the surplus is not answered, and comes back when the lease ends.
+   * recorded, so its repeat may find something. Overlapping attempts of one operation may together lease more than
+   * `max` entries: the surplus is not returned, and comes back when its lease ends.
    */
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 
@@ -85,7 +85,7 @@ export interface Queue {
 
   /**
    * Gives leased entries back: to the end of the queue, at once or after a delay, or to the dead letters if they were
-   * leased as often as the visited set allows. Results as for `ack`.
+   * leased as often as the visited set allows. Returns the same results as `ack`.
    */
   release(
     filter: Filter,
@@ -94,12 +94,15 @@ export interface Queue {
     release?: Partial<Release>,
   ): Promise<Uint8Array>;
 
-  /** Makes the leases of these entries end `leaseMs` from now (at most MAX_LEASE_MS). Results as for `ack`. */
+  /**
+   * Sets the end of these entries' leases to `leaseMs` from now (at most MAX_LEASE_MS). Returns the same results as
+   * `ack`.
+   */
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes without cause. It
-   * goes on after a commit, after `clear`, and for a new set of the same name. Call the returned function to stop
+   * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Keeps
+   * working after a commit, after `clear`, and for a new set of the same name. Call the returned function to stop
    * watching.
    */
   watch(filter: Filter, wake: () => void): () => void;

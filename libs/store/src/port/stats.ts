@@ -3,7 +3,8 @@ import type { Sync } from './syncs.js';
 /** Counts kept beside the cells, never found by scanning. */
 export interface FilterStats {
   /**
-   * Adds answered new, less removals that left the item absent. If the filter ages, an estimate from the live cells.
+   * Adds that returned Added.New, minus removals that left the item absent. If the filter ages, an estimate from the
+   * live cells.
    */
   readonly items: number;
   readonly nonZeroCells: number;
@@ -31,10 +32,10 @@ export interface FilterStats {
 
 /** The time of a filter that ages: see age.ts. */
 export interface AgeStats {
-  /** Number of the present epoch, and the length of an epoch. */
+  /** Number of the current epoch, and the length of an epoch. */
   readonly epoch: number;
   readonly epochMs: number;
-  /** Items by the last epoch in which they live, the present epoch first. Estimated, as `items` is. */
+  /** Items by the last epoch in which they are live, the current one first. Estimated, as `items` is. */
   readonly items: readonly number[];
   /** Removed items whose cells are all kept live by others. */
   readonly hidden: number;
@@ -51,7 +52,7 @@ export interface QueueStats {
   readonly delayed: number;
   /** Dead letters. */
   readonly dead: number;
-  /** Upper bound of the forgotten entries in all these counts. */
+  /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
   /** Age in seconds, since discovery, of the entry at the head of the queue; absent if none is waiting. */
   readonly oldestSeconds?: number;

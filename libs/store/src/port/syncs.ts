@@ -12,7 +12,10 @@ export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
 export interface SyncPlan {
   readonly capacity: number;
   readonly errorRate: number;
-  /** Geometry of the first layer. It has a whole multiple of the segments that the filter was created with. */
+  /**
+   * Geometry of the first layer. Its number of segments is a whole multiple of the one that the filter was created
+   * with.
+   */
   readonly geometry: Geometry;
   /** All layers if the filter grows; the first has `geometry`. Absent: the filter does not grow. */
   readonly layers?: readonly Layer[];
@@ -20,7 +23,7 @@ export interface SyncPlan {
 
 /** Default time without a call after which the store abandons a sync, in ms. */
 export const DEFAULT_SYNC_IDLE_MS = 3_600_000;
-/** Default limit of removals that a sync notes while it is open. One more abandons the sync. */
+/** Default limit on the removals that a sync notes while it is open. One more abandons the sync. */
 export const DEFAULT_MAX_SYNC_FORGETS = 1_000_000;
 
 /** A sync keeps the items that callers list and forgets all others. */
@@ -40,7 +43,7 @@ export interface Sync {
   readonly listed: number;
   /** Items of these that were answered Kept.New. */
   readonly new: number;
-  /** I: items of the filter, without the new ones that were listed. Once the sync is over, as of its end. */
+  /** I: items in the filter, not counting newly listed ones. Once the sync is over, as of its end. */
   readonly items: number;
   /** K: items of I that stay, because they were listed, added or queued since the opening and not removed since. */
   readonly kept: number;
@@ -59,7 +62,7 @@ export function forgottenBy({ items, kept }: Pick<Sync, 'items' | 'kept'>): numb
   return Math.max(0, items - kept);
 }
 
-/** Answers of `keep`, one per item. */
+/** Results of `keep`, one per item. */
 export const Kept = {
   /** The item was in the filter or listed before, and stays. */
   Present: 0,
@@ -83,18 +86,19 @@ export const Kept = {
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
  *   that are kept, too. If the new layers have no room for them, the store abandons the sync.
  *
- * A commit replaces the filter's own layers by the new ones, for each item at one moment. It makes handles that were
- * opened before stale (StaleFilterError), since positions may differ. Abandoning drops the new layers; nothing is lost.
+ * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. It makes
+ * handles that were opened before stale (StaleFilterError), since positions may differ. Abandoning drops the new
+ * layers; nothing is lost.
  *
- * Calls throw as `Counters` do; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that ended
- * within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
+ * Calls throw the errors of `Counters`; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that
+ * ended within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
  * SYNC_UNSUPPORTED.
  */
 export interface Syncs {
   /**
    * Opens a sync; reserves its memory before anything changes. Throws SYNC_EXISTS while another is open or committing,
-   * STORE_FULL and QUOTA_EXCEEDED as `Store.create`. A repeat returns the current state of the same sync, even if it is
-   * over and others were opened since.
+   * and STORE_FULL and QUOTA_EXCEEDED like `Store.create`. A repeat returns the current state of the same sync, even if
+   * it is over and others were opened since.
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
@@ -105,7 +109,7 @@ export interface Syncs {
   get(filter: Filter, id: string): Promise<Sync>;
 
   /**
-   * Keeps items. Returns a `Kept` per item, in the batch's order, and records the operation as `add` does. Throws
+   * Keeps items. Returns a `Kept` per item, in the batch's order, and records the operation like `add`. Throws
    * SYNC_ENDED unless the sync is open, and FILTER_FULL if the new layers have no room.
    */
   keep(filter: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array>;
@@ -121,8 +125,8 @@ export interface Syncs {
   abandon(filter: Filter, id: string, deadline: number): Promise<Sync>;
 
   /**
-   * Abandons syncs that had no call for the store's `syncIdleMs`, and resumes commits whose instance died. Every
-   * instance calls it regularly.
+   * Abandons syncs that had no call for the store's `syncIdleMs`, and resumes commits whose instance died. Call it
+   * regularly, from any instance.
    */
   tend(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface QueuedItem {
 
 /** An item of a filter that ages that was removed while others keep its cells live. */
 export interface HiddenItem {
-  /** As in QueuedItem. */
+  /** Same as in QueuedItem. */
   readonly hash: Uint8Array;
   /** The last epoch in which the removal must be known. */
   readonly until: number;
@@ -59,11 +59,11 @@ export type Part =
 export interface Transfer {
   /**
    * The contents of a filter except its operation records, while the filter is in use. Segments are read one after the
-   * other, and the cells of each are a snapshot; if the filter grows, so is each layer of a segment, the open layer
-   * first. Since an item lives in one segment and layer, the export has everything that was answered before it began,
-   * less later removals. A change of an item during the export is in it whole or not at all. A queue entry or dead
-   * letter is missing only if it was acknowledged or purged (but see exportParts), and may appear twice. Throws as
-   * `Counters` does; StaleFilterError also if the filter is cleared or dropped halfway.
+   * other, and the cells of each are a snapshot; if the filter grows, each layer of a segment is a separate snapshot,
+   * and the open one comes first. Since an item lives in one segment and layer, the export has everything that was
+   * answered before it began, minus later removals. A change of an item during the export is in it whole or not at all.
+   * A queue entry or dead letter is missing only if it was acknowledged or purged (but see exportParts), and may appear
+   * twice. Throws the errors of `Counters`; StaleFilterError also if the filter is cleared or dropped halfway.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
@@ -74,7 +74,7 @@ export interface Transfer {
    * If anything throws before that, no filter exists and its memory is freed, after a crash by the next start or call.
    *
    * Before it reads `parts`, it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call creates or drops
-   * a filter of that name, and QUOTA_EXCEEDED as `create` does. A repeated operation returns the same filter without
+   * a filter of that name, and QUOTA_EXCEEDED like `create`. A repeated operation returns the same filter without
    * reading `parts`.
    */
   import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter>;

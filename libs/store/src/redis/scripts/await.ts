@@ -1,13 +1,13 @@
 import { CHECK_QUEUE } from './queue-state.js';
 import { ALLOW_OOM, NOW, type Script } from './script.js';
 
-/** How long one look counts as waiting, in ms. It spans several looks. */
+/** How long after a look a caller is assumed to wait, in ms: several looks. */
 export const AWAITED_MS = 5_000;
 
 /**
- * Announces that a caller waits for entries. Until then, scripts that make entries available publish this on
- * unseen:queue:<generation>. KEYS: 3 and on, the queue's. ARGV: 3 for how many ms. Returns the ms until an entry may
- * become due: 0 if one is available, -1 if none will become due.
+ * Announces that a caller waits for entries for the next ARGV[3] ms. Meanwhile, scripts that make entries available
+ * publish a message on unseen:queue:<generation>. KEYS: 3 and on, the queue's. Returns the ms until an entry may become
+ * due: 0 if one is available now, -1 if none will become due.
  */
 export const awaitScript: Script = {
   name: 'unseenAwait',

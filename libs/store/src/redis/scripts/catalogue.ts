@@ -36,7 +36,7 @@ return redis.call('HSET', KEYS[1], '', '')`,
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with ".", "_" or "-". So a quota check
  * takes the same time for any number of filters, and a change takes time in proportion to the separators in its name.
- * The bytes of a filter are those of its layers and of the layers of its sync, including layers in creation. The field
+ * The bytes of a filter are those of its layers and of the layers of its sync, including those being created. The field
  * '' tells whether the usage has been counted. The Lua variable `usage` is the key.
  */
 const USAGE = `
@@ -97,7 +97,7 @@ return call('HSET', usage, '', '${COUNTED}')`,
  * Compares and sets a catalogue entry, updates the usage, and writes the operation's record, in one step.
  * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished.
  * ARGV: 1 name, 2 the entry as read ('' for none), 3 the new entry ('' to delete), 4 'listed' or 'unfinished' to put
- * the name among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 most bytes of records in a
+ * the name among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 maximum bytes of records in a
  * window, 9 prefix of a quota ('' for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current
  * and previous has the start of the window in ms, and the bytes of its records.
  * Returns 1 if set, 0 if the entry has changed since, 'UNCOUNTED' if the usage has to be counted first, or the present

@@ -10,8 +10,8 @@ export interface DescribeTask {
 }
 
 /**
- * The first numbers of a reply. The last two tell since when records of an origin reach back: 0 if none have been
- * dropped.
+ * The first numbers of a reply. The last two are the times since when the records of each origin are complete: 0 if
+ * none have been dropped.
  */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
@@ -24,7 +24,7 @@ export const COLUMNS = [
  */
 export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
 
-/** The next numbers, if the filter ages: the present epoch, and the number of hidden items. */
+/** The next numbers, if the filter ages: the current epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
@@ -33,10 +33,7 @@ export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/**
- * Maximum number of ended leases whose entries a description counts as waiting before a lease call moves them. Counting
- * takes time.
- */
+/** Maximum number of ended leases whose entries a description already counts as waiting. Counting takes time. */
 const DUE_LEASES_COUNTED = 50;
 
 const COUNTS = `${NOW}

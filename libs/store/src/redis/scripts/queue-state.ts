@@ -49,7 +49,8 @@ export const OWED_KEY_AT = CHANGE_KEYS_AT + 8;
 export const OWING_FIELD = 's:clock';
 
 /**
- * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease.
+ * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease's
+ * time.
  */
 export const QUEUE_NUMBERS = [
   ...([
@@ -110,7 +111,7 @@ function queue.save()
 end
 `;
 
-/** As RECORD, and saves the numbers of the queue in the same command. */
+/** Like RECORD, but also saves the queue's numbers in the same command. */
 export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', ${PACKED}`);
 
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
@@ -144,5 +145,5 @@ function queue.owe(entries)
   end
 end
 `;
-/** For scripts whose last key, if present, is that one. */
+/** For scripts whose last key, if present, is that of the owed entries. */
 export const OPEN_QUEUE = openQueueToChange(`#KEYS >= ${OWED_KEY_AT}`);

@@ -13,7 +13,7 @@ import {
 import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
-/** Entries read from the log at a time, and about the most per call, forgotten ones included. */
+/** Entries to read from the log at once, and approximately in one call, including forgotten ones. */
 const READ_AT_ONCE = 100;
 const READ_AT_MOST = 1_000;
 

@@ -75,7 +75,7 @@ export const RECORD_FIELDS: readonly string[] = ['since', 'bytes', 'previous'].m
   (name) => `ARGV[3] .. ':${name}'`,
 );
 
-/** As CHECK_SEGMENT, for a mutation. */
+/** Like CHECK_SEGMENT, for a mutation. */
 export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
 
 /**
@@ -105,7 +105,7 @@ elseif ARGV[8] ~= '' and tonumber(ARGV[8]) < tonumber(kept[5]) then
 end
 `;
 
-/** As FIND_RECORD, and answers a repeat from its record. */
+/** Like FIND_RECORD, but also answers a repeat from its record. */
 export const RECALL = `${FIND_RECORD}
 if recalled then return {recalled, tonumber(kept[2])} end
 `;

@@ -10,11 +10,11 @@ export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
 /**
- * A step of a sweep, which removes forgotten entries in all places so that their marks can be deleted. When it begins,
- * the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First
- * come the waiting entries: it moves them from the end of one list to the head of the other, so they keep their order
- * while others take from the head and append to the end. Leases, delayed entries and dead letters follow. A cursor is
- * valid only in the run of the server that gave it.
+ * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
+ * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
+ * the waiting entries: it moves them from the end of one list to the head of the other, so they keep their order while
+ * others take from the head and append to the end. Leases, delayed entries and dead letters follow. A cursor is valid
+ * only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read.
  * Returns '1' if more steps are needed, else '0'.

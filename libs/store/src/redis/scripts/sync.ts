@@ -3,7 +3,7 @@ import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
 
 /*
- * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 present token of the segment, 2 bytes
+ * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 current token of the segment, 2 bytes
  * of the first key, 3 new token. If the segment already has the new token, the script is a no-op.
  */
 
