@@ -4,7 +4,7 @@ import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './port/
 
 /*
  * Turns stored cells into the findings and samples of `Inspection`, for both stores. It reads one cell at a time, which
- * is enough for a hundred items or some hundred pages. Batches have their own loops.
+ * is enough for a hundred items or a few hundred pages. Batches have their own loops.
  */
 
 /** The counter of a cell that ages, 0 if expired, and the number of further epochs in which it is live. */

@@ -5,7 +5,7 @@ export interface Credential {
 }
 
 /**
- * Credentials for using the service: some hundreds, which callers keep in memory. They are as durable as filters, and
+ * Credentials for using the service: a few hundred, which callers keep in memory. They are as durable as filters, and
  * every store on the same data sees them.
  */
 export interface Credentials {

@@ -59,11 +59,11 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit of the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned.
+   * Limit on the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned.
    */
   readonly maxSyncForgets?: number;
   /**
-   * Limit of hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
+   * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
    * until they expire. Each segment has an equal part of the limit, and refuses further removals.
    */
   readonly maxHidden?: number;

@@ -42,7 +42,7 @@ export class Allocation {
     ]);
   }
 
-  /** Creates the cells of a layer of a new filter, other than the first, in a segment. */
+  /** Creates the cells of a layer (not the first) of a new filter, in a segment. */
   async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
     const geometry = entry.layers?.[layer]?.geometry;
     if (!geometry) throw new RangeError(`filter ${entry.name} has no layer ${layer}`);

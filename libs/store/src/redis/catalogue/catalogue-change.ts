@@ -17,16 +17,16 @@ const STALE_MS = 30_000;
 export const isStale = (since: number, now: number): boolean => now - since > STALE_MS;
 
 /**
- * A change of a catalogue entry whose work is outside of the entry: on keys, in other slots. Its instance may die after
+ * A change of a catalogue entry whose work lies outside the entry: on keys in other slots. Its instance may die after
  * any of these steps.
  *
  * - Announce: the entry says that the change is in progress. Other calls wait for it or continue it; a drop deletes its
  *   keys.
  * - Prepare: the work. It may be repeated, and restarted by another instance.
  * - Publish: the entry says that the change is done, if it still says that it is in progress.
- * - Undo: if that fails, the keys that were created in vain are deleted.
+ * - Undo: if that fails, this call's keys are deleted.
  *
- * An instance that takes over from a dead one starts the same change, or one that retires the keys of the dead one.
+ * An instance that takes over from a dead one starts the same change, or one that retires the dead instance's keys.
  */
 export interface CatalogueChange {
   /** The entry during the change. Absent if it already says so: this call then continues the change. */
@@ -36,7 +36,7 @@ export interface CatalogueChange {
   readonly quota?: Quota | undefined;
   /** Frees the part of the quota that dead instances hold. Returns false if they hold none. */
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
-  /** Returns false if another instance has taken the change further. */
+  /** Returns false if another instance has advanced the change. */
   prepare(held: HeldEntry): Promise<unknown>;
   /** The entry after the change. */
   publish(entry: CatalogueEntry): Publication;

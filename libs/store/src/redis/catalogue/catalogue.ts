@@ -138,7 +138,7 @@ export class Catalogue {
       const [filters, bytes] = reply;
       assertWithin(quota, { filters, bytes }, difference(read.entry, next));
     }
-    // If the answer to an earlier try was lost, the entry is already ours.
+    // If the answer to an earlier attempt was lost, the entry is already ours.
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
 
@@ -167,8 +167,8 @@ export class Catalogue {
     }
     const record = JSON.parse(raw) as CatalogueRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
-    // The try that wrote the record may have failed for lack of replicas. This one must not succeed before they have
-    // it.
+    // The attempt that wrote the record may have failed for lack of replicas. This one must not succeed before they
+    // have it.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
@@ -240,7 +240,7 @@ export class Catalogue {
     return Number(await this.connection.run(nowScript, [CATALOGUE.filters], [], deadline));
   }
 
-  /** The entry of an open filter. Throws as `Counters` do if the filter is gone or its handle is stale. */
+  /** The entry of an open filter. Throws the errors of `Counters` if the filter is gone or its handle is stale. */
   async entryOf(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const { raw, entry } = await this.read(filter.name, deadline);
     if (entry?.state !== 'ready' || !isOf(filter, entry)) throw await this.explainLoss(filter);

@@ -70,7 +70,7 @@ export class Generations {
     return { ...emptied, ...(original && { original }), state: 'clearing' };
   }
 
-  /** Makes the generation of such an entry, and deletes the keys that the entry retires. */
+  /** Makes the generation of an entry from `describe` or `emptied`, and deletes the keys that the entry retires. */
   making(entry: CatalogueEntry, how: Making): CatalogueChange {
     const { operation, verb, quota, makeRoom, publishMs } = how;
     const { deadline, fingerprint } = operation;
@@ -141,7 +141,7 @@ export class Generations {
   }
 
   /**
-   * Marks an entry as stale. A publication that seemed to fail then either cannot happen any more, or is detected.
+   * Marks an entry as stale. A publication that seemed to fail then either can no longer happen, or is detected.
    * Undefined if the entry has changed since it was read.
    */
   private async mark(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
@@ -150,7 +150,7 @@ export class Generations {
     return raw === undefined ? undefined : { raw, entry };
   }
 
-  /** The present state of an entry that has changed. Marks it as stale if the change is this call's. */
+  /** The current state of an entry that has changed. Marks it as stale if this call made the change. */
   private async findOut(
     held: HeldEntry,
     error: unknown,

@@ -18,7 +18,7 @@ const PAUSE_MS = 1_000;
 /** How long a lack of memory causes a warning, in ms. Filters that are still written to try again all the time. */
 const LACKING_MS = 60_000;
 
-/** Time for deleting keys that were created in vain, in ms. */
+/** Time to delete keys after a failure, in ms. */
 const FREE_MS = 10_000;
 
 /**
@@ -55,13 +55,13 @@ export class Growth {
   ): Promise<void> {
     const key = keyOf(filter, list);
     for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
-      // This call may have another quota or more time, but not more memory.
+      // This call may have a different quota or more time, but not more memory.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });
     }
     if (list.made > known) return;
-    // Each try takes the available memory from all others for a moment.
+    // Each attempt briefly takes all available memory.
     const lacked = this.lacking.get(key);
     if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
     const work = this.makeNext(filter, list, known, quota, deadline);
@@ -99,8 +99,8 @@ export class Growth {
   }
 
   /**
-   * Creates the keys of layers from `from` on again in a segment that has no items in them: a failover may have lost
-   * keys that the old master had not replicated.
+   * Re-creates the keys of layers from `from` on in a segment that has no items in them: a failover may have lost keys
+   * that the old master had not replicated.
    */
   async remake(
     filter: RedisFilter,
@@ -134,7 +134,7 @@ export class Growth {
     filter.known.learn(found);
   }
 
-  /** Call this once the connections are closed: it waits until work in progress has noticed. */
+  /** Call this once the connections are closed: it waits until work in progress has failed. */
   async close(): Promise<void> {
     this.closed = true;
     await joinAll(Array.from(this.underWay.values(), (work) => work.catch(() => undefined)));

@@ -100,7 +100,7 @@ export class LifeCycle {
   }
 
   /**
-   * The ready entry of a filter of this kind. Finishes a clear whose instance died. Waits a while for other changes of
+   * The ready entry of a filter of this kind. Finishes a clear whose instance died. Waits briefly for other changes of
    * the filter.
    */
   async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
@@ -126,7 +126,7 @@ export class LifeCycle {
 
   /**
    * Runs `step` on a filter's entry until it returns a value; it returns undefined if the entry has changed since.
-   * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier try of the same
+   * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier attempt of the same
    * operation. `recalled` turns the record of an executed operation into an answer.
    *
    * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
@@ -148,7 +148,7 @@ export class LifeCycle {
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
-      // In later rounds it would be a twin of this request that has taken over.
+      // In later rounds, such an entry is from a twin of this request that has taken over.
       const ours = first && entry !== undefined && isBegun(entry, verb, operation);
       if (idle || ours || isStale(entry.since, now)) {
         // A stale removal or clear is finished before the new request.

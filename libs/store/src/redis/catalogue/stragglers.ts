@@ -24,12 +24,15 @@ export class Stragglers {
     private readonly allocation: Allocation,
   ) {}
 
-  /** Makes all segments of a filter end syncs that are over. Call this before the catalogue forgets the last sync. */
+  /** Ends, in all segments of a filter, syncs that are over. Call this before the catalogue forgets the last sync. */
   async endAll({ name, generation, tags }: CatalogueEntry, deadline: number): Promise<void> {
     await joinAll(tags.map((tag) => this.end(name, generation, tag, deadline)));
   }
 
-  /** Makes a segment end a sync that is over. False if it takes part in none, or the result of that sync is unknown. */
+  /**
+   * Ends, in a segment, a sync that is over. False if the segment takes part in none, or the result of that sync is
+   * unknown.
+   */
   async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
     const { meta } = segmentKeys(tag);
     const { client } = this.connection;

@@ -16,7 +16,7 @@ import { abandonSyncScript, commitSyncScript, openSyncScript } from '../scripts/
 import type { Stragglers } from './stragglers.js';
 import { endOf, openedBy } from './sync-records.js';
 
-/** Time for deleting keys that were created in vain, in ms. */
+/** Time to delete keys after a failure, in ms. */
 const UNDO_MS = 10_000;
 
 /** A catalogue entry with a sync in progress, as read. */
@@ -25,7 +25,7 @@ export interface Syncing {
   readonly entry: CatalogueEntry & { readonly sync: EntrySync };
 }
 
-/** The entry as one with a sync, if a sync is in progress. */
+/** The entry with its sync, if one is in progress. */
 export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
   return entry?.sync && entry.state === 'ready' ? { raw, entry: { ...entry, sync: entry.sync } } : undefined;
 }
@@ -62,7 +62,7 @@ export class SyncChanges {
 
   /**
    * Creates the keys, makes all segments take part, and publishes this with a record of the operation. False if the
-   * entry has changed meanwhile.
+   * entry has changed in the meantime.
    */
   async open(found: Syncing, operation: Operation): Promise<boolean> {
     const { deadline } = operation;
@@ -109,7 +109,7 @@ export class SyncChanges {
     await this.allocation.freeSync(tags, layers, sync.base, deadline);
   }
 
-  /** Announces that the sync ends, with its result for callers. Undefined if the entry has changed meanwhile. */
+  /** Announces that the sync ends, with its result for callers. Undefined if the entry has changed in the meantime. */
   async end(
     { raw, entry }: Syncing,
     stage: 'committing' | 'abandoning',
@@ -159,7 +159,7 @@ export class SyncChanges {
     return false;
   }
 
-  /** Deletes the keys that an ended sync has left over. */
+  /** Deletes the keys that an ended sync left behind. */
   private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
     const { entry } = read;
     if (!entry?.left) return true;
@@ -179,7 +179,7 @@ export class SyncChanges {
     await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
   }
 
-  /** False if another instance has taken the sync further since its entry was read. Throws STORE_DATA_LOST. */
+  /** False if another instance has advanced the sync since its entry was read. Throws STORE_DATA_LOST. */
   private async inSegments(
     script: Script,
     entry: Syncing['entry'],

@@ -19,7 +19,7 @@ export function endOf({ generation }: CatalogueEntry, sync: Sync, deadline: numb
   return { verb: END, operation: ending(sync.id, deadline), value: { fingerprint: '', generation, sync } };
 }
 
-/** The id of the sync that an operation has opened, or undefined. Throws as Catalogue.recall. */
+/** The id of the sync that an operation has opened, or undefined. Throws the errors of Catalogue.recall. */
 export async function recallOpened(
   catalogue: Catalogue,
   { name, generation }: CatalogueEntry,

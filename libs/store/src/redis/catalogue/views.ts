@@ -8,7 +8,7 @@ import type { Stragglers } from './stragglers.js';
 import type { SyncChanges } from './sync-changes.js';
 
 /**
- * Finds out why a script found a segment in another state than the filter's handle has it: a sync has begun or ended,
+ * Finds out why a script found a segment in a different state than the handle expects: a sync has begun or ended,
  * perhaps through another instance; the filter is gone; or data is lost.
  */
 export class Views {
@@ -22,8 +22,8 @@ export class Views {
   /**
    * Reads the state of a segment after a script has rejected this view of it, and returns the view for the next call.
    * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry and the
-   * segment's token has not changed: then no sync can have begun or ended in it meanwhile. Throws StaleFilterError, and
-   * as `Counters`, if the filter is gone.
+   * segment's token has not changed: then no sync can have begun or ended in it in the meantime. Throws
+   * StaleFilterError or the errors of `Counters` if the filter is gone.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,

@@ -87,7 +87,7 @@ export class Connection {
 
   /**
    * Runs a script that changes nothing, and retries it until `deadline` while that can help. With `binary`, strings are
-   * returned as Buffers. Throws as `repeat`.
+   * returned as Buffers. Throws the errors of `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const timed = this.timed(script);
@@ -97,7 +97,7 @@ export class Connection {
     );
   }
 
-  /** As `run`, for a script that changes data. A repeat, too, is answered only once the replicas have the change. */
+  /** Like `run`, for a script that changes data. A repeat, too, is answered only once the replicas have the change. */
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
@@ -110,7 +110,7 @@ export class Connection {
     }, deadline);
   }
 
-  /** Runs a command that changes one key. Throws as `repeat`. */
+  /** Runs a command that changes one key. Throws the errors of `repeat`. */
   write(command: WriteCommand, key: string, args: readonly Value[], deadline: number): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.repeat(() => this.client.call(command, key, ...args), deadline);

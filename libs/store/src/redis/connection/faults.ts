@@ -10,7 +10,7 @@ const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;
 /** Codes of TLS handshake errors: an untrusted certificate, or a peer that does not speak TLS. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO$/;
 
-/** Words in such errors' messages, for clients that pass on nothing else. */
+/** Words in the messages of these errors, for clients that pass on nothing else. */
 const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 
 /**

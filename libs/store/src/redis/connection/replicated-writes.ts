@@ -51,7 +51,7 @@ export class ReplicatedWrites {
     return this.sendTo(this.ownerOf(write.key), write, false);
   }
 
-  /** As `send`, to the node that a redirection names, if the client knows that node. */
+  /** Like `send`, to the node that a redirection names, if the client knows that node. */
   sendAsRedirected(write: Write, redirection: string): Promise<unknown> {
     const [word, , address] = redirection.split(' ');
     if (word !== 'ASK') return this.send(write);

@@ -6,7 +6,7 @@ import { each, readItem } from './packed-cells.js';
 /*
  * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one
  * GETRANGE from its page's stamp to its last cell. For cell j, o<j> is its offset in the reply, and v<j> its byte.
- * `epoch` is the present epoch.
+ * `epoch` is the current epoch.
  *
  * meta has the epoch of the last change, as `epoch`, and for each layer its cells by their last epoch, as `ring`: CYCLE
  * numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring. meta has it

@@ -10,7 +10,7 @@ export interface CellKind {
   /** Reads item n. Sets `live` to whether the layer claims it. */
   claim(shape: LayerShape): string;
   /**
-   * As claim, for an add.
+   * Like claim, for an add.
    *
    * @param lasts the number of epochs that the item will live, as Lua
    */

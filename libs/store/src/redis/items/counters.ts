@@ -12,7 +12,7 @@ import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
-/** How long the limit on items may rely on the last counts that this process has seen, in ms. */
+/** Maximum age of the item counts that the limit on items relies on, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
 /**
@@ -96,7 +96,7 @@ export class RedisCounters implements Counters {
     );
   }
 
-  /** Throws FILTER_FULL if the filter has no room for the batch, unless an earlier try has begun to add it. */
+  /** Throws FILTER_FULL if the filter has no room for the batch, unless an earlier attempt has begun to add it. */
   private async refuseOverfull(
     filter: RedisFilter,
     positions: Positions,
@@ -118,16 +118,16 @@ export class RedisCounters implements Counters {
     }
     if (!sync || !short(sync.list)) return;
     // The sync's layers must also hold items that the filter has. If only they lack room, the add is not refused: the
-    // sync ends.
+    // sync is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.giveUpFull(filter, sync.id, operation.deadline);
   }
 
   /**
-   * True if an earlier try has added items and so passed the limit; this one then has to complete it. The chunks of a
-   * segment run in order, so the first chunk has the first record there. Every segment is asked, because the earlier
-   * try may have reached only one of them.
+   * True if an earlier attempt has added items and so passed the limit; this one then has to complete it. The chunks of
+   * a segment run in order, so the first chunk has the first record there. Every segment is asked, because the earlier
+   * attempt may have reached only one of them.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     if (!operation.repeat) return false;

@@ -70,7 +70,7 @@ export const NAMES = {
  *   epochMs    length of an epoch
  *   copies     number of duplicates that the batch leaves out
  *   grows      '1' if there may be more layers than the script knows; `syncGrows`: for the sync's layers
- *   payloads   packed payloads of the items (packing.ts)
+ *   payloads   packed payloads of the items (../layout/packing.ts)
  *   attempts   leases after which an entry becomes a dead letter; 0: never
  *   hashes     hashes of the items, 16 bytes each
  *   maxMarks   forget marks in the queue up to which no sweep begins

@@ -18,7 +18,7 @@ export interface Located {
   readonly lists: Lists;
   /** ARGV of each layer; those of a sync follow the filter's own. */
   readonly values: readonly LayerValues[];
-  /** Keys of all layers. Without the first layer, unless it has several pieces. */
+  /** Keys of all layers, except the first if it has a single piece. */
   readonly keys: readonly string[];
 }
 

@@ -8,15 +8,15 @@ import type { LayerPieces } from './keys.js';
  */
 export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 
-/** The number of existing layers. */
+/** How far the layers of a filter or sync have grown. */
 export interface Grown {
-  /** Layers with all their keys. Absent: one. */
+  /** Number of layers that have all their keys. Absent: one. */
   readonly made?: number;
-  /** Layers once the keys of the one in creation exist. Any call that needs that layer may complete it. */
+  /** Number of layers once the keys of the next one exist. Any call that needs that layer may create them. */
   readonly growing?: number;
   /**
-   * Server time in ms since which those keys are being deleted again, for lack of memory. No call creates any
-   * meanwhile.
+   * Server time in ms since when those keys are being deleted again, for lack of memory. Until then no call creates
+   * any.
    */
   readonly givingUp?: number;
   /** Time at which a layer was last begun. It makes the entry differ from that of an abandoned attempt. */
@@ -71,9 +71,9 @@ export interface CatalogueEntry extends EntryList {
   /** Number of the first layer of the next sync. Absent: no sync was ever opened. */
   readonly nextLayer?: number;
   readonly sync?: EntrySync;
-  /** The last sync that ended, until the next is opened, with the layers that it has left over. */
+  /** The last sync that ended, until the next is opened, with the layers that it left behind. */
   readonly endedSync?: Sync & { readonly left: readonly LayerPieces[] };
-  /** Layers that an ended sync has left over, until their keys are deleted. */
+  /** Layers that an ended sync left behind, until their keys are deleted. */
   readonly left?: readonly LayerPieces[];
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
@@ -108,10 +108,7 @@ export function plannedIn({ layers = [] }: Pick<EntryList, 'layers'>): number {
   return Math.max(1, layers.length);
 }
 
-/**
- * Layers that may have keys, one more than are made: a late command may have created keys of the next layer, even if
- * none is being created now.
- */
+/** Layers that may have keys: one more than exist, since a late command may have created keys of the next layer. */
 export function layersOf(list: EntryList, base: number, segments: number): LayerPieces[] {
   const planned = (list.layers ?? [{ geometry: list.geometry }]).slice(0, (list.made ?? 1) + 1);
   return planned.map(({ geometry }, n) => ({ number: base + n, pieces: geometry.segments / segments }));

@@ -37,12 +37,12 @@ export class RedisList {
     return this.there;
   }
 
-  /** Notes that at least so many layers exist. */
+  /** Notes that at least `made` layers exist. */
   grewTo(made: number): void {
     this.there = Math.max(made, this.there);
   }
 
-  /** Notes that a failover has lost the layers after these. */
+  /** Notes that a failover has lost all layers after the first `made`. */
   shrankTo(made: number): void {
     this.there = made;
   }

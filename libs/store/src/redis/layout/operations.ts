@@ -11,7 +11,7 @@ export function operationArgs(
   maxRecordBytes: number,
   attempt: number,
 ): (string | number)[] {
-  // The first try of a new id cannot have a record, so its time is not compared with the server's clock.
+  // The first attempt of a new id cannot have a record, so its time is not compared with the server's clock.
   const repeated = operation.repeat || attempt > 1;
   return [
     operation.origin,

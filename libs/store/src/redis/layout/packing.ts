@@ -37,7 +37,7 @@ export function itemsPerScript(planned: readonly Geometry[]): number {
   return atCost(readCost(geometries) + dearest - dearest / READS_PER_CHANGE);
 }
 
-/** As itemsPerScript, for scripts that only read, with the existing layers. No record is named by these chunks. */
+/** Like itemsPerScript, for scripts that only read, with the existing layers. No record is named by these chunks. */
 export function itemsPerRead(geometries: readonly Geometry[]): number {
   return atCost(readCost(geometries));
 }

@@ -18,7 +18,7 @@ export interface RawPage {
   readonly bytes: Buffer;
 }
 
-/** Where entries are that do not wait, in the order in which they may move. */
+/** Places of entries that are not waiting, in the order in which entries may move through them. */
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -92,7 +92,7 @@ export class QueueReader {
     }
   }
 
-  /** The entries that do not wait. A scan returns every entry that exists from its first step to its last. */
+  /** Entries that are not waiting. A scan returns every entry that exists from its first step to its last. */
   async *rest(kind: Kind): AsyncGenerator<QueuePage, void, undefined> {
     const count = kind === 'leases' ? PAGE_LEASES : PAGE_ENTRIES;
     for (let cursor = '0', done = false; !done;) {

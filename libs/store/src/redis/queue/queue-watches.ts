@@ -10,7 +10,7 @@ import type { Segments } from '../segments/segments.js';
 /** How often to look at a watched queue, in ms, for lost messages and entries that become due later. */
 const LOOK_MS = 1_000;
 
-/** How late an entry that becomes due may be noticed, in ms, for want of a finer clock. */
+/** Resolution of the clock, and so the maximum delay in noticing that an entry becomes due, in ms. */
 const TICK_MS = 1;
 
 interface Watch {
@@ -22,9 +22,9 @@ interface Watch {
 }
 
 /**
- * Callers that wait for entries, by the name of their visited set. Redis learns until when they wait. Meanwhile,
- * scripts that make entries available publish this on the channel of the set's generation. One connection receives it
- * for all callers.
+ * Callers that wait for entries, by the name of their visited set. Redis learns how long they wait. Meanwhile, scripts
+ * that make entries available publish a message on the channel of the set's generation. One connection receives the
+ * messages for all callers.
  */
 export class QueueWatches {
   private readonly watches = new Map<string, Watch>();

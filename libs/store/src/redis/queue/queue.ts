@@ -43,7 +43,7 @@ export class RedisQueue implements Queue {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Takes segment after segment, from one that the operation's id chooses, until it has enough. */
+  /** Leases from segment after segment, starting at one that the operation's id selects, until it has enough. */
   async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
     const filter = RedisFilter.of(handle);
     const { spread: segments } = filter;
@@ -127,8 +127,9 @@ export class RedisQueue implements Queue {
   }
 
   /**
-   * The entries that earlier tries have leased and still hold; undefined if they found none. Overlapping tries may have
-   * leased more than `max` together. The answer has the first of them in the order of segments, as the last try found.
+   * The entries that earlier attempts have leased and still hold; undefined if they found none. Overlapping attempts
+   * may have leased more than `max` together. The answer has the first of them in the order of segments, as the last
+   * attempt found.
    */
   private async recallLease(
     filter: RedisFilter,

@@ -51,7 +51,7 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * A step of a scan over the queue's entries that do not wait.
+ * A step of a scan over the queue's entries that are not waiting.
  * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or 'dead', 4 cursor, 5 about how many of these.
  * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
  */

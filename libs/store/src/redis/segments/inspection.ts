@@ -23,7 +23,7 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of cells that one transaction reads, unless one item has more: some hundred µs of the server's time.
+ * Maximum number of cells that one transaction reads, unless one item has more: a few hundred µs of the server's time.
  */
 const MOST_CELLS = 2_000;
 
@@ -282,7 +282,7 @@ function msOf([seconds, micros]: readonly (string | number)[]): number {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** The present epoch of a filter that ages, as in its scripts. */
+/** The current epoch of a filter that ages, as in its scripts. */
 function presentOf(maxAgeSeconds: number, now: number, epoch: string | null | undefined): Present {
   const length = epochMs(maxAgeSeconds);
   return { epoch: Math.max(Number(epoch ?? 0), Math.floor(now / length)), epochMs: length };

@@ -5,7 +5,7 @@ import type { RedisFilter } from '../layout/filter.js';
 import type { SyncSums } from './sync-sums.js';
 import type { Views } from '../catalogue/views.js';
 
-/** Counts the items of filters for their limits. */
+/** Counts items, for the limits on filters. */
 export class ItemCounts {
   constructor(
     private readonly connection: Connection,

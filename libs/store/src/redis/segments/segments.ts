@@ -110,7 +110,7 @@ export class Segments {
     );
   }
 
-  /** As `change`, for scripts that return bytes. */
+  /** Like `change`, for scripts that return bytes. */
   async changeBinary(change: Change): Promise<Answer<Buffer>> {
     const { filter, segment, operation } = change;
     return this.seen(filter, segment, operation.deadline, operation, (view) =>
@@ -118,9 +118,7 @@ export class Segments {
     );
   }
 
-  /**
-   * As `change`, for scripts on items, but without another try: another view of the segment may need another script.
-   */
+  /** Like `change`, for scripts on items, but runs once: another view of the segment may need another script. */
   async changeItems(change: ItemChange): Promise<Answer | Lack> {
     const { view, operation } = change;
     const reply = await this.call(change);

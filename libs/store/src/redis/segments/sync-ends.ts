@@ -83,12 +83,15 @@ export class SyncEnds {
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
-      // The filter was cleared or dropped meanwhile. The next script detects that.
+      // The filter was cleared or dropped in the meantime. The next script detects that.
       if (!(error instanceof StoreError) || error.code !== 'SYNC_ENDED') throw error;
     }
   }
 
-  /** Waits until a commit is over, or for the deadline: the commit then continues, and the answer is `committing`. */
+  /**
+   * Waits until a commit is over or the deadline passes. In the latter case the commit continues, and the result has
+   * state `committing`.
+   */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     const { name, generation } = filter;
     const work = this.changes.goOn(name, deadlineIn(STEP_MS));

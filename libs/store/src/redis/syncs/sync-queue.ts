@@ -76,7 +76,9 @@ export class SyncQueue {
     }
   }
 
-  /** Keeps all entries, then those that moved meanwhile and are owed: see `queue.owe` in scripts/queue-state.ts. */
+  /**
+   * Keeps all entries, then those that moved in the meantime and are owed: see `queue.owe` in scripts/queue-state.ts.
+   */
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
@@ -154,7 +156,7 @@ export class SyncQueue {
   }
 }
 
-/** The sync has ended meanwhile, or data is lost. The next try finds out which. */
+/** The sync has ended in the meantime, or data is lost. The next attempt finds out which. */
 function cutOff(filter: RedisFilter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; try again`);
 }

@@ -106,7 +106,7 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        // The filter may have grown meanwhile. All steps are then repeated, which changes nothing more.
+        // The filter may have grown in the meantime. All steps are then repeated, which changes nothing more.
         if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
           continue;
       } catch (error) {

@@ -74,7 +74,7 @@ export class RedisSource implements SegmentSource {
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
-  /** From a segment's hidden items, as Redis answers them, those in one piece. */
+  /** From a segment's hidden items, as Redis returns them, those in one piece. */
   private hiddenIn(piece: number, members: readonly Buffer[]): HiddenItem[] {
     const { segments } = this.filter.geometry;
     const found: HiddenItem[] = [];

@@ -18,7 +18,7 @@ import type { Script } from '../scripts/script.js';
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** The cells of a segment's layer that have been written. */
+/** State of a segment's layer during the import. */
 interface Filled {
   /** Bytes of each piece. */
   readonly pieces: number[];
