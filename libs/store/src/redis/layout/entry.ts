@@ -15,7 +15,7 @@ export interface Grown {
   /** Number of layers once the keys of the next one exist. Any call that needs that layer may create them. */
   readonly growing?: number;
   /**
-   * Server time in ms since when those keys are being deleted again, for lack of memory. Until then no call creates
+   * Server time in ms since when those keys are being deleted again, for lack of memory. Meanwhile, no call creates
    * any.
    */
   readonly givingUp?: number;
