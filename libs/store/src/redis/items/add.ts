@@ -3,7 +3,7 @@ import { LEASES, MARKS, MOVE_DUE, bringBack } from '../scripts/queue-moves.js';
 import { RECALL } from '../scripts/script.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
-import { addSyncCounts, end, head, open, openLine, openRange, shares } from './parts.js';
+import { addSyncCounts, end, head, open, openQueue, openRange, shares } from './parts.js';
 import { addTo, answered, claims } from './passes.js';
 
 /**
@@ -38,7 +38,7 @@ ${
   return redis.status_reply('GROWSYNC')
 end`
     : ''
-}${openLine(frame, frame.task.queued ? `${MARKS}${bringBack(frame.arg('attempts'))}${LEASES}${MOVE_DUE}` : '')}
+}${openQueue(frame, frame.task.queued ? `${MARKS}${bringBack(frame.arg('attempts'))}${LEASES}${MOVE_DUE}` : '')}
 local out, left, added = {}, count, 0
 ${
   sync && !ages

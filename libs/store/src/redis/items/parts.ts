@@ -78,7 +78,7 @@ export function openRange(frame: Frame, list: ListName): string {
  * Opens the queue. A Lua function may have 200 local variables, so those of the queue are in a block, with one variable
  * outside.
  */
-export const openLine = (frame: Frame, parts: string): string =>
+export const openQueue = (frame: Frame, parts: string): string =>
   frame.task.queued
     ? `
 local line

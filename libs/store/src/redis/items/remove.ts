@@ -2,7 +2,7 @@ import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
 import { hiddenKeyOf } from './aged-cells.js';
 import type { Frame, ListName } from './frame.js';
-import { addSyncCounts, end, head, open, openLine } from './parts.js';
+import { addSyncCounts, end, head, open, openQueue } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
 /**
@@ -23,7 +23,7 @@ export function remove(frame: Frame): string {
       after: (place) => kind.account(frame, place),
     });
   return `${ALLOW_OOM}${head(frame)}${RECALL}${open(frame)}
-${frame.task.ages ? roomToHide(frame) : ''}${openLine(frame, frame.task.queued ? mark(frame.arg('maxMarks')) : '')}
+${frame.task.ages ? roomToHide(frame) : ''}${openQueue(frame, frame.task.queued ? mark(frame.arg('maxMarks')) : '')}
 local out, left, sweep = {}, count, 0
 ${lower('own', 'out', 'left')}
 ${

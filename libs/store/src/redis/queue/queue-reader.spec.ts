@@ -8,7 +8,7 @@ const MOST_PAGES = 1_000;
 
 describe('QueueReader', () => {
   /** A queue with `length` waiting entries, to whose end others add a page of entries with each read. */
-  const growingLine = (length: number) => {
+  const growingQueue = (length: number) => {
     const asked = { pages: 0, rest: [] as unknown[] };
     let place = 0;
     const reader = new QueueReader((script, [from]): Promise<RawPage> => {
@@ -28,7 +28,7 @@ describe('QueueReader', () => {
   };
 
   it('reads a growing queue once, up to its first length, and then each other place', async () => {
-    const { reader, asked } = growingLine(10 * PAGE);
+    const { reader, asked } = growingQueue(10 * PAGE);
     for await (const { entries } of reader.once()) expect(entries).toEqual([]);
     expect(asked).toEqual({ pages: 10, rest: ['leases', 'delayed', 'dead'] });
   });
@@ -39,10 +39,10 @@ describe('QueueReader', () => {
     const reader = new QueueReader((script, [from]): Promise<RawPage> => {
       const run = runs.shift();
       if (run === undefined) throw new Error('it reads on and on');
-      const isLine = script === exportLogScript;
-      asked.push(isLine ? `line ${from}` : from);
+      const isWaiting = script === exportLogScript;
+      asked.push(isWaiting ? `waiting ${from}` : from);
       return Promise.resolve({
-        next: isLine ? '0 0 7 0 5 0' : '0',
+        next: isWaiting ? '0 0 7 0 5 0' : '0',
         run,
         removals: 0,
         bytes: Buffer.alloc(0),
@@ -50,6 +50,6 @@ describe('QueueReader', () => {
     });
     for await (const { entries } of reader.once()) expect(entries).toEqual([]);
     const all = ['leases', 'delayed', 'dead'];
-    expect(asked).toEqual(['line ', 'leases', 'delayed', 'delayed', 'dead', 'line ', ...all]);
+    expect(asked).toEqual(['waiting ', 'leases', 'delayed', 'delayed', 'dead', 'waiting ', ...all]);
   });
 });

@@ -61,7 +61,7 @@ export class QueueReader {
   async *once(): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
       this.place = '';
-      yield* this.line(true);
+      yield* this.waiting(true);
       for (const kind of KINDS) yield* this.rest(kind);
     }
   }
@@ -70,7 +70,7 @@ export class QueueReader {
    * The waiting entries, from the last position that was read; with `bounded`, only those that existed at the first
    * page.
    */
-  async *line(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
+  async *waiting(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
     let list: string | undefined;
     let left = Infinity;
     for (let more = true; more;) {

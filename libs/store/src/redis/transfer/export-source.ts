@@ -145,12 +145,12 @@ export class RedisSource implements SegmentSource {
 
   private async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
     const reader = this.readerOf(segment);
-    yield* reader.line();
+    yield* reader.waiting();
     // Entries taken so far are among the leased, delayed and dead ones, which are read next.
     reader.overtaken();
     for (let round = 1; ; round++) {
       for (const kind of KINDS) yield* reader.rest(kind);
-      yield* reader.line();
+      yield* reader.waiting();
       if (!reader.overtaken() || round === ROUNDS) return;
     }
   }
