@@ -19,8 +19,8 @@ export interface FilterSpec {
   /** Geometry of the first layer. Positions refer to it; the store derives those in other layers from the hashes. */
   readonly geometry: Geometry;
   /**
-   * If the filter grows: all its layers, planned at creation, the first with `geometry`. The store makes each layer
-   * when the one before is nearly full. Absent: the filter does not grow.
+   * If the filter grows: all its layers, planned at creation, the first with `geometry`. The store creates each layer
+   * when the previous one is nearly full. Absent: the filter does not grow.
    */
   readonly layers?: readonly Layer[];
   /** SEED_BYTES random bytes. A secret. */

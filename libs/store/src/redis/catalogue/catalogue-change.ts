@@ -24,7 +24,7 @@ export const isStale = (since: number, now: number): boolean => now - since > ST
  *   keys.
  * - Prepare: the work. It may be repeated, and restarted by another instance.
  * - Publish: the entry says that the change is done, if it still says that it is in progress.
- * - Undo: if that fails, this call's keys are deleted.
+ * - Undo: if the change fails, this call's keys are deleted.
  *
  * An instance that takes over from a dead one starts the same change, or one that retires the dead instance's keys.
  */

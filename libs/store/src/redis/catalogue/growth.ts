@@ -15,7 +15,7 @@ import type { RedisList } from '../layout/layer-list.js';
  */
 const PAUSE_MS = 1_000;
 
-/** How long a lack of memory causes a warning, in ms. Filters that are still written to try again all the time. */
+/** How long a lack of memory causes a warning, in ms. Filters that still receive writes keep retrying. */
 const LACKING_MS = 60_000;
 
 /** Time to delete keys after a failure, in ms. */
@@ -43,8 +43,8 @@ export class Growth {
   ) {}
 
   /**
-   * Makes sure that `list` knows more layers than `known`: those that others have created, else one that it creates.
-   * Throws QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. Does nothing for a sync that is over.
+   * Makes `list` learn of more layers than `known`: those that others have created, or else a new one. Throws
+   * QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. Does nothing for a sync that is over.
    */
   async grow(
     filter: RedisFilter,

@@ -7,8 +7,8 @@ import { addSyncCounts, end, head, open, openQueue, openRange, shares } from './
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * See Counters.add. An item that the sync's layers claim is not new. It changes nothing in the filter's own layers or,
- * if the filter ages, lives longer in both if they claim it.
+ * See Counters.add. An item that the sync's layers claim is not new. The add changes nothing for it or, if the filter
+ * ages, extends its lifetime in the own and the sync's layers that claim it.
  */
 export function add(frame: Frame): string {
   const { ages } = frame.task;

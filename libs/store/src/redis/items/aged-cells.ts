@@ -107,8 +107,8 @@ const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
         end`;
 
 /**
- * Makes each cell live for at least `last` more epochs, and raises it by one if the item is new, even if it is empty or
- * expired. `ring` counts cells by their last epoch.
+ * Makes each cell live for at least `last` more epochs, and raises it by one if the item is new. Some cells of a new
+ * item may be empty or expired. `ring` counts cells by their last epoch.
  */
 const raiseAged = (k: number, isNew: string): string => `
         local expiry, up = (epoch + last) % 16, ${isNew} and ${UNIT} or 0

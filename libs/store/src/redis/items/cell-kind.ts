@@ -15,7 +15,7 @@ export interface CellKind {
    * @param lasts the number of epochs that the item will live, as Lua
    */
   visit(place: Place, lasts: string): string;
-  /** After visit, as Lua: whether the layers did not contain the item. */
+  /** After visit, as Lua: whether the item is new to these layers. */
   isNew(place: Place): string;
   /** After visit, as Lua: whether the add has to write the item. */
   isStale(frame: Frame, place: Place): string;

@@ -21,8 +21,8 @@ export interface SegmentView {
 }
 
 /**
- * An immutable handle on one generation of a filter, with the keys of its segments. `known` has the mutable knowledge
- * of this process about the generation.
+ * An immutable handle on one generation of a filter, with the keys of its segments. `known` holds what this process
+ * learns about the generation later.
  */
 export class RedisFilter implements Filter {
   readonly name: string;

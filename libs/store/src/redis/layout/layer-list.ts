@@ -106,7 +106,7 @@ export class RedisList {
     return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
   }
 
-  /** Items at which a layer is closed in a segment. */
+  /** Number of items at which a layer is closed in a segment. */
   shareOf(layer: number): number {
     return Math.ceil((this.plan[layer] as Layer).capacity / this.segments);
   }

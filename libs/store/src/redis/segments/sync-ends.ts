@@ -113,7 +113,7 @@ function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown
   return sync;
 }
 
-/** Throws all errors but a timeout: the work continues after one. */
+/** Rethrows all errors except timeouts, after which the work continues. */
 export function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }
