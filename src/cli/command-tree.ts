@@ -1,6 +1,4 @@
 import { Command, Option } from 'commander';
-import { UnseenClient, type ClientOptions } from '#client';
-import { commandLineEnvironment } from '../config/config.js';
 import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
@@ -10,10 +8,10 @@ import { create, empty, list, plan, showOne } from './commands/sets.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
-import { Ending, Exit, reasonOf, UsageError } from './ending.js';
+import { contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
+import { Ending, Exit } from './ending.js';
 import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
-import { Output } from './terminal/output.js';
 import { decimal, seconds, whole } from './values.js';
 
 /** What a command leaves behind for the program. */
@@ -28,19 +26,8 @@ export interface Outcome {
 /** That of package.json. */
 export const VERSION = '0.1.0';
 
-const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** A service that is restarted is back by then. */
-const PATIENCE_MS = 120_000;
-/** The progress may stand on it. */
-const CLEAR_LINE = '\r\u001b[K';
 const MOST = Number.MAX_SAFE_INTEGER;
 const YEARS_10 = 315_576_000;
-
-interface GlobalOptions {
-  readonly url?: string;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-}
 
 const ENVIRONMENT = `
 Environment:
@@ -297,33 +284,4 @@ function addKeys(program: Command, run: Runner): void {
     .description('make a key invalid for ever')
     .argument('<id>')
     .action(either(revokeKey, (id: string) => ({ verb: 'revoke', id })));
-}
-
-function contextOf({ url, json = false, quiet = false }: GlobalOptions, interruption: Interruption): Context {
-  const environment = commandLineEnvironment();
-  const service = url ?? environment.url ?? DEFAULT_URL;
-  const onRetry: ClientOptions['onRetry'] = ({ message }) => {
-    if (!quiet) process.stderr.write(`${process.stderr.isTTY ? CLEAR_LINE : ''}unseen: ${message}\n`);
-  };
-  return {
-    client: clientOf({ url: service, apiKey: environment.apiKey, onRetry, timeoutMs: PATIENCE_MS }),
-    url: service,
-    output: new Output(process.stdout),
-    errors: process.stderr,
-    json,
-    quiet,
-    interruption,
-    stateFolder: environment.stateFolder,
-  };
-}
-
-function clientOf(options: ClientOptions): UnseenClient {
-  try {
-    return new UnseenClient(options);
-  } catch (error) {
-    const reason = reasonOf(error);
-    throw new UsageError(
-      `${reason.startsWith('apiKey') ? 'UNSEEN_API_KEY' : 'UNSEEN_URL or --url'}: ${reason}`,
-    );
-  }
 }

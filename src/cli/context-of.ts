@@ -1,0 +1,52 @@
+import { UnseenClient, type ClientOptions } from '#client';
+import { commandLineEnvironment } from '../config/config.js';
+import type { Context } from './commands/context.js';
+import { reasonOf, UsageError } from './ending.js';
+import type { Interruption } from './interruption.js';
+import { Output } from './terminal/output.js';
+
+export const DEFAULT_URL = 'http://127.0.0.1:3000';
+/** A service that is restarted is back by then. */
+const PATIENCE_MS = 120_000;
+/** The progress may stand on it. */
+const CLEAR_LINE = '\r\u001b[K';
+
+/** Options of all commands. */
+export interface GlobalOptions {
+  readonly url?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** The context of a command that asks the service. Throws UsageError for a bad URL or key. */
+export function contextOf(
+  { url, json = false, quiet = false }: GlobalOptions,
+  interruption: Interruption,
+): Context {
+  const environment = commandLineEnvironment();
+  const service = url ?? environment.url ?? DEFAULT_URL;
+  const onRetry: ClientOptions['onRetry'] = ({ message }) => {
+    if (!quiet) process.stderr.write(`${process.stderr.isTTY ? CLEAR_LINE : ''}unseen: ${message}\n`);
+  };
+  return {
+    client: clientOf({ url: service, apiKey: environment.apiKey, onRetry, timeoutMs: PATIENCE_MS }),
+    url: service,
+    output: new Output(process.stdout),
+    errors: process.stderr,
+    json,
+    quiet,
+    interruption,
+    stateFolder: environment.stateFolder,
+  };
+}
+
+function clientOf(options: ClientOptions): UnseenClient {
+  try {
+    return new UnseenClient(options);
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw new UsageError(
+      `${reason.startsWith('apiKey') ? 'UNSEEN_API_KEY' : 'UNSEEN_URL or --url'}: ${reason}`,
+    );
+  }
+}
