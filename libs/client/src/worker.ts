@@ -2,9 +2,9 @@ import type { LeasedUrl } from './api-types.js';
 import { backOffMs, pause } from './back-off.js';
 import { AnswerError, UnavailableError, UnreachableError } from './errors.js';
 import { randomKey } from './random-key.js';
-import { reasonOf } from './reason.js';
+import { Retries } from './retries.js';
 import { RetryAfterError } from './retry-after-error.js';
-import type { ReleaseOptions, VisitedSet } from './visited-set.js';
+import type { VisitedSet } from './visited-set.js';
 import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 
 /** A URL in hand. */
@@ -18,15 +18,6 @@ interface Held {
 }
 
 const POLL_MS = 500;
-const MOST_DELAY_SECONDS = 3_600;
-const LONGEST_DELAY_SECONDS = 86_400;
-/** Least delay of a URL that is given up. Without one the queue would hand it out again before it looks empty. */
-const GIVEN_UP_SECONDS = 60;
-/** A delay ends by the service's clock, which may be adjusted meanwhile. */
-const CLOCK_GRACE_MS = 1_000;
-/** How long a worker waits for URLs with delays that it does not know. */
-const UNKNOWN_DELAY_MS = 60_000;
-const DEFAULT_TRIES = 5;
 /** How long a worker that is stopped looks after the answer of its last lease. */
 const LAST_LEASE_MS = 1_000;
 
@@ -36,17 +27,9 @@ const LAST_LEASE_MS = 1_000;
  * waits.
  */
 export class Worker {
-  private readonly options: Required<Omit<WorkerOptions, 'tries'>> & { readonly tries: number | undefined };
-  /** What the set allows. */
-  private maxAttempts = Infinity;
+  private readonly options: Required<Omit<WorkerOptions, 'tries' | 'delaySeconds'>>;
+  private readonly retries: Retries;
   private readonly running = new Set<Promise<void>>();
-  private readonly begunMs = performance.now();
-  /**
-   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker
-   * waits for its own retries only: counts of the queue do not tell the retries of other workers from the URLs that
-   * these have given up.
-   */
-  private awaitsUntilMs = 0;
   private readonly work = { done: 0, failed: 0, released: 0, lost: 0 };
   private readonly stopping = new AbortController();
   private freed: (() => void) | undefined;
@@ -58,16 +41,18 @@ export class Worker {
     options: WorkerOptions = {},
   ) {
     const { concurrency = 10, leaseSeconds = 60, waitSeconds = 20, untilEmpty = false, tries } = options;
-    const most = untilEmpty ? GIVEN_UP_SECONDS : MOST_DELAY_SECONDS;
     this.options = {
       concurrency: whole('concurrency', concurrency, 1, 1_000),
       leaseSeconds: whole('leaseSeconds', leaseSeconds, 1, 86_400),
       waitSeconds: whole('waitSeconds', waitSeconds, 0, 30),
       untilEmpty,
-      tries: tries === undefined ? undefined : whole('tries', tries, 1, 1_000_000),
-      delaySeconds: options.delaySeconds ?? ((attempt) => Math.min(most, 2 ** (attempt - 1))),
       onError: options.onError ?? (() => undefined),
     };
+    this.retries = new Retries(
+      untilEmpty,
+      tries === undefined ? undefined : whole('tries', tries, 1, 1_000_000),
+      options.delaySeconds,
+    );
   }
 
   /**
@@ -125,8 +110,8 @@ export class Worker {
   /** Learns the limit of the set, and whether an earlier run or another worker has delayed URLs. */
   private async learn(): Promise<void> {
     const description = await this.set.describe({ signal: this.stopping.signal });
-    if ('maxAttempts' in description) this.maxAttempts = description.maxAttempts ?? Infinity;
-    if ('queue' in description && description.queue.delayed > 0) this.awaitFor(UNKNOWN_DELAY_MS);
+    if ('maxAttempts' in description) this.retries.maxAttempts = description.maxAttempts ?? Infinity;
+    if ('queue' in description && description.queue.delayed > 0) this.retries.awaitUnknown();
   }
 
   /** Leases up to so many. What comes after a stop is given back. */
@@ -192,7 +177,7 @@ export class Worker {
       else if (!this.wasSettled(url, word)) this.work.lost++;
       else {
         this.work.released++;
-        this.awaitFor(UNKNOWN_DELAY_MS);
+        this.retries.awaitUnknown();
       }
     } catch (error) {
       this.work.lost++;
@@ -202,41 +187,16 @@ export class Worker {
 
   /** Releases a URL whose handler threw. */
   private async comeBack({ id, attempt }: Task, error: unknown): Promise<string> {
-    const asked = error instanceof RetryAfterError ? error : undefined;
-    const release: ReleaseOptions = { reason: reasonOf(asked?.message ?? error) };
-    const delay = asked
-      ? Math.min(LONGEST_DELAY_SECONDS, Math.ceil(asked.delaySeconds))
-      : this.delayOf(attempt);
-    const countAttempt = asked?.countAttempt ?? true;
-    if (countAttempt && this.isGivenUp(attempt)) {
-      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done,
-      // forever.
-      const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
-      const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
-      return this.set.release(id, { ...release, delaySeconds });
-    }
+    const { release, awaitedMs } = this.retries.releaseOf(error, attempt);
     let isDelayed = true;
     try {
-      const word = await this.set.release(id, { ...release, delaySeconds: delay, countAttempt });
+      const word = await this.set.release(id, release);
       isDelayed = word === 'released';
       return word;
     } finally {
       // A release that was not answered may have been executed.
-      if (isDelayed) this.awaitFor(delay * 1_000);
+      if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
     }
-  }
-
-  private awaitFor(ms: number): void {
-    this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
-  }
-
-  /**
-   * Whether a URL that fails at this attempt stays for another run. At the last attempt of its set it is a dead
-   * letter.
-   */
-  private isGivenUp(attempt: number): boolean {
-    const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this.options;
-    return untilEmpty && attempt >= tries && attempt < this.maxAttempts;
   }
 
   /** An id whose lease has not ended by itself is expired only if the handler has settled it. */
@@ -266,14 +226,9 @@ export class Worker {
     return performance.now() + this.options.leaseSeconds * 1_000;
   }
 
-  private delayOf(attempt: number): number {
-    const seconds = Math.ceil(this.options.delaySeconds(attempt));
-    return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(LONGEST_DELAY_SECONDS, seconds));
-  }
-
   /** Whether nothing is left for this worker. Forgotten URLs count until the queue has passed them. */
   private async isEmpty(): Promise<boolean> {
-    const isOver = performance.now() >= this.awaitsUntilMs;
+    const isOver = this.retries.areOver();
     const description = await this.set.describe({ signal: this.stopping.signal });
     if (!('queue' in description)) return false;
     const { waiting, leased, delayed } = description.queue;

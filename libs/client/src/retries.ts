@@ -1,0 +1,87 @@
+import { reasonOf } from './reason.js';
+import { RetryAfterError } from './retry-after-error.js';
+import type { ReleaseOptions } from './visited-set.js';
+import type { WorkerOptions } from './worker-options.js';
+
+const MOST_DELAY_SECONDS = 3_600;
+const LONGEST_DELAY_SECONDS = 86_400;
+/** Least delay of a URL that is given up. Without one the queue would hand it out again before it looks empty. */
+const GIVEN_UP_SECONDS = 60;
+/** A delay ends by the service's clock, which may be adjusted meanwhile. */
+const CLOCK_GRACE_MS = 1_000;
+/** How long a worker waits for URLs with delays that it does not know. */
+const UNKNOWN_DELAY_MS = 60_000;
+const DEFAULT_TRIES = 5;
+
+/** When the URLs that failed in a worker come back, and until when a worker with `untilEmpty` waits for them. */
+export class Retries {
+  /** The limit of the set. */
+  maxAttempts = Infinity;
+  private readonly begunMs = performance.now();
+  /**
+   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker
+   * waits for its own retries only: counts of the queue do not tell the retries of other workers from the URLs that
+   * these have given up.
+   */
+  private awaitsUntilMs = 0;
+  private readonly delaySeconds: (attempt: number) => number;
+
+  constructor(
+    private readonly untilEmpty: boolean,
+    private readonly tries: number | undefined,
+    delaySeconds: WorkerOptions['delaySeconds'],
+  ) {
+    const most = untilEmpty ? GIVEN_UP_SECONDS : MOST_DELAY_SECONDS;
+    this.delaySeconds = delaySeconds ?? ((attempt) => Math.min(most, 2 ** (attempt - 1)));
+  }
+
+  /**
+   * How to release a URL whose handler threw at this attempt. `awaitedMs` is the delay that the worker waits for;
+   * undefined if the URL stays for another run.
+   */
+  releaseOf(error: unknown, attempt: number): { release: ReleaseOptions; awaitedMs?: number } {
+    const asked = error instanceof RetryAfterError ? error : undefined;
+    const reason = reasonOf(asked?.message ?? error);
+    const delay = asked
+      ? Math.min(LONGEST_DELAY_SECONDS, Math.ceil(asked.delaySeconds))
+      : this.delayOf(attempt);
+    const countAttempt = asked?.countAttempt ?? true;
+    if (countAttempt && this.isGivenUp(attempt)) {
+      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done,
+      // forever.
+      const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
+      const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
+      return { release: { reason, delaySeconds } };
+    }
+    return { release: { reason, delaySeconds: delay, countAttempt }, awaitedMs: delay * 1_000 };
+  }
+
+  /** Has the worker wait for a URL that is back after so long. */
+  awaitFor(ms: number): void {
+    this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
+  }
+
+  /** Has the worker wait for URLs whose delays it does not know. */
+  awaitUnknown(): void {
+    this.awaitFor(UNKNOWN_DELAY_MS);
+  }
+
+  /** Whether all URLs that the worker waits for are back. */
+  areOver(): boolean {
+    return performance.now() >= this.awaitsUntilMs;
+  }
+
+  /**
+   * Whether a URL that fails at this attempt stays for another run. At the last attempt of its set it is a dead
+   * letter.
+   */
+  private isGivenUp(attempt: number): boolean {
+    const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this;
+    return untilEmpty && attempt >= tries && attempt < this.maxAttempts;
+  }
+
+  private delayOf(attempt: number): number {
+    const seconds = Math.ceil(this.delaySeconds(attempt));
+    return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(LONGEST_DELAY_SECONDS, seconds));
+  }
+}
