@@ -1,6 +1,7 @@
 import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
-import { deadLetterNumber, TodoQueue } from '../queue/todo-queue.js';
+import { deadLetterNumber } from '../queue/entry-ids.js';
+import { TodoQueue } from '../queue/todo-queue.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';

@@ -114,7 +114,7 @@ export class Session {
     this.save(scope);
   }
 
-  /** See `recall` in operation-records.ts. */
+  /** See `recall` in operations/operation-records.ts. */
   recall<T>(identity: Identity<T>): { answer: T } | undefined {
     return recall(this.database, identity, this.now);
   }

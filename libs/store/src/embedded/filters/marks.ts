@@ -17,8 +17,8 @@ interface Born {
  * time of its birth. To forget an item is to note its hash with the time then: whichever of its entries were born by then are
  * dead, wherever they are and however often they move, and one that is made later lives. So nothing is searched for.
  *
- * In memory here; in the database rows of what a change forgot (`packMarks`), which a start reads. A
- * sweep (sweeper.ts) takes dead entries out, after which the marks that there were when it began are needed no more.
+ * The marks are in memory here. In the database they are rows of the items that a change forgot (`packMarks`), which a
+ * start reads. A sweep (queue/sweeper.ts) takes dead entries out. After it, the marks from before it are not needed.
  */
 export class Marks {
   private current = new MarkTable();

@@ -13,7 +13,7 @@ export class Portions {
   private items = 0;
   private releasing = false;
 
-  /** See `itemsPerTurn` in sizes.ts. */
+  /** See `itemsPerTurn` in database/sizes.ts. */
   constructor(private readonly most: number) {}
 
   /**

@@ -18,7 +18,7 @@ export class LayerState {
   /** Per block: 1 if it has ever been checkpointed. The others are zero on load. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
-  /** See fetchPages in fetch-pages.ts. */
+  /** See fetchPages in items/fetch-pages.ts. */
   fetched = 0;
   /** Of a filter that ages; the counts of the tally follow from it. */
   readonly expiring: Expiring | undefined;

@@ -32,7 +32,7 @@ interface Portion {
 /** The entries that leases hold, inside a write transaction: a row each portion of them, which goes when none is left. */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
-  /** See `leasePortion` in sizes.ts. */
+  /** See `leasePortion` in database/sizes.ts. */
   private readonly size: number;
   /** The portions that were looked at since the last flush: callers name entries in any order. */
   private readonly open = new Map<string, Portion>();

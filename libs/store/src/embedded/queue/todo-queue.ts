@@ -1,4 +1,3 @@
-import { encodeEntryId, decodeEntryId, HASH_PREFIX_BYTES, type EntryId } from '../../entry-id.js';
 import {
   Added,
   LEASE_ENDED,
@@ -18,14 +17,12 @@ import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
+import { idOf, namedBy } from './entry-ids.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
 import type { SweptStore } from './sweep-queue.js';
 import type { Sweeper } from './sweeper.js';
-
-/** The embedded store keeps one queue a visited set, whatever its segments. */
-const SEGMENT = 0;
 
 const packer = new EntryPacker();
 
@@ -269,7 +266,7 @@ export class TodoQueue {
     change: (lease: number, held: HeldEntry) => void,
   ): Uint8Array {
     return Uint8Array.from(ids, (id) => {
-      const named = this.decode(id, 'lease', this.state.queue.nextLease);
+      const named = namedBy(id, 'lease', this.state.queue.nextLease);
       if (!named) return Settled.Unknown;
       const { number, index, hashPrefix } = named;
       const held = this.leases.at(number, index);
@@ -287,7 +284,7 @@ export class TodoQueue {
 
   private takeLetters(ids: readonly string[], take: (entry: Entry) => void): Uint8Array {
     return Uint8Array.from(ids, (id) => {
-      const named = this.decode(id, 'dead-letter', this.state.queue.nextDead);
+      const named = namedBy(id, 'dead-letter', this.state.queue.nextDead);
       const letter = named && this.letters.get(named.number);
       if (!letter || !letter.entry.isOf(named.hashPrefix)) return Settled.Unknown;
       this.letters.remove(named.number);
@@ -299,13 +296,6 @@ export class TodoQueue {
 
   private takeOff({ hash }: Entry): void {
     if (this.collects) this.taken.push({ hash });
-  }
-
-  /** Undefined for an id that was never given. */
-  private decode(id: string, of: EntryId['of'], next: number): EntryId | undefined {
-    const named = decodeEntryId(id);
-    const given = named?.of === of && named.segment === SEGMENT && named.number > 0 && named.number < next;
-    return given ? named : undefined;
   }
 
   private isForgotten(entry: Entry): boolean {
@@ -323,19 +313,8 @@ export class TodoQueue {
   }
 }
 
-/** Number of the dead letter that an id names; 0 for none. */
-export function deadLetterNumber(id: string | undefined): number {
-  const named = id === undefined ? undefined : decodeEntryId(id);
-  return named?.of === 'dead-letter' ? named.number : 0;
-}
-
 function leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {
   return { id: idOf('lease', number, index, entry), payload: entry.text, attempt };
-}
-
-function idOf(of: EntryId['of'], number: number, index: number, entry: Entry): string {
-  const hashPrefix = entry.hashPrefix(HASH_PREFIX_BYTES);
-  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
 }
 
 /** `uncounted`: leases of each that are taken back. */

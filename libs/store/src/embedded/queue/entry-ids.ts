@@ -1,0 +1,24 @@
+import { encodeEntryId, decodeEntryId, HASH_PREFIX_BYTES, type EntryId } from '../../entry-id.js';
+import type { Entry } from './entry.js';
+
+/** The embedded store keeps one queue a visited set, whatever its segments. */
+const SEGMENT = 0;
+
+/** The id of an entry in a lease, or of a dead letter. */
+export function idOf(of: EntryId['of'], number: number, index: number, entry: Entry): string {
+  const hashPrefix = entry.hashPrefix(HASH_PREFIX_BYTES);
+  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
+}
+
+/** The entry that an id names. Undefined for an id that was never given: numbers from `next` on are not in use yet. */
+export function namedBy(id: string, of: EntryId['of'], next: number): EntryId | undefined {
+  const named = decodeEntryId(id);
+  const given = named?.of === of && named.segment === SEGMENT && named.number > 0 && named.number < next;
+  return given ? named : undefined;
+}
+
+/** Number of the dead letter that an id names; 0 for none. */
+export function deadLetterNumber(id: string | undefined): number {
+  const named = id === undefined ? undefined : decodeEntryId(id);
+  return named?.of === 'dead-letter' ? named.number : 0;
+}
