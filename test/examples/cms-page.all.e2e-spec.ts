@@ -51,12 +51,12 @@ describePage(`the page of examples/cms${why}`, () => {
   it('says in sentences what has happened', async () => {
     await page.getByText('There is no article yet.').waitFor();
     await upload('https://example.org/one', 'One');
-    await said('“One” was taken in.');
+    await said('“One” was stored.');
     await upload('https://example.org/%6Fne', 'Again');
     await said(/^The URL was seen\..*tick the box/);
     await expectSentences();
     await upload('https://example.org/a-long-path/'.repeat(6), 'Long');
-    await said('“Long” was taken in.');
+    await said('“Long” was stored.');
     await button('Look at the sources').click();
     await said('The sources have 0 links; 0 of them new.');
     await button('What would the nightly sync forget?').click();
@@ -93,7 +93,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await dialog.waitFor({ state: 'hidden' });
     expect((await cms.call('POST', '/sync/preview')).body).toMatchObject({ forgotten: 1 });
     await button('Sync now …').click();
-    await dialog.getByRole('button', { name: 'Forget them all the same' }).click();
+    await dialog.getByRole('button', { name: 'Force the sync' }).click();
     await said('Unseen forgot 1 of 1 URL, 1 stale article among them.');
     await expectSentences();
   });

@@ -417,7 +417,7 @@ describeExample(`examples/cms${why}`, () => {
       await set.drop();
       await cms.stop();
       await cms.start();
-      await until('it is told', async () => cms.said().includes('told of 2 articles'));
+      await until('it is told', async () => cms.said().includes('added 2 articles'));
       expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
       // Now the set holds it for the article.
       await cms.call('DELETE', `/articles/${String(body['article'])}`);
@@ -468,7 +468,7 @@ describeExample(`examples/cms${why}`, () => {
         return [status, body['error']];
       };
       const draft = { url: 'https://example.org/', title: 'A', body: '' };
-      expect(await wrong({ ...draft, url: 'ftp://x' })).toEqual([400, 'no http or https URL: ftp://x']);
+      expect(await wrong({ ...draft, url: 'ftp://x' })).toEqual([400, 'not an http or https URL: ftp://x']);
       expect(await wrong({ ...draft, title: '' })).toEqual([
         400,
         'body/title must NOT have fewer than 1 characters',

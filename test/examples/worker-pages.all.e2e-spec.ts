@@ -177,7 +177,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
         await stage.run(program, [...QUICK, '--timeout', '2', app.url, set.name, `${site.url}/0`]);
         // On a machine that stalls it may be the robots.txt that was waited for.
-        expect((await deadLetters(set)).get('/0')).toMatch(/^(robots.txt: )?no whole answer within 2 s$/);
+        expect((await deadLetters(set)).get('/0')).toMatch(/^(robots.txt: )?no complete answer within 2 s$/);
       }),
     );
 
@@ -262,7 +262,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
           [['--held', '3'], /--held must be .*, not "?3/],
           [['--delay', '-1'], /--delay/],
           [['--delay', '1s'], /--delay:? must be seconds from 0 to 3600, not ["']1s["']/],
-          [['ftp://example.org/'], /["']ftp:\/\/example.org\/["'] is no http or https URL/],
+          [['ftp://example.org/'], /["']ftp:\/\/example.org\/["'] is not an http or https URL/],
         ] as const;
         for (const [args, text] of wrong) {
           const worker = stage.start(program, [app.url, 'set', 'http://127.0.0.1:1/', ...args]);

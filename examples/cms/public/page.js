@@ -77,7 +77,7 @@ const ORIGINS = { crawl: 'crawler', upload: 'upload' };
 
 async function deleteArticle(id, title) {
   const about = [
-    element('p', 'Its URL is forgotten: the crawler collects it again if a source still links to it.'),
+    element('p', 'Unseen forgets its URL. If a source still links to it, the crawler collects it again.'),
   ];
   if (!(await confirmed(`Delete “${title}”?`, about, 'Delete'))) return;
   const { status, body } = await ask('DELETE', `/articles/${id}`);
@@ -105,7 +105,7 @@ const titles = ({ articles, staleArticles }) => [
 ];
 
 const GUARD =
-  'That is more than Unseen allows unless it is forced: a list that was cut short looks like this.';
+  'This is more than Unseen allows without force, because an incomplete list has the same effect.';
 
 async function preview() {
   const { status, body } = await ask('POST', '/sync/preview');
@@ -118,7 +118,7 @@ async function sync() {
   if (status !== 200) return say(body.error, { isBad: true });
   const about = [element('p', `Unseen forgets ${amount(body)}.`), listOf(titles(body))];
   if (body.refused) about.push(element('p', GUARD));
-  const verb = body.refused ? 'Forget them all the same' : 'Sync';
+  const verb = body.refused ? 'Force the sync' : 'Sync';
   if (!(await confirmed('Sync now?', about, verb))) return;
   const done = await ask('POST', body.refused ? '/sync?force=true' : '/sync');
   if (done.body.error !== undefined) return say(done.body.error, { isBad: true });
@@ -131,15 +131,15 @@ async function upload(form) {
   const answer = await ask('POST', '/articles', { url, title, body, force: force === 'on' });
   const { state, article, error } = answer.body;
   if (state === 'taken') {
-    say(`“${title}” was taken in.`);
+    say(`“${title}” was stored.`);
     form.reset();
   } else if (state === 'waiting') {
-    say(`“${title}” waits: Unseen does not answer. It is taken in once Unseen does.`);
+    say(`“${title}” is pending: Unseen does not answer. The CMS stores it when Unseen is back.`);
     form.reset();
   } else if (state === 'seen' && article === undefined) {
     const why =
-      'It is being collected, or is there in another spelling; one URL in 10,000 is taken for another.';
-    say(`The URL was seen. ${why} To take it in all the same, tick the box and upload it again.`, {
+      'The crawler is collecting it, or it is stored under another spelling, or it is a false positive.';
+    say(`The URL was seen. ${why} To store it anyway, tick the box and upload it again.`, {
       isBad: true,
     });
   } else say(error, { isBad: true });

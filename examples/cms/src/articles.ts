@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Row } from './database.js';
 
-/** What an article is made of. */
+/** The fields of an article that its author or its page sets. */
 export interface Draft {
-  /** As `normalUrl` has it. */
+  /** As returned by `normalUrl`. */
   readonly url: string;
   readonly title: string;
   readonly body: string;
@@ -18,37 +18,40 @@ export interface Article extends Draft {
   readonly takenAt: number;
 }
 
-/** An article of which only what a list needs is there. */
+/** An article without its body, as lists show it. */
 export type Listed = Omit<Article, 'body'>;
 
-/** What a person has sent, and what became of it. */
+/** An upload of a person, and its state. */
 export interface Upload {
   readonly id: string;
   readonly url: string;
-  /** `seen`: not taken in, since the visited set had its URL. */
+  /** `seen`: not stored, because the visited set already had its URL. */
   readonly state: 'waiting' | 'taken' | 'seen' | 'invalid';
   readonly article?: number;
 }
 
-/** Something to tell the visited set: an upload to be visited, or a URL to be forgotten. */
+/** A message to the visited set: visit the URL of an upload, or forget a URL. */
 export interface Message {
   readonly id: number;
   readonly key: string;
   readonly url: string;
   readonly upload?: string;
-  /** When it was first sent, as far as is known: it may have been done then. */
+  /** The time of the first attempt, if there was one. The service may have executed it. */
   readonly firstSentAt?: number;
 }
 
-/** `generation`: the one that was told of all articles. `sync`: the key of a sync that is not known to be over. */
+/** `generation`: the generation of the set that has all articles. `sync`: the key of a sync that may still be open. */
 type Note = 'generation' | 'sync';
 
-/** The service takes no longer ones, and no call at all that is too long. */
+/** The service refuses longer URLs, and refuses calls that are too large. */
 const MOST_URL = 8_192;
 const PAGE = 1_000;
 const LISTED = 'id, url, title, origin, version, taken_at, live_until';
 
-/** The URL without its fragment, as the platform writes it. Undefined for what is no http or https URL, or longer than MOST_URL. */
+/**
+ * The URL without its fragment, normalised by the platform. Undefined if the text is not an http or https URL, or is
+ * longer than MOST_URL.
+ */
 export function normalUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -57,13 +60,15 @@ export function normalUrl(text: string): string | undefined {
 }
 
 /**
- * The articles, and beside them, in the same transactions, what the visited set is to be told: a database and a service cannot
- * change in one step, so the database says first what will be done.
+ * The articles, and the messages to the visited set. A database and a service cannot change in one step. So each change
+ * of an article also stores its message, in the same transaction.
  */
 export class Articles {
   constructor(private readonly database: Database) {}
 
-  /** Writes down that a URL is about to be visited. Whatever dies then, the visit is sent, and its answer acted on once. */
+  /**
+   * Stores an upload and the message that visits its URL. The message survives a crash, and its answer is applied once.
+   */
   upload(draft: Draft, force: boolean): Upload {
     const id = randomUUID();
     const { url, title, body, liveUntil } = draft;
@@ -89,21 +94,24 @@ export class Articles {
     };
   }
 
-  /** Takes an article away, and has its URL forgotten if it is there for it. Answers its URL. */
+  /**
+   * Deletes an article. If the set stores the URL for this article, also stores a message that forgets it. Returns the
+   * URL.
+   */
   delete(id: number): string | undefined {
     return this.database.transaction(() => {
       const row = this.database.get('SELECT url, counted FROM articles WHERE id = ?', [id]);
       if (row === undefined) return undefined;
       const url = String(row['url']);
       this.database.run('DELETE FROM articles WHERE id = ?', [id]);
-      // What was answered "seen" is not held for this article: to forget it would take counts from others.
+      // If the answer was "seen", the set does not store the URL for this article. Forgetting it could lose other URLs.
       if (row['counted'] === 1)
         this.database.run('INSERT INTO outbox (key, url) VALUES (?, ?)', [randomUUID(), url]);
       return url;
     });
   }
 
-  /** What is to be told next, uploads or only what is to be forgotten. */
+  /** The next message. Without `uploads`, only messages that forget a URL. */
   nextMessage({ uploads }: { readonly uploads: boolean }): Message | undefined {
     const row = this.database.get(
       `SELECT id, key, url, upload, first_sent_at FROM outbox ${uploads ? '' : 'WHERE upload IS NULL'} ORDER BY id LIMIT 1`,
@@ -119,7 +127,7 @@ export class Articles {
     };
   }
 
-  /** How many messages wait. */
+  /** The number of pending messages. */
   waiting(): number {
     return Number(this.database.get('SELECT count(*) AS n FROM outbox')?.['n']);
   }
@@ -129,14 +137,15 @@ export class Articles {
       this.database.run('UPDATE outbox SET first_sent_at = ? WHERE id = ?', [Date.now(), id]);
   }
 
-  /** The set has been told to forget a URL. */
+  /** The set has forgotten the URL of this message. */
   forgotten({ id }: Message): void {
     this.database.run('DELETE FROM outbox WHERE id = ?', [id]);
   }
 
   /**
-   * The set has answered the visit of an upload. `mayBeOwn`: "seen" may be the answer to what this very message has done. What is
-   * seen is taken in if it is to be whatever the set says, or if its article is stale: that is why it is seen.
+   * The set has answered the visit of an upload. `mayBeOwn`: an earlier attempt of this message may be why the URL is
+   * "seen". If the URL is seen, the upload is stored only with `force`, or if its article is stale, because the URL of
+   * a stale article is seen.
    */
   visited({ id, upload = '' }: Message, answer: 'new' | 'seen' | 'invalid', mayBeOwn: boolean): Upload {
     return this.database.transaction(() => {
@@ -151,7 +160,7 @@ export class Articles {
           ? answer !== 'invalid'
           : !isLive && (isOwn || (answer === 'seen' && there !== undefined));
       const article = takes ? this.put(draft, 'upload', isOwn) : there?.id;
-      // The URL of a live article had expired in the set, and is there again.
+      // The URL of a live article had expired in the set. The visit has added it again.
       if (!takes && isOwn && article !== undefined) this.told([draft.url]);
       const state = takes ? 'taken' : answer === 'invalid' ? 'invalid' : 'seen';
       this.database.run('UPDATE uploads SET state = ?, article = ? WHERE id = ?', [
@@ -165,8 +174,8 @@ export class Articles {
   }
 
   /**
-   * Takes in what the crawler has fetched. Doing so again does no harm. What a person has brought is theirs while it is live, and what
-   * is still to be forgotten has been deleted. Answers the article's id if it was taken in.
+   * Stores an article that the crawler has fetched. A repeat does no harm. Does not replace the live upload of a
+   * person, or an article whose deletion is pending. Returns the id of the article if it was stored.
    */
   collect(draft: Draft): number | undefined {
     return this.database.transaction(() => {
@@ -190,7 +199,10 @@ export class Articles {
     return row && listedOf(row);
   }
 
-  /** Answers `forgotten` for a stale one whose URL the set does not hold: it would be live, and be collected all the same. */
+  /**
+   * Returns `forgotten` for a stale article whose URL is not in the set. Otherwise the article would be live, and the
+   * crawler would collect it again.
+   */
   setLiveUntil(id: number, liveUntil: number): Article | 'forgotten' | undefined {
     const sql = 'UPDATE articles SET live_until = ? WHERE id = ? AND (counted = 1 OR live_until > ?)';
     const changed = this.database.run(sql, [liveUntil, id, Date.now()]);
@@ -198,7 +210,7 @@ export class Articles {
     return there !== undefined && changed === 0 ? 'forgotten' : there;
   }
 
-  /** Articles by id, those after `after`, at most `limit`. */
+  /** At most `limit` articles in the order of their ids, after the id `after`. */
   list(after: number, limit: number): Listed[] {
     const rows = this.database.all(`SELECT ${LISTED} FROM articles WHERE id > ? ORDER BY id LIMIT ?`, [
       after,
@@ -207,14 +219,14 @@ export class Articles {
     return rows.map(listedOf);
   }
 
-  /** The URLs that are live. They are read in pages while other things happen. */
+  /** The URLs of live articles, read in pages so that other work can go on in between. */
   *liveUrls(now: number): Generator<string> {
     yield* this.urls('SELECT id, url FROM articles WHERE live_until > ? AND id > ? ORDER BY id LIMIT ?', [
       now,
     ]);
   }
 
-  /** What a set that is new is to be told: what is live, and what is stale and no sync has forgotten. */
+  /** The URLs for a new set: those of live articles, and those of stale articles that no sync has forgotten. */
   *heldUrls(now: number): Generator<string> {
     yield* this.urls(
       'SELECT id, url FROM articles WHERE (counted = 1 OR live_until > ?) AND id > ? ORDER BY id LIMIT ?',
@@ -222,23 +234,26 @@ export class Articles {
     );
   }
 
-  /** The set has answered "new" for these URLs, and holds them for their articles. */
+  /** The set has answered "new" for these URLs, so it stores them for their articles. */
   told(urls: readonly string[]): void {
     for (const url of urls) this.database.run('UPDATE articles SET counted = 1 WHERE url = ?', [url]);
   }
 
-  /** Articles that are stale, and whose URLs the set still holds for them. */
+  /** Stale articles whose URLs the set stores for them. */
   *stale(now: number): Generator<Listed> {
     const sql = `SELECT ${LISTED} FROM articles WHERE live_until <= ? AND counted = 1 AND id > ? ORDER BY id LIMIT ?`;
     for (const row of this.pages(sql, [now])) yield listedOf(row);
   }
 
-  /** A sync has forgotten the URLs of all that was stale then. What has been renewed since is no longer stale. */
+  /**
+   * A sync has forgotten the URLs of all articles that were stale at `now`. Articles that were renewed since are not
+   * stale.
+   */
   staleForgotten(now: number): void {
     this.database.run('UPDATE articles SET counted = 0 WHERE live_until <= ? AND counted = 1', [now]);
   }
 
-  /** What was noted of the visited set. */
+  /** A stored note about the visited set. */
   note(name: Note): string | undefined {
     const row = this.database.get('SELECT value FROM notes WHERE name = ?', [name]);
     return row && String(row['value']);
@@ -249,7 +264,7 @@ export class Articles {
     else this.database.run('INSERT OR REPLACE INTO notes (name, value) VALUES (?, ?)', [name, value]);
   }
 
-  /** A later article of a URL replaces the one before. Answers its id. */
+  /** Stores an article. It replaces an older article with the same URL. Returns its id. */
   private put({ url, title, body, liveUntil }: Draft, origin: Article['origin'], counted: boolean): number {
     const row = this.database.get(
       `INSERT INTO articles (url, title, body, origin, taken_at, live_until, counted) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -266,7 +281,7 @@ export class Articles {
     for (const { url } of this.pages(sql, values)) yield String(url);
   }
 
-  /** Rows of a statement whose last two values are the id after which a page begins, and how many it has. */
+  /** All rows of a paged statement. Its last two values are the id before the page, and the size of the page. */
   private *pages(sql: string, values: readonly number[]): Generator<Row> {
     let after = 0;
     for (;;) {

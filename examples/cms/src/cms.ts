@@ -7,12 +7,12 @@ import { Nightly, type SyncReport } from './nightly.js';
 import type { Options } from './options.js';
 import { Outbox } from './outbox.js';
 
-/** An entry in the queue is fetched so often before it is given up. */
+/** Attempts to fetch an entry in the queue before it becomes a dead letter. */
 const MOST_ATTEMPTS = 8;
-/** How often a set that is there is looked for again: an operator may drop it. */
+/** How often the CMS checks that the set exists, because an operator may drop it. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** The parts of the CMS, and how they work together. */
+/** Connects the parts of the CMS. */
 export class Cms {
   readonly articles: Articles;
   private readonly outbox: Outbox;
@@ -23,7 +23,7 @@ export class Cms {
   private readonly stopping = new AbortController();
   private preparing: Promise<void> | undefined;
   private preparedAt = 0;
-  /** Until then nothing is synced by the clock. */
+  /** Time of the next nightly sync. */
   private nextNight: number;
 
   private constructor(
@@ -48,17 +48,17 @@ export class Cms {
     });
   }
 
-  /** Opens the database, and begins to work. Unseen need not be there yet. */
+  /** Opens the database and starts to work. Unseen may still be unavailable. */
   static start(options: Options, log: (text: string) => void): Cms {
     return new Cms(Database.open(options.dataFolder), options, log);
   }
 
-  /** Takes in an article of a person, unless its URL was seen. While Unseen is away the upload waits. */
+  /** Stores an article of a person, unless its URL was seen. While Unseen is unavailable, the upload waits. */
   upload(draft: Draft, force: boolean): Promise<Upload> {
     return this.outbox.outcome(this.articles.upload(draft, force), this.options.patienceMs);
   }
 
-  /** Answers whether there was one. Its URL is forgotten as soon as Unseen can be told. */
+  /** Returns whether the article existed. Its URL is forgotten as soon as Unseen is available. */
   delete(id: number): boolean {
     const url = this.articles.delete(id);
     if (url === undefined) return false;
@@ -67,7 +67,7 @@ export class Cms {
     return true;
   }
 
-  /** Looks at the sources now. */
+  /** Checks the sources now. */
   look(): Promise<Round> {
     return this.collector.look();
   }
@@ -82,7 +82,7 @@ export class Cms {
     return this.nightly.run(force);
   }
 
-  /** What is being fetched is brought to its end. What Unseen is being told is told again by the next start. */
+  /** Finishes the fetches in progress. The next start repeats the message that is being sent. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await Promise.all([this.collector.stop(), this.outbox.stop(), this.nights.stop()]);
@@ -99,7 +99,7 @@ export class Cms {
     this.nextNight = nextAt(this.options.nightlyMinute, new Date());
   }
 
-  /** Resolves when there is a set. Rejects while Unseen is away. */
+  /** Resolves when the set exists. Rejects while Unseen is unavailable. */
   private ready(): Promise<void> {
     if (Date.now() - this.preparedAt > LOOK_AGAIN_MS)
       this.preparing ??= this.prepare(this.stopping.signal)
@@ -108,7 +108,7 @@ export class Cms {
     return this.preparing ?? Promise.resolve();
   }
 
-  /** Makes the set unless it is there. One that is new, or was emptied, is told of the articles that there are. */
+  /** Creates the set if it does not exist. If the set is new or was cleared, adds the URLs of the stored articles. */
   private async prepare(signal: AbortSignal): Promise<void> {
     const { capacity, maxAgeSeconds } = this.options;
     const made = {
@@ -118,7 +118,7 @@ export class Cms {
     };
     await this.set.create(made, { signal }).catch((error: unknown) => {
       if (!(error instanceof ConflictError)) throw error;
-      this.log(`the set ${this.set.name} was made with other options, and is used as it is`);
+      this.log(`the set ${this.set.name} was created with other options; the CMS uses it as it is`);
     });
     const { generation } = await this.set.describe({ signal });
     if (generation === this.articles.note('generation')) return;
@@ -129,12 +129,12 @@ export class Cms {
       this.articles.told(entries.filter((_, i) => results[i] === 'new'));
       told += entries.length;
     }
-    if (told > 0) this.log(`the set ${this.set.name} is new: it was told of ${told} articles`);
+    if (told > 0) this.log(`the set ${this.set.name} is new: added ${told} articles`);
     this.articles.setNote('generation', generation);
   }
 }
 
-/** The next time that it is so many minutes after midnight. */
+/** The next time that is this many minutes after midnight. */
 function nextAt(minute: number, now: Date): number {
   const next = new Date(now);
   next.setHours(Math.floor(minute / 60), minute % 60, 0, 0);

@@ -3,22 +3,22 @@ import { normalUrl, type Articles } from './articles.js';
 import { Loop } from './loop.js';
 import { fetchPage } from './page.js';
 
-/** How the collector works. */
+/** Options of the collector. */
 export interface CollectorOptions {
   /** Pages that link to articles. */
   readonly sources: readonly string[];
-  /** Between two looks at the sources. */
+  /** Pause between two checks of the sources. */
   readonly everyMs: number;
-  /** How long what it collects is live. */
+  /** How long a collected article is live. */
   readonly liveMs: number;
   readonly concurrency: number;
 }
 
-/** What a look at the sources has found. */
+/** The result of a check of the sources. */
 export interface Round {
   readonly links: number;
   readonly new: number;
-  /** Sources that did not answer, and why. */
+  /** Why sources could not be read. */
   readonly failed: Readonly<Record<string, string>>;
 }
 
@@ -26,8 +26,8 @@ export interface Round {
 const DELETED = new Error('the article was deleted');
 
 /**
- * Looks at the sources now and then, and discovers what they link to; fetches what is new, from the queue of the visited set. An
- * article is stored before its URL is acknowledged, so that one whose collector dies is fetched again.
+ * Checks the sources at intervals and discovers their links. Fetches new pages from the queue of the visited set.
+ * Stores an article before it acknowledges its URL, so a page is fetched again if the CMS is killed in between.
  */
 export class Collector {
   private readonly rounds: Loop;
@@ -38,7 +38,7 @@ export class Collector {
     private readonly set: VisitedSet,
     private readonly articles: Articles,
     private readonly options: CollectorOptions,
-    /** Resolves when there is a set with a queue. */
+    /** Resolves when the set exists. */
     private readonly ready: () => Promise<void>,
     private readonly log: (text: string) => void,
   ) {
@@ -56,7 +56,7 @@ export class Collector {
     });
   }
 
-  /** Looks at the sources once. Throws if the service does not answer. */
+  /** Checks the sources once. Throws if the service does not answer. */
   async look(signal: AbortSignal = new AbortController().signal): Promise<Round> {
     await this.ready();
     const failed: Record<string, string> = {};
@@ -74,7 +74,7 @@ export class Collector {
     return { links: links.size, new: await this.discover([...links], signal), failed };
   }
 
-  /** What is being fetched of this URL is not taken in: its article has been deleted. */
+  /** Discards a fetch of this URL in progress, because its article was deleted. */
   drop(url: string): void {
     this.fetching.get(url)?.abort(DELETED);
   }
@@ -84,8 +84,8 @@ export class Collector {
   }
 
   /**
-   * Answers how many are new. To discover what is seen would renew its age: what is linked for long would never be collected again.
-   * To check does not.
+   * Returns the number of new URLs. Checks first: `discover` restarts the age of a URL that is seen, so an article that
+   * stays linked would never be collected again.
    */
   private async discover(urls: readonly string[], signal: AbortSignal): Promise<number> {
     const words = await this.set.check(urls, { signal });
@@ -112,7 +112,10 @@ export class Collector {
     }
   }
 
-  /** A page that is gone, or is no article, is done: the next sync forgets its URL, and it is looked at again when it turns up. */
+  /**
+   * A page that is gone or is not an article is done. The next sync forgets its URL. If the page turns up again, it is
+   * fetched again.
+   */
   private async collect({ url: given, signal }: Task): Promise<void> {
     const url = normalUrl(given) ?? given;
     const dropping = new AbortController();

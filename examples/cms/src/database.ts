@@ -6,7 +6,7 @@ import sqlite from 'node-sqlite3-wasm';
 export type Row = Readonly<Record<string, string | number | null>>;
 type Value = string | number | null;
 
-/** Each entry brings a database one version further; none is ever edited. */
+/** Each entry upgrades the database by one version. Only comments of an entry may change later. */
 const MIGRATIONS = [
   `CREATE TABLE articles (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -14,12 +14,13 @@ const MIGRATIONS = [
      title TEXT NOT NULL,
      body TEXT NOT NULL,
      origin TEXT NOT NULL CHECK (origin IN ('upload', 'crawl')),
-     -- How often it was taken in.
+     -- How many times it was stored.
      version INTEGER NOT NULL DEFAULT 1,
      taken_at INTEGER NOT NULL,
-     -- After this it is stale: no longer shown, and forgotten by the next sync.
+     -- The article is stale after this time: the next sync forgets its URL.
      live_until INTEGER NOT NULL,
-     -- 1 if its URL was answered "new", so that the visited set holds it for this article, and is to forget it with it.
+     -- 1 if the answer to its URL was "new": the set stores the URL for this article and must forget it with the
+     -- article.
      counted INTEGER NOT NULL
    );
    CREATE INDEX articles_by_end ON articles (live_until);
@@ -34,32 +35,32 @@ const MIGRATIONS = [
      article INTEGER,
      uploaded_at INTEGER NOT NULL
    );
-   -- What the visited set has not been told yet, in the order in which it is to be.
+   -- Pending messages to the visited set, in order.
    CREATE TABLE outbox (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      key TEXT NOT NULL,
      url TEXT NOT NULL,
-     -- Of a visit; a row without one is to be forgotten.
+     -- Set for a visit. A message without an upload forgets the URL.
      upload TEXT REFERENCES uploads (id),
      first_sent_at INTEGER
    );
    CREATE INDEX outbox_by_url ON outbox (url);
-   -- What is known of the visited set: its generation, the key of the sync that is under way.
+   -- Notes about the visited set: its generation, and the key of a sync in progress.
    CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
 ];
 
 /**
- * An SQLite database that one process owns. The library locks by making a folder, which a process that is killed leaves behind; so
- * a lock of the kernel, which ends with its process, says who the owner is.
+ * An SQLite database that one process owns. The library locks by creating a folder, which a killed process leaves
+ * behind. So a kernel lock decides who owns the database, because the kernel releases it when the process ends.
  */
 export class Database {
   private constructor(
     private readonly database: InstanceType<typeof sqlite.Database>,
-    /** The file that is locked. */
+    /** The locked file. */
     private readonly owner: number,
   ) {}
 
-  /** Throws an Error that says so if another process has it open. */
+  /** Throws an Error if another process has opened the folder. */
   static open(folder: string): Database {
     mkdirSync(folder, { recursive: true });
     const owner = openSync(join(folder, 'owner.lock'), 'a');
@@ -77,7 +78,7 @@ export class Database {
     }
   }
 
-  /** All of it or nothing. Nothing else runs meanwhile, since nothing here waits. */
+  /** Executes everything or nothing. No other code runs in between, because `work` is synchronous. */
   transaction<T>(work: () => T): T {
     this.database.exec('BEGIN IMMEDIATE');
     try {
@@ -98,7 +99,7 @@ export class Database {
     return (this.database.get(sql, values.map(storable)) as Row | null) ?? undefined;
   }
 
-  /** Answers how many rows were changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, values: readonly Value[] = []): number {
     return this.database.run(sql, values.map(storable)).changes;
   }
@@ -121,7 +122,7 @@ export class Database {
   }
 }
 
-/** SQLite ends a text at U+0000. It becomes what HTML makes of it. */
+/** SQLite ends a text at U+0000, so this becomes U+FFFD, as in HTML. */
 function storable(value: Value): Value {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
 }

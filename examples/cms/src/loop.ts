@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a loop does. */
+/** The work of a loop. */
 export interface Work {
   readonly name: string;
-  /** Does what there is to do. */
+  /** Does all pending work. */
   readonly round: (signal: AbortSignal) => Promise<void>;
-  /** How long until the next round, unless it is woken, ms. */
+  /** Time until the next round, in ms. `wake` ends it early. */
   readonly restMs: () => number;
   readonly log: (text: string) => void;
 }
@@ -13,7 +13,7 @@ export interface Work {
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [250, 30_000];
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Calls a round again and again. One that fails is told of, and tried again later: what it was to do is still to be done. */
+/** Runs rounds until it is stopped. If a round fails, logs the error and runs it again later. */
 export class Loop {
   private readonly stopping = new AbortController();
   private readonly ran: Promise<void>;
@@ -24,13 +24,13 @@ export class Loop {
     this.ran = this.run();
   }
 
-  /** There is something to do. */
+  /** Starts the next round now, because work is pending. */
   wake(): void {
     this.isWoken = true;
     this.resting.abort();
   }
 
-  /** Resolves when the round that has begun is over. */
+  /** Resolves when the current round has ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.resting.abort();

@@ -1,4 +1,4 @@
-/** A small CMS whose articles come from people and from a crawler, through one visited set. */
+/** A small CMS with articles from people and from a crawler, and one visited set for both. */
 import { Cms } from './cms.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { createServer } from './server.js';
@@ -15,7 +15,7 @@ async function run(options: Options): Promise<void> {
   try {
     const address = await server.listen({ host: '127.0.0.1', port: options.port });
     console.log(`the CMS is at ${address}`);
-    // The second signal ends the program as if nobody listened.
+    // After the first signal, the default handler ends the program at once.
     await new Promise<void>((resolve) => {
       for (const signal of SIGNALS) process.once(signal, () => resolve());
     });

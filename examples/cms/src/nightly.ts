@@ -4,16 +4,16 @@ import type { Articles, Listed } from './articles.js';
 import type { Outbox } from './outbox.js';
 import { Turns } from './turns.js';
 
-/** What a sync has forgotten, or would forget. */
+/** The result of a sync or of its preview. */
 export interface SyncReport {
   readonly done: boolean;
-  /** Items of the set that are forgotten: an estimate of the service. */
+  /** Estimated number of forgotten items. */
   readonly forgotten: number;
   readonly items: number;
-  /** The articles among them: those that are stale. At most MOST_NAMED are named. */
+  /** The stale articles whose URLs are forgotten, at most MOST_NAMED of them. */
   readonly articles: readonly Pick<Listed, 'id' | 'url' | 'title'>[];
   readonly staleArticles: number;
-  /** The service refused, or would refuse, since more than this share would be forgotten. */
+  /** The service refuses the sync, because it would forget more than `maxForgetShare`. */
   readonly refused: boolean;
   readonly maxForgetShare?: number;
 }
@@ -22,38 +22,38 @@ type ArticleSync = ReturnType<VisitedSet['syncs']['get']>;
 
 const MOST_NAMED = 100;
 
-/** Brings the visited set in line with the articles that are live. */
+/** Makes the visited set forget all URLs that are not of live articles. */
 export class Nightly {
-  /** The set has one sync at a time. */
+  /** A set can have one open sync. */
   private readonly turns = new Turns();
 
   constructor(
     private readonly set: VisitedSet,
     private readonly articles: Articles,
     private readonly outbox: Outbox,
-    /** Ends what is under way: the next sync gives it up. */
+    /** Cancels the sync in progress. The next sync abandons it. */
     private readonly signal: AbortSignal,
     private readonly log: (text: string) => void,
   ) {}
 
-  /** What a sync would forget. Changes nothing. */
+  /** Shows the effect of a sync and changes nothing. */
   preview(): Promise<SyncReport> {
     return this.turns.take(() => this.sync({ dryRun: true }));
   }
 
-  /** Forgets what is not live. `force`: however much that is. */
+  /** Forgets the URLs that are not live. `force`: even if the service would refuse. */
   run(force = false): Promise<SyncReport> {
     return this.turns.take(() => this.sync({ force }));
   }
 
   private async sync(asked: { readonly dryRun: true } | { readonly force: boolean }): Promise<SyncReport> {
     const { signal } = this;
-    // First all is told. A late message would forget what the sync has forgotten, and the crawler has found again; and an upload that
-    // was visited before is an article by now, which is listed.
+    // First, all messages are sent. A late message could forget a URL that the crawler has found again after the sync
+    // forgot it. Each upload that was visited earlier is now an article, so the list contains it.
     const sync = await this.outbox.whenTold(() => this.open());
     const now = Date.now();
     try {
-      // What is visited from now on, and what is in the queue, the set keeps by itself.
+      // The service itself keeps URLs that are visited from now on, and URLs in the queue.
       for await (const { invalid } of sync.keep(this.articles.liveUrls(now), { signal }).blocks())
         if (invalid.size > 0) this.log(`sync: ${invalid.size} URLs of articles are not valid`);
       const stale = await this.staleButSeen(now);
@@ -74,7 +74,7 @@ export class Nightly {
       if (refused && !asked.force) return { done: false, refused, ...report };
       const done = await sync.commit(asked, { signal });
       this.articles.staleForgotten(now);
-      // There may be room now.
+      // The set may have room now.
       this.outbox.wake();
       return { ...report, done: true, refused: false, forgotten: done.wouldForget };
     } finally {
@@ -91,7 +91,7 @@ export class Nightly {
     return stale.filter((_, i) => words[i] === 'seen').map(({ id, url, title }) => ({ id, url, title }));
   }
 
-  /** A sync that was under way when this program died is opened once more by its key, which answers the same one, and given up. */
+  /** Opens a sync. If the CMS was killed during a sync, first finds that sync by its key and abandons it. */
   private async open(): Promise<ArticleSync> {
     const { signal } = this;
     const left = this.articles.note('sync');
@@ -102,7 +102,7 @@ export class Nightly {
     return this.set.syncs.open({}, { idempotencyKey: key, signal });
   }
 
-  /** Unless it is over. Throws if that cannot be said to the service now: its key is kept, and the next sync does it. */
+  /** Abandons a sync that is still open. If the service is unavailable, throws and keeps the key for the next sync. */
   private async giveUp(sync: ArticleSync): Promise<void> {
     try {
       await sync.abandon({ signal: this.signal });

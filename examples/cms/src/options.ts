@@ -3,20 +3,20 @@ import { normalUrl } from './articles.js';
 
 export const USAGE = `npm start -- [options]
 
-  --unseen URL        where Unseen is (http://127.0.0.1:3000); its key: UNSEEN_API_KEY
-  --set NAME          the visited set, made if it is not there (articles)
-  --capacity N        of the set, when it is made; it grows (100000)
-  --max-age SECONDS   of the set, when it is made: an article is collected again after so long (never)
+  --unseen URL        URL of Unseen (http://127.0.0.1:3000); UNSEEN_API_KEY is the API key
+  --set NAME          the visited set, created if it does not exist (articles)
+  --capacity N        capacity of a new set; it grows when full (100000)
+  --max-age SECONDS   age of a new set: an article is collected again after this time (never)
   --source URL        a page that links to articles; may be repeated
-  --every SECONDS     between two looks at the sources (300)
-  --live SECONDS      how long an article is live unless its upload says otherwise (7776000, 90 days)
-  --concurrency N     pages fetched at once (2)
-  --nightly HH:MM     when the nightly sync is, local time (03:00)
-  --patience SECONDS  how long an upload waits for Unseen before it is told that it will be taken in later (5)
-  --data FOLDER       where the database is (./data)
-  --port N            where the CMS listens, on 127.0.0.1 (4000; 0: any)`;
+  --every SECONDS     pause between two checks of the sources (300)
+  --live SECONDS      how long an article is live if its upload does not say (7776000, 90 days)
+  --concurrency N     concurrent fetches (2)
+  --nightly HH:MM     local time of the nightly sync (03:00)
+  --patience SECONDS  how long an upload waits for Unseen before the CMS answers that it is pending (5)
+  --data FOLDER       folder of the database (./data)
+  --port N            port of the CMS on 127.0.0.1 (4000; 0: any free port)`;
 
-/** What the command line says. */
+/** The options of the command line. */
 export interface Options {
   readonly unseen: string;
   readonly set: string;
@@ -33,7 +33,7 @@ export interface Options {
   readonly port: number;
 }
 
-/** Reads a command line. Throws an Error that says what is wrong with it. */
+/** Reads the options. Throws an Error that names the invalid one. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

@@ -3,14 +3,14 @@ import type { Articles, Message, Upload } from './articles.js';
 import { Loop } from './loop.js';
 import { Turns } from './turns.js';
 
-/** The service knows a repeat for 24 h. */
+/** The service recognizes retries for 24 h. */
 const RECORDS_MS = 23 * 3_600_000;
 const REST_MS = 60_000;
 
 /**
- * Tells the visited set what is to be visited and forgotten, one message after the other, in the order in which it came about: a
- * URL that was deleted and comes again is forgotten first. Each message has a key of its own, so that one that is sent again, since
- * its answer was lost or this program died, is done once.
+ * Sends the pending messages to the visited set, one at a time and in order: if a URL was deleted and comes again, it
+ * is forgotten first. Each message has its own key. So a message is executed once even if it is sent again, because its
+ * answer was lost or the CMS was killed.
  */
 export class Outbox {
   private readonly loop: Loop;
@@ -21,7 +21,7 @@ export class Outbox {
   constructor(
     private readonly set: VisitedSet,
     private readonly articles: Articles,
-    /** Resolves when there is a set to tell. */
+    /** Resolves when the set exists. */
     private readonly ready: () => Promise<void>,
     private readonly log: (text: string) => void,
   ) {
@@ -33,12 +33,12 @@ export class Outbox {
     });
   }
 
-  /** There is a new message. */
+  /** Starts sending, because a message is pending. */
   wake(): void {
     this.loop.wake();
   }
 
-  /** What becomes of an upload, if that is known in time; else it is still waiting. */
+  /** The state of an upload after at most `patienceMs`. It may still be `waiting`. */
   async outcome(upload: Upload, patienceMs: number): Promise<Upload> {
     const answered = new Promise<Upload>((resolve) => this.asked.set(upload.id, resolve));
     this.wake();
@@ -54,7 +54,10 @@ export class Outbox {
     }
   }
 
-  /** Does this when all has been told but what there is no room for, and before anything else is. Throws if the service is away. */
+  /**
+   * Runs `work` after all messages were sent, except uploads for which the set has no room. Sends none meanwhile.
+   * Throws if the service is unavailable.
+   */
   whenTold<T>(work: () => Promise<T>): Promise<T> {
     return this.turns.take(async () => {
       await this.sendAll();
@@ -67,18 +70,21 @@ export class Outbox {
     return this.loop.stop();
   }
 
-  /** Throws if the service does not take all. */
+  /** Throws if a message could not be sent. */
   private async deliver(): Promise<void> {
     const full = await this.turns.take(() => this.sendAll());
     if (full !== undefined) throw full;
   }
 
-  /** Answers what uploads are refused with while there is no room for them. The others go on: what is forgotten makes room. */
+  /**
+   * Returns the error of uploads for which the set has no room. Other messages are still sent, because forgetting makes
+   * room.
+   */
   private async sendAll(): Promise<FullError | undefined> {
     const { signal } = this.stopping;
     let full: FullError | undefined;
     for (;;) {
-      // Each time: while a new set is told of the articles, none of them is forgotten.
+      // Before each message: while URLs are added to a new set, none of them may be forgotten.
       await this.ready();
       signal.throwIfAborted();
       const message = this.articles.nextMessage({ uploads: full === undefined });

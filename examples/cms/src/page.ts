@@ -1,22 +1,22 @@
 import { Parser } from 'htmlparser2';
 import { normalUrl } from './articles.js';
 
-/** What there is of a page for a CMS. */
+/** The parts of a page that the CMS uses. */
 export interface Page {
   readonly status: number;
-  /** Where it redirects to. */
+  /** The target of a redirect. */
   readonly location?: string;
   /** Undefined unless it is HTML with a title. */
   readonly article?: { readonly title: string; readonly body: string };
-  /** Where it leads to, each once. */
+  /** The URLs of its links, without duplicates. */
   readonly links: readonly string[];
 }
 
 const USER_AGENT = 'unseen-cms/0.1';
 const TIMEOUT_MS = 30_000;
-/** So much of a page is read. */
+/** The rest of a longer page is ignored. */
 const MOST_BYTES = 2_000_000;
-/** So deep: the parser looks through all that is open for what a tag closes. */
+/** Maximum depth of open elements: the parser searches all of them for each closing tag. */
 const MOST_DEPTH = 1_000;
 const UNREAD = new Set([
   'title',
@@ -31,7 +31,10 @@ const UNREAD = new Set([
   'aside',
 ]);
 
-/** Fetches a page. Redirects are not followed: what they lead to is a URL like others. Throws if the site cannot answer now. */
+/**
+ * Fetches a page. Does not follow redirects, because their targets are separate URLs. Throws if the site is
+ * unavailable.
+ */
 export async function fetchPage(url: string, signal: AbortSignal): Promise<Page> {
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -50,14 +53,14 @@ export async function fetchPage(url: string, signal: AbortSignal): Promise<Page>
     );
     return { status, links: [], ...(response.ok && isHtml && (await read(response, url))) };
   } finally {
-    // What was not read is not downloaded.
+    // Cancels the download of the rest.
     ending.abort();
   }
 }
 
 async function read({ body, headers }: Response, url: string): Promise<Pick<Page, 'article' | 'links'>> {
   const found = { title: '', heading: '', body: '', links: new Set<string>() };
-  /** How many elements are open. */
+  /** Numbers of open elements. */
   const open = { all: 0, unread: 0, title: 0, h1: 0 };
   const count = (name: string, by: 1 | -1): void => {
     open.all += by;

@@ -41,13 +41,13 @@ interface IdParams {
   readonly id: number;
 }
 
-/** The CMS over HTTP. `liveMs`: how long an article is live if its upload does not say. */
+/** The HTTP server of the CMS. `liveMs`: how long an article is live if its upload does not set `liveUntil`. */
 export function createServer(cms: Cms, liveMs: number): FastifyInstance {
   const server = fastify({ bodyLimit: MOST_BYTES, ajv: { customOptions: { removeAdditional: false } } });
-  // Other web pages can make a browser send requests to this machine: there is no login that would keep them out.
+  // Other web pages could make a browser send requests to this machine, and no login would stop them.
   server.addHook('onRequest', async ({ headers: { host = '', origin } }, reply) => {
     if (OWN_HOST.test(host) && (origin === undefined || origin === `http://${host}`)) return;
-    await reply.code(403).send({ error: 'requests of other web pages are refused' });
+    await reply.code(403).send({ error: 'the CMS refuses requests from other web pages' });
   });
   server.setErrorHandler(async (error: Error & { statusCode?: number }, _, reply) => {
     const status = error instanceof UnseenError ? 503 : (error.statusCode ?? 500);
@@ -78,9 +78,9 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
 
   server.post<{ Body: UploadBody }>('/articles', { schema: { body: UPLOAD } }, async ({ body }, reply) => {
     const url = normalUrl(body.url);
-    if (url === undefined) return reply.code(400).send({ error: `no http or https URL: ${body.url}` });
+    if (url === undefined) return reply.code(400).send({ error: `not an http or https URL: ${body.url}` });
     const liveUntil = body.liveUntil === undefined ? Date.now() + liveMs : Date.parse(body.liveUntil);
-    if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `no time: ${body.liveUntil}` });
+    if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `not a time: ${body.liveUntil}` });
     const draft = { url, title: body.title, body: body.body, liveUntil };
     const upload = await cms.upload(draft, body.force === true);
     switch (upload.state) {
@@ -89,14 +89,14 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
       case 'waiting':
         return reply.code(202).send(upload);
       case 'invalid':
-        return reply.code(400).send({ ...upload, error: 'Unseen takes it for no URL' });
+        return reply.code(400).send({ ...upload, error: 'Unseen does not accept this URL' });
       case 'seen':
         return reply.code(409).send({
           ...upload,
           error:
             upload.article === undefined
-              ? 'The URL was seen: it is being collected, or is there in another spelling; one in 10,000 is taken for another. Send "force": true to take it in all the same.'
-              : `The URL is that of article ${upload.article}`,
+              ? 'The URL was seen: the crawler is collecting it, or it is stored under another spelling, or it is the one new URL in 10,000 that the set reports as seen. Send "force": true to store it anyway.'
+              : `Article ${upload.article} already has this URL`,
         });
     }
   });
@@ -129,13 +129,13 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
     },
     async ({ params: { id }, body }, reply) => {
       const liveUntil = Date.parse(body.liveUntil);
-      if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `no time: ${body.liveUntil}` });
+      if (Number.isNaN(liveUntil)) return reply.code(400).send({ error: `not a time: ${body.liveUntil}` });
       const article = cms.articles.setLiveUntil(id, liveUntil);
       if (article === undefined) return reply.code(404).send(noArticle(id));
       if (article !== 'forgotten') return view(article);
       return reply
         .code(409)
-        .send({ error: `article ${id} is stale, and its URL was forgotten: upload it again` });
+        .send({ error: `article ${id} is stale and its URL was forgotten: upload it again` });
     },
   );
 
@@ -162,7 +162,7 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
   return server;
 }
 
-/** With times as people and programs read them. */
+/** Formats times as ISO 8601. */
 function view<T extends Listed>(
   article: T,
 ): Omit<T, 'takenAt' | 'liveUntil'> & Record<'takenAt' | 'liveUntil', string> {

@@ -1,4 +1,4 @@
-/** Does one piece of work after the other. */
+/** Runs one task at a time, in order. */
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();
 

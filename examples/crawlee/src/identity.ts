@@ -2,29 +2,30 @@ import { Request, type RequestOptions } from '@crawlee/cheerio';
 
 const PREFIX = 'unseen:';
 
-/** What Crawlee makes of a URL alone. */
+/** The key that Crawlee computes for a URL. */
 export function keyByUrl(url: string): string {
   return Request.computeUniqueKey({ url, method: 'GET' });
 }
 
-/** Whether a request is its URL and nothing else. */
+/** Whether a request has nothing but its URL. */
 export function isByUrl({ url, method, uniqueKey }: Request): boolean {
   return method === 'GET' && uniqueKey === keyByUrl(url);
 }
 
-/** The key of a request that was marked when it was added. `mark`: unlike any other. */
+/** The key of a request whose URL was visited when it was added. `mark` must be unique. */
 export function markedKey({ url }: Request, mark: string): string {
   return `${PREFIX}${mark}:${url}`;
 }
 
-/** Whether a request was marked when it was added. */
+/** Whether the URL of a request was visited when it was added. */
 export function isMarked({ uniqueKey }: Request): boolean {
   return uniqueKey.startsWith(PREFIX);
 }
 
-/** A request under another key: a copy, since callers know their requests by their keys. */
+/** A copy of a request with another key. The original stays unchanged, because callers know it by its key. */
 export function withKey(request: Request, uniqueKey: string): Request {
-  // By way of JSON, as the queue stores it: a spread loses what Crawlee hides in `userData`, such as the depth of the crawl.
+  // Copies through JSON, as the queue does: a spread would lose data that Crawlee hides in `userData`, such as the
+  // depth of the crawl.
   const options: RequestOptions = JSON.parse(JSON.stringify(request));
   return new Request({ ...options, uniqueKey });
 }

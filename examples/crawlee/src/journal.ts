@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { KeyValueStore, Request, type RequestOptions } from '@crawlee/cheerio';
 
-/** Requests that are to be marked and queued: both or, so far, nobody knows how far it went. */
+/** Requests to visit and queue. After a crash, it is unknown which of both steps were executed. */
 export interface Entry {
-  /** The Idempotency-Key of the call that marks them. */
+  /** The Idempotency-Key of the call that visits them. */
   readonly key: string;
   /** ms since 1970. */
   readonly writtenAt: number;
@@ -22,9 +22,9 @@ interface StoredEntry {
 const PREFIX = 'unseen-';
 
 /**
- * What is about to be marked as seen, written down before it is. Unseen and the request queue are two stores: a process that ends
- * between them has marked URLs that no queue holds, and nobody would ever fetch them. An entry that is found later is repeated
- * under its key, so it is answered as it was the first time.
+ * Stores requests before their URLs are visited. Unseen and the request queue are two stores. If the process is killed
+ * between them, Unseen has visited URLs that no queue contains, and no run would fetch them. When the next process
+ * opens the journal, it repeats such entries under their keys and gets the same answers as the first time.
  */
 export class Journal {
   constructor(
@@ -32,7 +32,7 @@ export class Journal {
     private readonly set: string,
   ) {}
 
-  /** Resolves when the entry would outlast the process. */
+  /** Resolves when the entry is stored. */
   async write(requests: readonly Request[], forefront: boolean): Promise<Entry> {
     const entry: Entry = { key: randomUUID(), writtenAt: Date.now(), forefront, requests };
     const { set } = this;
@@ -44,13 +44,12 @@ export class Journal {
     await this.store.setValue(PREFIX + key, null);
   }
 
-  /** The entries of this set that earlier processes left. */
+  /** Entries of this set that earlier processes left. */
   async left(): Promise<Entry[]> {
     const entries: Entry[] = [];
     for await (const name of this.store.keys({ prefix: PREFIX })) {
       const stored = await this.store.getValue(name);
-      if (!isStoredEntry(stored))
-        throw new Error(`${name} of the key-value store is no entry of the journal`);
+      if (!isStoredEntry(stored)) throw new Error(`${name} in the key-value store is not a journal entry`);
       if (stored.set !== this.set) continue;
       const requests = stored.requests.map((options) => new Request(options));
       entries.push({ ...stored, key: name.slice(PREFIX.length), requests });

@@ -5,14 +5,14 @@ import { UnseenRequestManager, type Mark } from './unseen-request-manager.js';
 
 const USAGE = `npm start -- [options] URL...
 
-Crawls the sites of the URLs, each on its own host. The URLs themselves are fetched in each run, to find new links.
+Crawls the sites of the URLs, each on its own host. Every run fetches the URLs themselves to find new links.
 
   --set NAME       the visited set (crawl)
-  --capacity N     how many URLs it is made for (1000000)
-  --service URL    where Unseen is (UNSEEN_URL, or http://127.0.0.1:3000)
-  --mark WHEN      when a URL is marked: scheduled or handled (scheduled)
+  --capacity N     capacity of a new set (1000000)
+  --service URL    URL of Unseen (UNSEEN_URL, or http://127.0.0.1:3000)
+  --mark WHEN      when a URL becomes visited: scheduled or handled (scheduled)
 
-UNSEEN_API_KEY is the API key, if the service wants one.`;
+UNSEEN_API_KEY is the API key, if the service requires one.`;
 
 async function main(): Promise<void> {
   const { values, positionals: urls } = parseArgs({
@@ -32,7 +32,8 @@ async function main(): Promise<void> {
   if (process.env.CRAWLEE_LOG_LEVEL === undefined) log.setLevel(LogLevel.WARNING);
 
   const mark = markOf(values.mark);
-  // What is marked and not fetched yet is in the queue alone. One with a name is not purged when the next run begins.
+  // Only the queue contains URLs that are visited but not fetched yet. Crawlee does not purge a named queue when the
+  // next run starts.
   const queue = mark === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
   const manager = await UnseenRequestManager.open({
     set: { name: values.set, capacity: Number(values.capacity) },

@@ -5,22 +5,22 @@ import type { UnseenRequestManager } from './unseen-request-manager.js';
 const MOST_REDIRECTS = 10;
 
 /**
- * For `preNavigationHooks`: redirects are not followed but handed to the handler, see addRedirect. One to the page itself, which
- * sets a cookie mostly, is followed.
+ * For `preNavigationHooks`: passes redirects to the handler instead of following them, see addRedirect. Follows a
+ * redirect to the page itself, which usually sets a cookie.
  */
 export const leaveRedirects: CheerioHook = async ({ request }, options) => {
   options.followRedirect = ({ headers, url }) => {
     if (headers.location === undefined || keyByUrl(resolve(headers.location, url)) === keyByUrl(request.url))
       return true;
-    // Crawlee refuses answers that are no HTML, and that of a redirect need not say what it is.
+    // Crawlee rejects answers that are not HTML, and a redirect may have no content type.
     headers['content-type'] = 'text/html';
     return false;
   };
 };
 
 /**
- * Adds the URL that an answer redirects to, so that it is fetched once, whatever redirects and links lead to it. Leaves the host of
- * a start page only. False if the answer is no redirect.
+ * Adds the target of a redirect as a request, so that it is fetched once even if several redirects and links lead to
+ * it. Only a start page may redirect to another host. Returns false if the answer is not a redirect.
  */
 export async function addRedirect(
   manager: UnseenRequestManager,
@@ -37,7 +37,7 @@ export async function addRedirect(
   return true;
 }
 
-/** What is no URL leads back. */
+/** The base if the location is not a URL. */
 function resolve(location: string, base: string): string {
   return URL.canParse(location, base) ? new URL(location, base).href : base;
 }

@@ -26,70 +26,70 @@ import {
 import { isByUrl, isMarked, keyByUrl, markedKey, withKey, withoutFragment } from './identity.js';
 import { Journal, type Entry } from './journal.js';
 
-/** When a URL is marked as seen. */
+/** When a URL becomes visited. */
 export type Mark =
-  /** When it is added: of all crawlers that share the set, one fetches it. */
+  /** When it is added: if several crawlers share the set, only one fetches it. */
   | 'scheduled'
-  /** When it was handled with success: two crawlers may fetch it at once, and nothing has to be taken back. */
+  /** When its page was handled successfully: two crawlers may fetch it at once, and failures change nothing. */
   | 'handled';
 
 export interface UnseenRequestManagerOptions {
-  /** The set, which `open` creates: its name, its capacity, and what else it is made with. */
+  /** The set, which `open` creates: its name, capacity, and other options. */
   readonly set: CreateVisitedSet;
-  /** Where the service is, and the API key. */
+  /** The URL of the service, and the API key. */
   readonly service?: ClientOptions;
-  /** `scheduled` if absent. */
+  /** Default: `scheduled`. */
   readonly mark?: Mark;
-  /** What holds the requests. Crawlee's default queue if absent. */
+  /** The queue of the requests. Default: Crawlee's default queue. */
   readonly queue?: RequestQueue;
   /**
-   * Hand out at once what an earlier process was working on when it was killed: Crawlee waits for minutes, since another process
-   * might still have it. Only for a queue that no other process uses.
+   * Releases requests that a killed process has locked. Crawlee waits minutes for such locks, because another process
+   * might hold them. Use this only if no other process uses the queue.
    */
   readonly isOnlyUser?: boolean;
 }
 
-/** What the queue says of a request that was added. */
+/** The answer of the queue for an added request. */
 type Added = AddRequestsBatchedResult['addedRequests'][number];
 
-/** Where requests of one call go, and how many of them may be new. */
+/** Options of one call, and how many new requests it may still add. */
 interface Adding {
   readonly forefront: boolean;
   left: number;
   readonly overLimit: Source[];
 }
 
-/** Idempotency keys are kept for a day. An entry that is older cannot be repeated under its key. */
+/** The service stores Idempotency-Keys for a day, so older entries cannot be repeated under their keys. */
 const REPEATABLE_MS = 23 * 3_600_000;
 
 /**
- * A request manager of Crawlee that asks Unseen which URLs are new, and holds those in a request queue.
+ * A request manager for Crawlee that asks Unseen which URLs are new and adds those to a request queue.
  *
- * Requests that are more than their URL are left to the queue alone: with a `uniqueKey` of their own, with another method than
- * GET, with a fragment that counts.
+ * Does not check requests that are more than a URL: with their own `uniqueKey`, with a method other than GET, or with a
+ * fragment that counts. Only the queue handles these.
  */
 export class UnseenRequestManager implements IRequestManager {
-  /** Calls that are adding requests. */
+  /** Number of calls that are adding requests. */
   private adding = 0;
-  /** Entries of the journal that nobody works on: of an earlier process, or of a call that failed. */
+  /** Journal entries that an earlier process or a failed call left. */
   private readonly unsettled: Entry[] = [];
-  /** What failed for good here, by URL. It is unseen again, but not for this run. */
+  /** Keys of URLs that failed for good. They are unseen again, but this run does not retry them. */
   private readonly failed = new Set<string>();
-  /** Start pages of this run, by the keys of their requests, and all URLs that the queue had when it was opened. */
+  /** Keys of the start pages of this run. `left`: keys of all URLs in the queue when it was opened. */
   private readonly starts = new Set<string>();
   private readonly left = new Set<string>();
-  /** Why requests could not be added while nobody waited for it. */
+  /** The error of requests that could not be added in the background. */
   private failure: { readonly error: unknown } | undefined;
 
   private constructor(
-    /** The queue below, for what is no business of Unseen's, such as `getInfo` and `drop`. */
+    /** The request queue, for calls such as `getInfo` and `drop`. */
     readonly queue: RequestQueue,
     private readonly set: VisitedSet,
     private readonly mark: Mark,
     private readonly journal: Journal,
   ) {}
 
-  /** Creates the set, if there is none, and queues what an earlier process left half done. */
+  /** Creates the set if it does not exist, and finishes journal entries of an earlier process. */
   static async open(options: UnseenRequestManagerOptions): Promise<UnseenRequestManager> {
     const { set, service, mark = 'scheduled' } = options;
     if (!MARKS.includes(mark))
@@ -98,7 +98,7 @@ export class UnseenRequestManager implements IRequestManager {
     const visited = new UnseenClient(service).visitedSet(name);
     await visited.create(made);
     const queue = options.queue ?? (await RequestQueue.open());
-    // The store of the queue's name is kept, or purged at the start, when the queue is.
+    // Crawlee purges or keeps a store together with the queue of the same name.
     const journal = new Journal(await KeyValueStore.open(queue.name ?? null), name);
     const manager = new UnseenRequestManager(queue, visited, mark, journal);
     manager.unsettled.push(...(await journal.left()));
@@ -108,8 +108,8 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Adds start pages: each is fetched in each run, to find what is new, and marked as seen. One that the queue has anyway, since an
-   * earlier run was interrupted, is not added.
+   * Adds start pages, which every run fetches to find new links. Skips a start page that is still in the queue of an
+   * interrupted run.
    */
   async addStarts(sources: readonly (Source | string)[]): Promise<void> {
     const requests = sources.map(requestOf).filter(({ url }) => !this.left.has(keyByUrl(url)));
@@ -129,14 +129,14 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * The manager as the type of the crawler's option `requestQueue`. The option takes any object that fetches and adds requests,
-   * though its type names a class. `requestManager`, whose type fits, is refused by Crawlee 3.18 when it runs.
+   * The manager, with the type of the crawler's option `requestQueue`. At run time, the option accepts any object with
+   * the right methods. Crawlee 3.18 rejects `requestManager` at run time, although its type fits.
    */
   asRequestQueue(): RequestProvider {
     return this as IRequestManager as RequestProvider;
   }
 
-  /** Makes URLs unseen, for all crawlers of the set, so that they are fetched when they are found again. */
+  /** Forgets URLs for all crawlers of the set, so that they are fetched when a crawler finds them again. */
   async forget(urls: readonly string[]): Promise<('forgotten' | 'absent' | 'saturated' | 'invalid')[]> {
     const results = await this.set.forget(urls);
     for (const url of urls) this.failed.delete(keyByUrl(url));
@@ -150,13 +150,14 @@ export class UnseenRequestManager implements IRequestManager {
     const request = requestOf(source);
     const adding = { forefront, left: Infinity, overLimit: [] };
     const [added] = await this.whileAdding(() => this.addBlock([request], adding));
-    if (added === undefined) throw new Error(`the request queue has not taken ${request.url}`);
+    if (added === undefined) throw new Error(`the request queue did not accept ${request.url}`);
     return { ...added, forefront };
   }
 
   /**
-   * Resolves when the first 1,000 requests are added. The rest follows in the background, unless `waitForAllRequestsToBeAdded` or
-   * `maxNewRequests` is given, as with Crawlee's own queue. If the rest cannot be added, the crawler's run fails.
+   * Resolves when the first 1,000 requests were added, and adds the rest in the background, as Crawlee's own queue
+   * does. With `waitForAllRequestsToBeAdded` or `maxNewRequests`, waits for all. If the rest cannot be added, the run
+   * fails.
    */
   async addRequestsBatched(
     requests: RequestsLike,
@@ -174,8 +175,9 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Crawlee calls it when a request is over, whether it was handled, failed for good or was skipped; the request's state says
-   * which. The marks come first: a process that ends in between handles the request once more, and loses nothing.
+   * Crawlee calls this when a request was handled, has failed for good, or was skipped; the state of the request says
+   * which. Visits the URLs first: if the process is killed in between, the request is handled again and nothing is
+   * lost.
    */
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
     const own = this.isStart(request) ? [request.url] : [];
@@ -195,7 +197,7 @@ export class UnseenRequestManager implements IRequestManager {
     return this.queue.fetchNextRequest<T>();
   }
 
-  /** Rejects if requests could not be added while nobody waited for it, since pages would be missing. */
+  /** Rejects if requests could not be added in the background, because pages would be missing. */
   async isFinished(): Promise<boolean> {
     if (this.failure !== undefined) throw this.failure.error;
     await this.settleAll();
@@ -222,7 +224,7 @@ export class UnseenRequestManager implements IRequestManager {
     yield* this.queue;
   }
 
-  /** The crawler sets it on its queue. */
+  /** The crawler sets this on its queue. */
   get internalTimeoutMillis(): number {
     return this.queue.internalTimeoutMillis;
   }
@@ -231,7 +233,7 @@ export class UnseenRequestManager implements IRequestManager {
     this.queue.internalTimeoutMillis = ms;
   }
 
-  /** The crawler sets it on its queue, by the time that its handler has. */
+  /** The crawler sets this on its queue, from the time limit of its handler. */
   get requestLockSecs(): number {
     return this.queue.requestLockSecs;
   }
@@ -240,7 +242,7 @@ export class UnseenRequestManager implements IRequestManager {
     this.queue.requestLockSecs = seconds;
   }
 
-  /** Adds blocks as they are asked for. */
+  /** Adds one block for each step of the generator. */
   private async *addBlocks(
     sources: RequestsLike,
     adding: Adding,
@@ -267,13 +269,13 @@ export class UnseenRequestManager implements IRequestManager {
     return [...queued, ...failed, ...(await added)];
   }
 
-  /** `handled`: asks, and marks nothing. */
+  /** `handled`: checks URLs without visiting them. */
   private async addUnseen(requests: readonly Request[], adding: Adding): Promise<Added[]> {
     const { seen, others } = await this.check(requests);
     return [...seen.map(present), ...(await this.enqueue(others, adding))];
   }
 
-  /** `scheduled`: marks no more than may be added, since nobody would fetch the rest. */
+  /** `scheduled`: visits no more URLs than may be added, because no run would fetch the rest. */
   private async schedule(requests: readonly Request[], adding: Adding): Promise<Added[]> {
     if (requests.length <= adding.left) return this.markAndQueue(requests, adding);
     const { seen, others } = await this.check(requests);
@@ -291,7 +293,7 @@ export class UnseenRequestManager implements IRequestManager {
     return added;
   }
 
-  /** Marks the requests of an entry, and queues those that are new. An entry that fails is settled later. */
+  /** Visits the URLs of an entry and queues the new ones. An entry that fails is settled later. */
   private async settle(entry: Entry): Promise<Added[]> {
     const { key, forefront, requests } = entry;
     const adding = { forefront, left: Infinity, overLimit: [] };
@@ -302,7 +304,8 @@ export class UnseenRequestManager implements IRequestManager {
       for (const [i, result] of (await this.visitOnce(entry)).entries()) {
         const request = requests[i];
         if (request === undefined) continue;
-        // Unseen has decided: the queue, which knows what it handled before that was forgotten, must not decide again.
+        // Unseen decides what is new. The queue still contains handled requests whose URLs were forgotten, so each new
+        // request gets its own key.
         if (result === 'new') fresh.push(withKey(request, markedKey(request, `${key}.${i}`)));
         else if (result === 'seen') added.push(present(request));
         else invalid.push(request);
@@ -313,14 +316,16 @@ export class UnseenRequestManager implements IRequestManager {
       throw error;
     }
     try {
-      // What Unseen takes for no URL, such as one that is too long, is the queue's to refuse: now, and not once more later.
+      // The queue rejects URLs that Unseen does not accept, such as overlong ones: once, now.
       return [...added, ...(await this.enqueue(invalid, adding))];
     } finally {
       await this.journal.remove(entry);
     }
   }
 
-  /** Of an entry whose key is too old nobody can say what was new: rather fetch a page twice than never. */
+  /**
+   * If the key of an entry is too old, it is unknown which URLs were new. Fetching a page twice is better than never.
+   */
   private async visitOnce({ key, writtenAt, requests }: Entry): Promise<('new' | 'seen' | 'invalid')[]> {
     const urls = requests.map(({ url }) => url);
     const isRepeatable = Date.now() - writtenAt < REPEATABLE_MS;
@@ -328,13 +333,13 @@ export class UnseenRequestManager implements IRequestManager {
     return isRepeatable ? results : results.map((result) => (result === 'seen' ? 'new' : result));
   }
 
-  /** Learns what the queue has. */
+  /** Reads the URLs in the queue. */
   private async takeOver(isOnlyUser: boolean): Promise<void> {
     const { client } = this.queue;
     const { items } = await client.listHead({ limit: Number.MAX_SAFE_INTEGER });
     for (const { id, url } of items) {
       this.left.add(keyByUrl(url));
-      // It throws for what is not locked.
+      // Throws if the request is not locked.
       if (isOnlyUser) await client.deleteRequestLock(id).catch(() => undefined);
     }
   }
@@ -367,18 +372,18 @@ export class UnseenRequestManager implements IRequestManager {
       addedRequests.length + requestsOverLimit.length <
       new Set(requests.map(({ uniqueKey }) => uniqueKey)).size
     )
-      throw new Error('the request queue has not taken all requests');
+      throw new Error('the request queue did not accept all requests');
     adding.left -= addedRequests.filter(({ wasAlreadyPresent }) => !wasAlreadyPresent).length;
     adding.overLimit.push(...requestsOverLimit);
     return addedRequests;
   }
 
   private async visit(urls: readonly string[]): Promise<void> {
-    // One by one: pages that are finished in the same moment travel together.
+    // Single calls: the client combines them with those of other pages.
     await Promise.all(urls.map((url) => this.set.visit(url)));
   }
 
-  /** The key is the request's own, so that a page that fails again after a crash is taken out once. */
+  /** The key is derived from the request, so a page that fails again after a crash is forgotten once. */
   private async forgetFailed(request: Request): Promise<void> {
     this.failed.add(keyByUrl(request.url));
     await this.set.forget(request.url, { idempotencyKey: `failed-${getRequestId(request.uniqueKey)}` });
@@ -396,13 +401,15 @@ export class UnseenRequestManager implements IRequestManager {
 
 const MARKS: readonly string[] = ['scheduled', 'handled'] satisfies Mark[];
 
-/** Failed requests are over, too. So are those that robots.txt forbids: they were never loaded. */
+/** Crawlee also calls this for failed requests, and for requests that robots.txt forbids and that were never loaded. */
 function wasFetched({ state, loadedUrl }: Request): boolean {
   if (state === RequestState.SKIPPED) return loadedUrl !== undefined;
   return state !== RequestState.ERROR_HANDLER;
 }
 
-/** Of a request that was handled: its URL, unless it is marked, and where it was redirected to. */
+/**
+ * The URLs to visit for a handled request: its own URL, unless it is already visited, and the target of its redirect.
+ */
 function urlsToMark(request: Request): string[] {
   const urls: string[] = [];
   if (isByUrl(request)) urls.push(request.url);
@@ -413,7 +420,7 @@ function urlsToMark(request: Request): string[] {
   return withoutFragment(loadedUrl) === withoutFragment(url) ? urls : [...urls, loadedUrl];
 }
 
-/** What is answered for a request that is not queued. */
+/** The answer for a request that is not queued. */
 function present({ uniqueKey }: Request): Added {
   return { uniqueKey, requestId: getRequestId(uniqueKey), wasAlreadyPresent: true, wasAlreadyHandled: true };
 }
@@ -422,7 +429,7 @@ function requestOf(source: Source | string): Request {
   const options = typeof source === 'string' ? { url: source } : source;
   if ('requestsFromUrl' in options)
     throw new TypeError(
-      `lists are not fetched: fetch ${options.requestsFromUrl} with downloadListOfUrls, and add its URLs`,
+      `requestsFromUrl is not supported: fetch ${options.requestsFromUrl} with downloadListOfUrls and add its URLs`,
     );
   const { url } = options;
   if (url === undefined || !isHttpUrl(url))

@@ -1,4 +1,4 @@
-"""Pages: how they are fetched, and what they link to."""
+"""Fetches pages and finds their links."""
 
 import re
 import socket
@@ -11,24 +11,24 @@ from typing import Callable, List, Optional, Tuple
 from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 
-#: Longest time of a Retry-After that is believed.
+#: A longer Retry-After is cut to this.
 MOST_RETRY_AFTER_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class Page:
-    """What goes on of a page."""
+    """The parts of a page that the worker uses."""
 
     status: int
     links: List[str]
-    #: Its one link is where it redirects to.
+    #: Its only link is the target of the redirect.
     redirect: bool = False
-    #: It was longer than what was read of it.
+    #: The page was longer than ``max_bytes``.
     cut: bool = False
 
 
 class SiteBusy(Exception):
-    """The site cannot answer now: it is to be asked again, at the soonest after so many seconds."""
+    """The site cannot answer now. Retry after this many seconds at the earliest."""
 
     def __init__(self, status: int, retry_after: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -36,7 +36,7 @@ class SiteBusy(Exception):
 
 
 def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Page:
-    """One that is gone, or that is no HTML, is a page without links. Raises SiteBusy."""
+    """Fetches a page. A page that is gone or is not HTML has no links. Raises SiteBusy."""
 
     def wanted(status: int, headers: HTTPMessage) -> int:
         is_html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
@@ -49,7 +49,7 @@ def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Pag
         raise SiteBusy(answer.status, min(MOST_RETRY_AFTER_SECONDS, seconds))
     location = answer.headers.get("Location") if 300 <= answer.status < 400 else None
     if location is not None:
-        # What a redirect leads to is a URL like others: it has a host and rules of its own, and may have been fetched.
+        # The target of a redirect is a separate URL: it has its own host and rules, and may have been fetched already.
         to = resolve(location, url)
         return Page(answer.status, [] if to is None else [to], redirect=True)
     return Page(answer.status, links_of(answer.text, url), cut=answer.cut)
@@ -60,15 +60,15 @@ class Answer:
     status: int
     headers: HTTPMessage
     text: str
-    #: The page was longer than what was read of it.
+    #: The page was longer than the limit.
     cut: bool
 
 
 def host_of(url: str) -> str:
-    """``host``, or ``host:port`` if the port is not that of the scheme. Raises ValueError."""
+    """``host``, or ``host:port`` if the port is not the default of the scheme. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no http or https URL")
+        raise ValueError(f"{url!r} is not an http or https URL")
     host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
     host = f"[{host}]" if ":" in host else host
     return host if parts.port in (None, 443 if parts.scheme == "https" else 80) else f"{host}:{parts.port}"
@@ -79,7 +79,10 @@ def site_of(url: str) -> str:
 
 
 def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMessage], int]) -> Answer:
-    """Asks for a page, and follows no redirect. ``timeout`` is for all of it; ``wanted``: how many bytes are read."""
+    """
+    Requests a page without following redirects. ``timeout`` covers all of it. ``wanted`` returns the number of bytes to
+    read.
+    """
     parts = urlsplit(url)
     kept = "%:@!$&'()*+,;=/?"
     target = quote(parts.path or "/", safe=kept) + (f"?{quote(parts.query, safe=kept)}" if parts.query else "")
@@ -90,7 +93,7 @@ def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMe
     begun = time.monotonic()
     try:
         connection.connect()
-        # The timeout of a socket is that of each of its reads.
+        # The timeout of a socket applies to each read.
         timer = threading.Timer(begun + timeout - time.monotonic(), _hang_up, (connection.sock, late))
         timer.start()
         try:
@@ -105,12 +108,12 @@ def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMe
             timer.cancel()
     except (OSError, HTTPException, ValueError) as error:
         if late.is_set() or isinstance(error, TimeoutError):
-            raise TimeoutError(f"no whole answer within {timeout:g} s") from error
+            raise TimeoutError(f"no complete answer within {timeout:g} s") from error
         raise
     finally:
         connection.close()
     if late.is_set():
-        raise TimeoutError(f"no whole answer within {timeout:g} s")
+        raise TimeoutError(f"no complete answer within {timeout:g} s")
     charset = response.headers.get_content_charset() or "utf-8"
     try:
         text = data[:most].decode(charset, "replace")
@@ -147,7 +150,7 @@ class _Links(HTMLParser):
 
 
 def links_of(html: str, page: str) -> List[str]:
-    """Where a page leads to, each once, without fragments. Nowhere if the page asks robots not to follow."""
+    """The URLs that a page links to, without duplicates and fragments. None if the page has ``nofollow``."""
     parser = _Links()
     parser.feed(html)
     parser.close()
@@ -159,7 +162,7 @@ def links_of(html: str, page: str) -> List[str]:
 
 
 def resolve(href: str, base: str) -> Optional[str]:
-    """None for what is no http or https URL."""
+    """None if it is not an http or https URL."""
     try:
         url = urldefrag(urljoin(base, href.strip())).url
         host_of(url)

@@ -1,4 +1,4 @@
-"""What sites ask of robots."""
+"""The rules of sites for robots."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from pages import get, resolve, site_of
 
 @dataclass(frozen=True)
 class Rules:
-    """What the robots.txt of a site says. ``unknown``: why nobody knows."""
+    """The rules in the robots.txt of a site. ``unknown``: why they could not be read."""
 
     parser: RobotFileParser
     delay: float
@@ -21,7 +21,7 @@ class Rules:
 
 
 class Robots:
-    """The robots.txt of each site, asked for once a day (RFC 9309)."""
+    """The robots.txt of each site, requested once a day (RFC 9309)."""
 
     KEPT_SECONDS = 86_400
     MOST_DELAY = 3600
@@ -37,13 +37,13 @@ class Robots:
         self._lock = threading.Lock()
 
     def rules_of(self, url: str) -> Optional[Rules]:
-        """None if the site is to be asked."""
+        """None if robots.txt must be requested."""
         with self._lock:
             rules = self._kept.get(site_of(url))
         return rules if rules is not None and time.monotonic() < rules.until else None
 
     def load(self, url: str) -> Rules:
-        """Asks the site. One that does not answer is asked again later, and allows nothing until then."""
+        """Requests robots.txt. If the site does not answer, allows nothing until the next attempt."""
         try:
             rules = self._ask(f"{site_of(url)}/robots.txt")
         except (OSError, HTTPException, ValueError) as error:

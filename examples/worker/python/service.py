@@ -1,4 +1,4 @@
-"""Calls of the service, over plain HTTP."""
+"""Calls the service over plain HTTP."""
 
 import json
 import random
@@ -12,12 +12,12 @@ from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import quote, urlsplit
 
 
-#: Of a set that is made: it grows when there are more URLs.
+#: Capacity of a new set, which grows when it is full.
 CAPACITY = 1_000_000
 
 
 class Refused(Exception):
-    """The service answered that it did not do what was asked."""
+    """The service refused the call and did not execute it."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
         super().__init__(f"{code or status}: {detail}")
@@ -25,11 +25,11 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """Nobody answered in time who could do what was asked. It may have been done."""
+    """The service did not answer in time. It may have executed the call."""
 
 
 class _Passing(Exception):
-    """To be asked again, at the soonest after so many seconds if the service says so."""
+    """A temporary failure. ``seconds``: the pause that the service requests before a retry."""
 
     def __init__(self, text: str, seconds: Optional[float]) -> None:
         super().__init__(text)
@@ -37,7 +37,7 @@ class _Passing(Exception):
 
 
 def _visible(api_key: str) -> str:
-    """An API key as a header takes it. The library would refuse others in an error that shows them."""
+    """An API key that a header can contain. For other keys, the library would raise an error that shows the key."""
     key = api_key.strip()
     if not re.fullmatch("[\x21-\x7e]+", key):
         raise ValueError("UNSEEN_API_KEY must be visible ASCII characters, in one line")
@@ -45,13 +45,13 @@ def _visible(api_key: str) -> str:
 
 
 class Service:
-    """Calls about one visited set. A call is repeated under one Idempotency-Key, so nothing is done twice."""
+    """Calls for one visited set. Retries a call under the same Idempotency-Key, so nothing is done twice."""
 
     ATTEMPT_SECONDS = 30.0
     REPEAT_SECONDS = 60.0
     FIRST_WAIT, MOST_WAIT = 0.1, 5.0
     PASSING = frozenset({408, 429, 502, 503, 504})
-    #: A call that fails for so long is told of.
+    #: A call that fails for this long is logged.
     QUIET_SECONDS = 2.0
 
     def __init__(self, url: str, name: str, api_key: Optional[str], tell: Callable[[str], None]) -> None:
@@ -67,7 +67,7 @@ class Service:
         self._name = name
         self._of_thread = threading.local()
         self._tell = tell
-        #: Whether the user was told since the last call that was answered.
+        #: Whether an outage was logged since the last answer.
         self._told = False
         self._telling = threading.Lock()
 
@@ -78,7 +78,7 @@ class Service:
         return self._send("GET", self._path(""))
 
     def discover(self, urls: List[Dict[str, str]]) -> List[str]:
-        """``new``, ``seen`` or ``invalid`` for each: marked and queued in one step."""
+        """Visits and queues URLs in one step. Returns ``new``, ``seen`` or ``invalid`` for each."""
         results: List[str] = []
         for start in range(0, len(urls), 1000):
             results += self._send("POST", self._path("/urls/discover"), {"urls": urls[start : start + 1000]})["results"]
@@ -92,7 +92,7 @@ class Service:
         return self._send("POST", self._path("/queue/ack"), {"ids": ids})["results"]
 
     def release(self, ids: List[str], reason: str, delay_seconds: int, count_attempt: bool) -> List[str]:
-        # At most 256 bytes. A character that is cut in two is left out.
+        # At most 256 bytes. Drops a character that would be cut in two.
         short = reason.encode("utf-8", "replace")[:256].decode("utf-8", "ignore")
         body = {"ids": ids, "delaySeconds": delay_seconds, "reason": short, "countAttempt": count_attempt}
         return self._send("POST", self._path("/queue/release"), body)["results"]
@@ -127,7 +127,7 @@ class Service:
                 wait = min(self.MOST_WAIT, 2 * wait)
 
     def _say_retrying(self, error: Exception) -> None:
-        """Once, until a call is answered."""
+        """Logs once until a call is answered."""
         with self._telling:
             if self._told:
                 return
@@ -138,7 +138,7 @@ class Service:
         self._tell(f"retrying, {why}")
 
     def _attempt(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
-        # A connection for each thread. http.client opens it again when it was closed.
+        # One connection for each thread. http.client reopens it if it was closed.
         connection: Optional[HTTPConnection] = getattr(self._of_thread, "connection", None)
         if connection is None:
             connection = self._connect(*self._address, timeout=self.ATTEMPT_SECONDS)
@@ -149,7 +149,7 @@ class Service:
                 connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.request(method, self._base + path, data, headers)
             response = connection.getresponse()
-            # http.client takes headers that were cut off for the whole of them. The service says how long its answers are.
+            # http.client accepts truncated headers. The service always sends the length of its answers.
             if response.length is None and not response.chunked:
                 raise HTTPException("the answer was cut off")
             text = response.read()
@@ -163,7 +163,7 @@ class Service:
         if 200 <= response.status < 300 and answer is not None:
             return answer
         problem = answer if isinstance(answer, dict) else {}
-        code, detail = str(problem.get("code", "")), str(problem.get("detail", "no Unseen service answered"))
+        code, detail = str(problem.get("code", "")), str(problem.get("detail", "the answer is not from an Unseen service"))
         if (response.status in self.PASSING and code != "STORE_DATA_LOST") or code == "FILTER_BUSY":
             seconds = response.getheader("Retry-After", "")
             raise _Passing(f"{response.status} {code}", float(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None)

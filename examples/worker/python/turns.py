@@ -1,4 +1,4 @@
-"""Whose turn it is."""
+"""Controls which URL is fetched next."""
 
 import math
 import threading
@@ -19,49 +19,51 @@ class Task:
     attempt: int
     depth: int
     redirects: int
-    #: Up to then the lease surely holds, by our clock.
+    #: The lease holds at least until this time, on the local clock.
     until: float
     host: str
 
 
 @dataclass(eq=False)
 class _Line:
-    """Those who wait for one host."""
+    """The tasks that wait for one host."""
 
     waiting: Deque[Task] = field(default_factory=deque)
-    #: When the host may be asked again; infinite while it is asked.
+    #: When the next request to the host may start; infinite during a request.
     ready: float = 0
     #: When the last turn began.
     begun: float = field(default_factory=time.monotonic)
-    #: How long turns take, with the pauses after them.
+    #: Average duration of a turn, including the pause after it.
     pace: float = 0
-    #: Up to when the times to come back are given away.
+    #: End of the return times that were already assigned.
     booked: float = 0
 
 
 class Turns:
-    """Who may ask which host when: one request at a time for each host, and a pause after it."""
+    """Controls requests: one at a time for each host, with a pause after it."""
 
     def __init__(self) -> None:
         self._lines: Dict[str, _Line] = {}
         self._changed = threading.Condition()
-        #: Set by whoever must not wait for a lock, too.
+        #: May be set without the lock, for example by a signal handler.
         self.stopped = False
 
     def wait(self, task: Task) -> None:
-        """Puts a task into the line of its host."""
+        """Adds a task to the line of its host."""
         with self._changed:
             self._lines.setdefault(task.host, _Line()).waiting.append(task)
             self._changed.notify()
 
     def put_off(self, keep: float) -> List[Tuple[Task, float]]:
-        """Shortens lines that go slowly to ``keep``, from their ends. Answers who is sent away, and for how many seconds: until
-        the line will have come so far, so that they do not all come back at once."""
+        """
+        Shortens slow lines to ``keep`` tasks, from their ends. Returns the removed tasks, each with its own delay: when
+        the line will have advanced that far, so that they do not all return at once.
+        """
         away: List[Tuple[Task, float]] = []
         with self._changed:
             now = time.monotonic()
             for line in self._lines.values():
-                # Of a host that has not answered yet it is known how long it has not.
+                # If a host has not answered yet, its turn has taken at least this long.
                 pace = max(line.pace, now - line.begun)
                 if len(line.waiting) <= keep or len(line.waiting) * pace < 1:
                     continue
@@ -72,11 +74,11 @@ class Turns:
         return away
 
     def next(self) -> Optional[Task]:
-        """A task whose turn it is, when there is one. None when there are no more turns."""
+        """Waits for the turn of a task and returns the task. None after ``stop``."""
         with self._changed:
             while not self.stopped:
                 now = time.monotonic()
-                # A host that nobody asks for is forgotten.
+                # Removes lines of hosts without tasks.
                 for host in [h for h, line in self._lines.items() if not line.waiting and line.ready <= now]:
                     del self._lines[host]
                 line = min((l for l in self._lines.values() if l.waiting), key=lambda l: l.ready, default=None)
@@ -88,7 +90,7 @@ class Turns:
             return None
 
     def leave(self, host: str, pause: float) -> None:
-        """Ends a turn: the host is left alone for so long."""
+        """Ends a turn. The next turn of the host starts after the pause."""
         with self._changed:
             line = self._lines[host]
             line.ready = time.monotonic() + pause
@@ -96,7 +98,7 @@ class Turns:
             self._changed.notify()
 
     def stop(self) -> List[Task]:
-        """Gives no more turns, and gives back those who wait. Turns that have begun go on."""
+        """Starts no more turns and returns the waiting tasks. Turns in progress continue."""
         with self._changed:
             self.stopped = True
             self._changed.notify_all()

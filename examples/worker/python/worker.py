@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A worker on the queue of a visited set: fetches pages, and discovers what they link to.
+"""A worker on the queue of a visited set: fetches pages and discovers their links.
 
-It does the same as the one in ``src``, and both can work on one queue at once. Python 3.9 or later, and no package but this.
+It does the same as the worker in ``src``, and both can share one queue. It needs Python 3.9 or later and no other package.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def log(text: str) -> None:
 
 
 class Later(Exception):
-    """The URL is to come back after so many seconds. A failure: it could not be fetched, rather than was not tried."""
+    """The URL returns to the queue after this many seconds. ``failure``: the attempt counts as failed."""
 
     def __init__(self, why: str, seconds: float, failure: bool) -> None:
         super().__init__(why)
@@ -38,17 +38,17 @@ class Later(Exception):
 
 
 class Worker:
-    """Leases URLs, fetches them, discovers what they lead to, and acknowledges them."""
+    """Leases URLs, fetches their pages, discovers the links, and acknowledges the URLs."""
 
     WAIT_SECONDS = 1
-    #: A delay ends by the service's clock, which may be adjusted meanwhile.
+    #: Delays follow the clock of the service, which may be adjusted meanwhile.
     CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
     LOOK_SECONDS = 1.0
-    #: Least delay of a URL that failed as often as it is tried. Without one the queue would hand it out before it looks empty.
+    #: Minimum delay of a URL that was given up. Without it, the queue would return the URL before it looks empty.
     GIVEN_UP_SECONDS = 60
     LONGEST_DELAY_SECONDS = 86400
-    #: How long it waits for URLs with delays that it does not know.
+    #: How long the worker waits for URLs whose delays it does not know.
     UNKNOWN_DELAY_SECONDS = 60
 
     def __init__(self, service: Service, options: argparse.Namespace, description: Dict[str, Any]) -> None:
@@ -57,15 +57,15 @@ class Worker:
         self._max_attempts = description.get("maxAttempts", math.inf)
         self._turns = Turns()
         self._robots = Robots(options.user_agent, options.timeout, options.retry)
-        #: A plain member: what takes a lock must not be called by the handler of a signal.
+        #: No lock: a signal handler sets this, and must not wait for a lock.
         self._stopping = False
         self._over = threading.Event()
-        #: Whoever settles a URL makes room for another.
+        #: Notified when a URL is settled, because a place is free then.
         self._settled = threading.Condition()
         self._held: Dict[str, Task] = {}
         self._begun = time.monotonic()
-        #: Until then it waits for delayed URLs. Each worker waits for its own retries only: counts of the queue do not tell the
-        #: retries of other workers from the URLs that these have given up.
+        #: The worker waits for delayed URLs until then. Each worker waits only for its own retries, because the counts
+        #: of the queue do not separate retries of other workers from URLs that these have given up.
         self._awaits_until = 0.0
         if description["queue"]["delayed"] > 0:
             self._await(self.UNKNOWN_DELAY_SECONDS)
@@ -73,7 +73,7 @@ class Worker:
         self.counts = {"fetched": 0, "disallowed": 0, "failed": 0, "given back": 0}
 
     def run(self) -> None:
-        """Works until it is stopped or, unless it is to go on for ever, until there is nothing left."""
+        """Works until ``stop``. Without ``--forever``, also ends when no URL is left."""
         fetchers = [threading.Thread(target=self._fetch_all) for _ in range(self._options.concurrency)]
         extender = threading.Thread(target=self._extend_all)
         for thread in [extender, *fetchers]:
@@ -88,7 +88,7 @@ class Worker:
             extender.join()
 
     def stop(self) -> None:
-        """Takes nothing more. What is being fetched is fetched to its end, the rest is given back."""
+        """Leases no more URLs. Finishes fetches in progress and releases the rest."""
         self._stopping = True
         self._turns.stopped = True
 
@@ -113,7 +113,7 @@ class Worker:
                 log(str(error))
 
     def _lease(self, most: int) -> int:
-        # By the time it was asked for, a lease ends no sooner than we think.
+        # The lease starts when the service answers, so it cannot end before this time.
         until = time.monotonic() + self._options.lease
         leased = self._service.lease(most, self._options.lease, self.WAIT_SECONDS)
         tasks = [self._task(one, until) for one in leased]
@@ -127,8 +127,10 @@ class Worker:
         return len(tasks)
 
     def _keep_room(self) -> None:
-        """While all URLs that may be in hand are, no other can be leased. If that lasts, it is for the hosts that are slow: most
-        of theirs go back, so that those of other hosts find room."""
+        """
+        While all places are taken, the worker cannot lease more URLs. If this lasts, slow hosts are the cause. Releases
+        most of their URLs to make room for other hosts.
+        """
         for task, seconds in self._turns.put_off(self._options.per_host):
             self._release(task, Later("its host is busy", seconds, failure=False))
 
@@ -136,7 +138,7 @@ class Worker:
         try:
             payload = json.loads(leased.get("payload", ""))
         except ValueError:
-            # Whoever put the URL into the queue gave it something else to carry, or nothing.
+            # Another program queued the URL with another payload, or with none.
             payload = None
         place = payload if isinstance(payload, dict) else {}
         depth, redirects = (n if type(n) is int and n >= 0 else 0 for n in map(place.get, ("depth", "redirects")))
@@ -181,7 +183,7 @@ class Worker:
                 self._crawl(task)
             except Later as later:
                 self._release(task, later)
-            except Exception as error:  # Whatever goes wrong with a page, the others are fetched.
+            except Exception as error:  # An error of one page must not stop the others.
                 why = str(error) or type(error).__name__
                 self._release(task, Later(why, self._delay(task), failure=True))
 
@@ -189,12 +191,13 @@ class Worker:
         page = self._fetch_in_turn(task)
         if page is not None:
             self._follow(task, page)
-        # After its links are in the queue: a worker that dies in between loses none, the page is fetched again.
+        # The links are in the queue now. If the worker is killed before this call, the page is fetched again and no
+        # link is lost.
         self._service.ack([task.id])
         self._drop(task)
 
     def _fetch_in_turn(self, task: Task) -> Optional[Page]:
-        """None if robots are not to fetch it."""
+        """None if robots.txt disallows the page."""
         asked = False
         try:
             self._hold(task)
@@ -215,7 +218,7 @@ class Worker:
             self._turns.leave(task.host, max(self._options.delay, known.delay if known else 0) if asked else 0)
 
     def _hold(self, task: Task) -> None:
-        """Makes sure that the URL is still ours: while the service was away its lease may have ended."""
+        """Makes sure that the lease still holds: it may have ended while the service was unavailable."""
         if time.monotonic() >= task.until:
             self._extend([task])
             if time.monotonic() >= task.until:
@@ -242,18 +245,19 @@ class Worker:
         self._print(visit)
 
     def _delay(self, task: Task) -> float:
-        """Twice as long each time."""
+        """Delay before the next attempt, doubled each time."""
         return min(MOST_DELAY_SECONDS, self._options.retry * 2 ** min(task.attempt - 1, 30))
 
     def _release(self, task: Task, later: Later) -> None:
         self._count("failed" if later.failure else "given back")
         if later.failure:
             log(f"{task.url}: {later}, attempt {task.attempt}")
-        # At the last attempt of its set it is a dead letter.
+        # After the last attempt that the set allows, the URL is a dead letter.
         given_up = later.failure and not self._options.forever and self._options.attempts <= task.attempt < self._max_attempts
         seconds = later.seconds
         if given_up:
-            # The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done, without end.
+            # The delay grows with the running time. Otherwise, URLs would return before the others are done, without
+            # end.
             ran = math.ceil(time.monotonic() - self._begun)
             seconds = min(self.LONGEST_DELAY_SECONDS, max(self.GIVEN_UP_SECONDS, ran, seconds))
         try:
@@ -261,7 +265,7 @@ class Worker:
         except (Refused, Unreachable) as error:
             log(str(error))
         if not given_up:
-            # Also if it was not answered: it may have been executed.
+            # Also after a failed call, because the service may have executed it.
             self._await(seconds)
         self._drop(task)
 
@@ -291,13 +295,13 @@ class Worker:
 
 
 def prepare(service: Service, options: argparse.Namespace) -> Dict[str, Any]:
-    """Makes the set, unless it is there; then it is used as it is. Returns its description."""
+    """Creates the set. If it exists, uses it as it is. Returns its description."""
     try:
         service.create(options.attempts)
     except Refused as error:
         if error.code != "FILTER_EXISTS":
             raise
-        log(f"{options.set} is there already, and is used as it is")
+        log(f"{options.set} exists and is used as it is")
     service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])
     return service.describe()
 
@@ -314,9 +318,9 @@ def main() -> int:
     def stop(number: int, _: Any) -> None:
         for other in (signal.SIGINT, signal.SIGTERM):
             signal.signal(other, lambda number, _: os._exit(128 + number))
-        # Not by `print`, which may be at work already.
+        # Not `print`: the signal may have interrupted it.
         name = signal.Signals(number).name
-        os.write(2, f"{name}: what has begun is brought to its end; again: ends at once\n".encode())
+        os.write(2, f"{name}: finishing the fetches in progress; signal again to end at once\n".encode())
         worker.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -4,30 +4,30 @@ import { fetchPage, SiteBusyError, type Page } from './page.js';
 import { Robots, type Rules } from './robots.js';
 import { Turns } from './turns.js';
 
-/** What became of a URL, for whoever reads: a page that was answered, or one that robots are not to fetch. */
+/** The result of a URL: a fetched page, or a page that robots.txt disallows. */
 export type Visit =
   | {
       readonly url: string;
       readonly depth: number;
       readonly status: number;
-      /** How many links were followed, and how many of them nobody had seen. */
+      /** Number of links that were followed, and how many of them were new. */
       readonly links: number;
       readonly new: number;
-      /** Present if the page was longer than `maxBytes`: its beginning was read. */
+      /** Set if the page was longer than `maxBytes` and only its beginning was read. */
       readonly cut?: true;
     }
   | { readonly url: string; readonly depth: number; readonly disallowed: true };
 
-/** Who is told what a crawler does. */
+/** Receives the results of a crawler. */
 export interface Listener {
   visit(visit: Visit): void;
   log(text: string): void;
 }
 
-/** Where a URL was found. It travels with the URL, as its payload. */
+/** Where a URL was found. The payload of the URL stores it. */
 interface Place {
   readonly depth: number;
-  /** How many redirects led here, one after the other. */
+  /** Number of consecutive redirects that led to the URL. */
   readonly redirects: number;
 }
 
@@ -35,12 +35,12 @@ const MOST_REDIRECTS = 10;
 const MOST_DELAY_SECONDS = 3_600;
 const LOOK_MS = 1_000;
 
-/** Fetches pages, one for each URL that it is given, and discovers what they lead to. */
+/** Fetches the page of each URL and discovers its links. */
 export class Crawler {
   readonly counts = { fetched: 0, disallowed: 0, failed: 0, givenBack: 0 };
   private readonly turns: Turns;
   private readonly robots: Robots;
-  /** How many URLs are in hand, most of which wait for their host. */
+  /** Number of leased URLs. Most of them wait for their host. */
   private held = 0;
   private isWatching = false;
 
@@ -53,7 +53,7 @@ export class Crawler {
     this.robots = new Robots(options);
   }
 
-  /** The handler of a worker. When it throws, the worker gives the URL back, with the reason. */
+  /** The handler of a worker. If it throws, the worker releases the URL with the reason. */
   async handle(task: Task): Promise<void> {
     this.held++;
     this.keepRoom();
@@ -67,12 +67,12 @@ export class Crawler {
     }
   }
 
-  /** How long a page that failed is left alone: twice as long each time. */
+  /** Delay before a failed page is retried, doubled each time. */
   delaySeconds(attempt: number): number {
     return Math.min(MOST_DELAY_SECONDS, Math.ceil(this.options.retrySeconds * 2 ** (attempt - 1)));
   }
 
-  /** URLs that wait for their turn go back to the queue. Fetches that have begun go on to their end. */
+  /** Releases URLs that wait for their turn. Fetches in progress continue. */
   stop(): void {
     this.turns.stop(new RetryAfterError('the worker was stopped', 0, { countAttempt: false }));
   }
@@ -88,7 +88,8 @@ export class Crawler {
       : { depth: place.depth + 1, redirects: 0 };
     const links = next.redirects > MOST_REDIRECTS ? [] : this.toFollow(page.links, next.depth);
     const payload = JSON.stringify(next);
-    // The worker acknowledges the URL after this. One that dies in between loses no link: the page is fetched again.
+    // The worker acknowledges the URL after this. If it is killed in between, the page is fetched again and no link is
+    // lost.
     const results = await this.set.discover(links.map((link): UrlWithPayload => ({ url: link, payload })));
     this.counts.fetched++;
     this.listener.visit({
@@ -101,7 +102,7 @@ export class Crawler {
     });
   }
 
-  /** Fetches a page when its host may be asked. Undefined if robots are not to fetch it. */
+  /** Fetches a page when it is the turn of its host. Undefined if robots.txt disallows it. */
   private async inTurn(url: URL, task: Task): Promise<Page | undefined> {
     const arrived = performance.now();
     const leave = await this.turns.enter(url.host, task.signal);
@@ -122,8 +123,8 @@ export class Crawler {
   }
 
   /**
-   * While all URLs that may be in hand are, no other can be leased. If that lasts, it is for the hosts that are slow: most of
-   * theirs go back, so that those of other hosts find room.
+   * While all places are taken, the worker cannot lease more URLs. If this lasts, slow hosts are the cause. The crawler
+   * then releases most of their URLs to make room for other hosts.
    */
   private keepRoom(): void {
     if (this.isWatching || this.held < this.options.held) return;
@@ -139,7 +140,10 @@ export class Crawler {
     setTimeout(look, LOOK_MS).unref();
   }
 
-  /** Whether a page may be fetched, as far as is known. Throws RetryAfterError if its site cannot say. */
+  /**
+   * Whether a page may be fetched, as far as the rules are known. Throws RetryAfterError if its site cannot provide
+   * them.
+   */
   private allows(url: URL, rules: Rules | undefined, { url: text, payload, attempt }: Task): boolean {
     if (rules?.unknown !== undefined) {
       const { why, untilMs } = rules.unknown;
@@ -152,7 +156,7 @@ export class Crawler {
     return false;
   }
 
-  /** Makes sure that a URL is still ours: while the service was away its lease may have ended, and no one could tell. */
+  /** Makes sure that the lease still holds: it may have ended while the service was unavailable. */
   private async hold({ id }: Task): Promise<void> {
     const word = await this.set.extend(id, { leaseSeconds: this.options.leaseSeconds });
     if (word !== 'extended') throw new Error(`the lease is ${word}`);
@@ -191,7 +195,7 @@ function placeOf(payload = ''): Place {
   try {
     parsed = JSON.parse(payload);
   } catch {
-    // Whoever put the URL into the queue gave it something else to carry, or nothing.
+    // Another program queued the URL with another payload, or with none.
   }
   const { depth, redirects }: { depth?: unknown; redirects?: unknown } = Object(parsed);
   return { depth: countOf(depth), redirects: countOf(redirects) };

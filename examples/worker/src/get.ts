@@ -1,4 +1,4 @@
-/** How pages are asked for. */
+/** Options of a request. */
 export interface GetOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
@@ -6,7 +6,7 @@ export interface GetOptions {
   readonly signal: AbortSignal;
 }
 
-/** Asks for a page, and has its answer read. The time is that of all of it; what `read` leaves is not downloaded. */
+/** Requests a page and calls `read` with the answer. `timeoutMs` covers all of it. Cancels the rest of the download. */
 export async function get<T>(
   url: URL,
   { userAgent, timeoutMs, redirect, signal }: GetOptions,
@@ -16,7 +16,7 @@ export async function get<T>(
   const ending = new AbortController();
   const leave = (): void => ending.abort(signal.reason);
   signal.addEventListener('abort', leave, { once: true });
-  const late = new Error(`no whole answer within ${timeoutMs / 1_000} s`);
+  const late = new Error(`no complete answer within ${timeoutMs / 1_000} s`);
   const timer = setTimeout(() => ending.abort(late), timeoutMs);
   try {
     const headers = { 'user-agent': userAgent, accept: 'text/html,application/xhtml+xml,*/*;q=0.5' };
@@ -30,7 +30,7 @@ export async function get<T>(
   }
 }
 
-/** The text of an answer, or of its beginning: no more bytes are read, whatever is sent. */
+/** The text of an answer, cut off after `maxBytes`. */
 export async function textOf(
   { body, headers }: Response,
   maxBytes: number,
@@ -56,7 +56,7 @@ function decoderOf(contentType: string): TextDecoder {
   }
 }
 
-/** `fetch` fails with the words "fetch failed"; why, its cause says. */
+/** `fetch` throws "fetch failed"; its cause has the reason. */
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

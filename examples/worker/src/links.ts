@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 
-/** Where a page leads to: http and https URLs, each once, without fragments. None if the page asks robots not to follow. */
+/** The http and https URLs that a page links to, without duplicates and fragments. None if the page has `nofollow`. */
 export function linksOf(html: string, page: URL): string[] {
   const hrefs = new Set<string>();
   let base: string | undefined;
@@ -20,7 +20,7 @@ export function linksOf(html: string, page: URL): string[] {
   return [...new Set(links.filter((link) => link !== undefined))];
 }
 
-/** Undefined for what is no http or https URL. */
+/** Undefined if it is not an http or https URL. */
 export function resolve(href: string, from: URL): URL | undefined {
   if (!URL.canParse(href, from)) return undefined;
   const url = new URL(href, from);

@@ -1,21 +1,21 @@
-/** A worker on the queue of a visited set: fetches pages, and discovers what they link to. */
+/** A worker on the queue of a visited set: fetches pages and discovers their links. */
 import { ConflictError, UnseenClient, UnseenError, Worker, type VisitedSet } from 'unseen-client';
 import { Crawler } from './crawler.js';
 import { readOptions, USAGE, type Options } from './options.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** Of a set that is made: it grows when there are more URLs. */
+/** Capacity of a new set, which grows when it is full. */
 const CAPACITY = 1_000_000;
 
 function log(text: string): void {
   console.error(text);
 }
 
-/** Makes the set, unless it is there; then it is used as it is. */
+/** Creates the set. If it exists, uses it as it is. */
 async function prepare(set: VisitedSet, { attempts, starts }: Options): Promise<void> {
   await set.create({ capacity: CAPACITY, maxAttempts: attempts }).catch((error: unknown) => {
     if (!(error instanceof ConflictError)) throw error;
-    log(`${set.name} is there already, and is used as it is`);
+    log(`${set.name} exists and is used as it is`);
   });
   await set.discover([...starts]);
 }
@@ -39,14 +39,14 @@ async function work(options: Options): Promise<void> {
     tries: options.attempts,
     delaySeconds: (attempt) => crawler.delaySeconds(attempt),
     onError: (error, task) => {
-      // The crawler has told of what fails with a URL, but for the service itself.
+      // The crawler logs failed URLs itself, except for errors of the service.
       if (task === undefined || error instanceof UnseenError) log(String(error));
     },
   });
-  // Once: the second signal ends the program as if nobody listened.
+  // After the first signal, the default handler ends the program at once.
   const stop = (signal: NodeJS.Signals): void => {
     for (const other of SIGNALS) process.off(other, stop);
-    log(`${signal}: what has begun is brought to its end; again: ends at once`);
+    log(`${signal}: finishing the fetches in progress; signal again to end at once`);
     crawler.stop();
     void worker.stop();
   };

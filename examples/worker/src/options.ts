@@ -2,36 +2,38 @@ import { parseArgs } from 'node:util';
 
 export const USAGE = `npm start -- [options] SERVICE SET START...
 
-  SERVICE  where Unseen is, such as http://127.0.0.1:3000 (its key: UNSEEN_API_KEY)
+  SERVICE  URL of Unseen, such as http://127.0.0.1:3000 (UNSEEN_API_KEY: its API key)
   SET      the visited set; workers of one set share its queue
-  START    where the crawl begins, one URL or more
+  START    one or more URLs where the crawl starts
 
-  --concurrency N     pages fetched at once (8)
-  --held N            URLs leased at once, most of which wait for their host (4 times the concurrency)
-  --delay SECONDS     pause between two requests to a host (1); robots.txt may ask for a longer one
-  --user-agent TEXT   who asks; the part before "/" is looked up in robots.txt (unseen-worker/1.0)
-  --host HOST         follow links to this host, too; may be repeated (the hosts of START)
-  --any-host          follow links to whatever host
-  --max-depth N       follow links so many steps from START (as far as they go)
-  --max-bytes N       read so much of a page (2000000)
-  --timeout SECONDS   time of a fetch (30)
-  --lease SECONDS     how long the URLs of a worker that dies are away (60)
-  --attempts N        how often a URL is tried (8)
-  --retry SECONDS     how long a URL that failed is away, twice as long each time (10)
-  --forever           wait for more when the queue is empty`;
+  --concurrency N     concurrent fetches (8)
+  --held N            leased URLs, most of which wait for their host (4 times the concurrency)
+  --delay SECONDS     pause between two requests to a host (1), or longer if robots.txt says so
+  --user-agent TEXT   name of the crawler; robots.txt uses the part before "/" (unseen-worker/1.0)
+  --host HOST         also follow links to this host; may be repeated (the hosts of START)
+  --any-host          follow links to all hosts
+  --max-depth N       follow links at most N steps from START (no limit)
+  --max-bytes N       maximum size of a page; the rest is ignored (2000000)
+  --timeout SECONDS   time limit of a fetch (30)
+  --lease SECONDS     time until the URLs of a killed worker return to the queue (60)
+  --attempts N        maximum attempts of a URL (8)
+  --retry SECONDS     delay before a failed URL is retried, doubled each time (10)
+  --forever           wait for more URLs when the queue is empty`;
 
-/** What the command line says. */
+/** The options of the command line. */
 export interface Options {
   readonly service: string;
   readonly set: string;
   readonly starts: readonly string[];
   readonly concurrency: number;
   readonly held: number;
-  /** How many URLs of a slow host wait here when there is no room; the others go back to the queue for a while. */
+  /**
+   * How many URLs of a slow host may wait here when all places are taken. The others return to the queue for a while.
+   */
   readonly perHost: number;
   readonly delayMs: number;
   readonly userAgent: string;
-  /** Where links may lead, as `host` or `host:port`; undefined: anywhere. */
+  /** Allowed hosts of links, as `host` or `host:port`. Undefined: all hosts. */
   readonly hosts: ReadonlySet<string> | undefined;
   readonly maxDepth: number;
   readonly maxBytes: number;
@@ -42,7 +44,7 @@ export interface Options {
   readonly forever: boolean;
 }
 
-/** Reads a command line. Throws an Error that says what is wrong with it. */
+/** Reads the options. Throws an Error that names the invalid one. */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -65,7 +67,7 @@ export function readOptions(args: readonly string[]): Options {
   });
   const [service, set, ...starts] = positionals;
   if (service === undefined || set === undefined || starts.length === 0)
-    throw new Error('SERVICE, SET and START are needed');
+    throw new Error('SERVICE, SET and START are required');
   const hosts = new Set([...starts.map(hostOf), ...values.host.map((host) => hostOf(`http://${host}`))]);
   const concurrency = whole('concurrency', values.concurrency, 1, 250);
   const held = values.held === undefined ? 4 * concurrency : whole('held', values.held, concurrency, 1_000);
@@ -94,7 +96,7 @@ export function readOptions(args: readonly string[]): Options {
 function hostOf(url: string): string {
   const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' };
   if (/^https?:$/.test(protocol)) return host;
-  throw new Error(`${JSON.stringify(url)} is no http or https URL`);
+  throw new Error(`${JSON.stringify(url)} is not an http or https URL`);
 }
 
 function whole(name: string, text: string, least: number, most: number): number {

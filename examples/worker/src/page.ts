@@ -1,17 +1,17 @@
 import { get, textOf, type GetOptions } from './get.js';
 import { linksOf, resolve } from './links.js';
 
-/** What goes on of a page. */
+/** The parts of a page that the crawler uses. */
 export interface Page {
   readonly status: number;
   readonly links: readonly string[];
-  /** Its one link is where it redirects to. */
+  /** Its only link is the target of the redirect. */
   readonly isRedirect: boolean;
-  /** It was longer than what was read of it. */
+  /** The page was longer than `maxBytes`. */
   readonly cut: boolean;
 }
 
-/** The site cannot answer now: it is to be asked again, at the soonest after so many seconds. */
+/** The site cannot answer now. Retry after this many seconds at the earliest. */
 export class SiteBusyError extends Error {
   constructor(
     status: number,
@@ -23,7 +23,7 @@ export class SiteBusyError extends Error {
 
 const MOST_RETRY_AFTER_SECONDS = 3_600;
 
-/** Fetches a page. One that is gone, or that is no HTML, is a page without links. Throws SiteBusyError. */
+/** Fetches a page. A page that is gone or is not HTML has no links. Throws SiteBusyError. */
 export function fetchPage(
   url: URL,
   options: Omit<GetOptions, 'redirect'> & { readonly maxBytes: number },
@@ -32,7 +32,7 @@ export function fetchPage(
     const { status, headers } = response;
     if (status === 408 || status === 429 || status >= 500)
       throw new SiteBusyError(status, secondsOf(headers.get('retry-after')));
-    // What a redirect leads to is a URL like others: it has a host and rules of its own, and may have been fetched.
+    // The target of a redirect is a separate URL: it has its own host and rules, and may have been fetched already.
     const location = status >= 300 && status < 400 ? headers.get('location') : null;
     if (location !== null) {
       const to = resolve(location, url);
@@ -45,7 +45,7 @@ export function fetchPage(
   });
 }
 
-/** 0 if the header has no number. */
+/** 0 if the header is not a number. */
 function secondsOf(retryAfter: string | null): number {
   return /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(MOST_RETRY_AFTER_SECONDS, Number(retryAfter)) : 0;
 }

@@ -1,24 +1,24 @@
 import { createRequire } from 'node:module';
 import { get, textOf } from './get.js';
 
-/** Its types say that the function is a member `default`; what it exports is the function. */
+/** The types of the package declare a member `default`, but the package exports the function itself. */
 const robotsParser: (typeof import('robots-parser'))['default'] = createRequire(import.meta.url)(
   'robots-parser',
 );
 
-/** What the robots.txt of a site says. */
+/** The rules in the robots.txt of a site. */
 export interface Rules {
   allows(url: URL): boolean;
-  /** How long the site wants to be left alone after each request. */
+  /** Pause that the site requests after each request. */
   readonly delayMs: number;
-  /** Present if it is not known what it says: nothing is allowed until it is asked for again. */
+  /** Set if the rules could not be read. Nothing is allowed until the next attempt. */
   readonly unknown?: { readonly why: string; readonly untilMs: number };
 }
 
 export interface RobotsOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
-  /** How long a site is left alone that did not answer. */
+  /** Pause before the next attempt if a site did not answer. */
   readonly retrySeconds: number;
 }
 
@@ -27,19 +27,19 @@ const KEPT_MS = 24 * HOUR_MS;
 const MOST_SITES = 10_000;
 const MOST_BYTES = 512 * 1_024;
 
-/** The robots.txt of each site, asked for once a day (RFC 9309). */
+/** The robots.txt of each site, requested once a day (RFC 9309). */
 export class Robots {
   private readonly kept = new Map<string, { readonly rules: Rules; readonly untilMs: number }>();
 
   constructor(private readonly options: RobotsOptions) {}
 
-  /** Undefined if the site is to be asked. */
+  /** Undefined if robots.txt must be requested. */
   rulesOf({ origin }: URL): Rules | undefined {
     const found = this.kept.get(origin);
     return found !== undefined && performance.now() < found.untilMs ? found.rules : undefined;
   }
 
-  /** Asks the site. */
+  /** Requests robots.txt from the site. */
   async load({ origin }: URL, signal: AbortSignal): Promise<Rules> {
     const rules = await this.ask(origin, signal).catch((error: unknown) => {
       signal.throwIfAborted();

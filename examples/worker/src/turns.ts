@@ -3,13 +3,13 @@ interface Waiter {
   readonly refuse: (reason: Error) => void;
 }
 
-/** Places that are taken and given back, first come, first served. */
+/** A limited number of places, first come, first served. */
 class Places {
   private readonly queue = new Set<Waiter>();
 
   constructor(private free: number) {}
 
-  /** Who waits, in order. */
+  /** The waiters in order. */
   get waiting(): readonly Waiter[] {
     return [...this.queue];
   }
@@ -18,7 +18,7 @@ class Places {
     return this.free > 0 && this.queue.size === 0;
   }
 
-  /** Resolves when there is a place. Rejects with the signal's reason if that comes first. */
+  /** Resolves when a place is free. Rejects with the reason of the signal if it aborts first. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.free > 0) {
@@ -53,24 +53,24 @@ class Places {
   }
 }
 
-/** Those who wait for one host. */
+/** The tasks that wait for one host. */
 interface Line {
   readonly place: Places;
   /** When the last turn began. */
   begunMs: number;
-  /** How long turns take, with the pauses after them. */
+  /** Average duration of a turn, including the pause after it. */
   paceMs: number;
-  /** Up to when the times to come back are given away. */
+  /** End of the return times that were already assigned. */
   bookedMs: number;
 }
 
-/** Ends a turn: the host is left alone for so long. */
+/** Ends a turn. The next turn of the host starts after the pause. */
 export type Leave = (pauseMs: number) => void;
 
 const SECOND_MS = 1_000;
 const MOST_BOOKED_SECONDS = 3_600;
 
-/** Who may ask which host when: one request at a time and a pause after it for each host, and so many requests in all. */
+/** Controls requests: one at a time for each host with a pause after it, and a limited number in total. */
 export class Turns {
   private readonly lines = new Map<string, Line>();
   private readonly places: Places;
@@ -80,7 +80,7 @@ export class Turns {
     this.places = new Places(concurrency);
   }
 
-  /** Resolves when it is this one's turn. Rejects with the reason of the signal, of `putOff`, or of `stop`. */
+  /** Resolves when it is the turn of the caller. Rejects with the reason of the signal, of `putOff`, or of `stop`. */
   async enter(host: string, signal: AbortSignal): Promise<Leave> {
     if (this.stopped) throw this.stopped;
     const line = this.lines.get(host) ?? { place: new Places(1), begunMs: 0, paceMs: 0, bookedMs: 0 };
@@ -88,7 +88,7 @@ export class Turns {
     await line.place.take(signal);
     line.begunMs = performance.now();
     try {
-      // Last, so that who waits for a slow host holds no place that another could use.
+      // Taken last, so that tasks of a slow host do not block places that others could use.
       await this.places.take(signal);
     } catch (error) {
       this.next(host, line);
@@ -102,14 +102,14 @@ export class Turns {
   }
 
   /**
-   * Shortens lines that go slowly to `keep`, from their ends. Each who is sent away is told in how many seconds to come back:
-   * when the line will have come so far, so that they do not all come back at once.
+   * Shortens slow lines to `keep` tasks, from their ends. Gives each removed task its own return time, when the line
+   * will have advanced that far, so that they do not all return at once.
    */
   putOff(keep: number, reason: (seconds: number) => Error): void {
     const now = performance.now();
     for (const line of this.lines.values()) {
       const { waiting } = line.place;
-      // Of a host that has not answered yet it is known how long it has not.
+      // If a host has not answered yet, its turn has taken at least this long.
       const pace = Math.max(line.paceMs, now - line.begunMs);
       if (waiting.length * pace < SECOND_MS) continue;
       for (const waiter of waiting.slice(keep)) {
@@ -119,14 +119,14 @@ export class Turns {
     }
   }
 
-  /** Sends all away who wait, and who come later. Turns that have begun go on. */
+  /** Rejects all waiting and future tasks. Turns in progress continue. */
   stop(reason: Error): void {
     this.stopped = reason;
     const places = [this.places, ...[...this.lines.values()].map(({ place }) => place)];
     for (const { refuse } of places.flatMap(({ waiting }) => waiting)) refuse(reason);
   }
 
-  /** A host that nobody asks for is forgotten. */
+  /** Starts the next turn, or removes the line of a host without tasks. */
   private next(host: string, line: Line): void {
     line.place.give();
     if (line.place.isIdle) this.lines.delete(host);
