@@ -1,21 +1,21 @@
 import { pause } from './back-off.js';
 
-/** How blocks are sent. */
+/** How to send blocks. */
 export interface Sending {
-  /** How many are in flight at once. */
+  /** Number of blocks in flight. */
   readonly ahead: number;
-  /** Ends it at once, with the calls in flight. */
+  /** Ends the list at once and aborts the calls in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends it after the answers of the blocks in flight. */
+  /** Ends the list after the answers of the blocks in flight. */
   readonly stop?: AbortSignal | undefined;
   /**
-   * Called when a block has failed, after the answers of all blocks before it and the ends of all calls in flight. In
-   * so many ms all blocks that failed are sent again. Absent: a failure ends the calls in flight.
+   * Called when a block has failed, after the answers of all earlier blocks and the end of all calls in flight. Returns
+   * the delay in ms before all failed blocks are sent again. Default: a failure aborts the calls in flight.
    */
   readonly onFailure?: ((error: Error) => number | Promise<number>) | undefined;
 }
 
-/** A promise, and how it stands. */
+/** A promise and its state. */
 interface Tracked<T> {
   readonly promise: Promise<T>;
   state: 'pending' | 'done' | 'failed';
@@ -27,8 +27,8 @@ interface Sent<Block, Answer> extends Tracked<Answer> {
 }
 
 /**
- * Sends blocks and yields their answers, in order. If the source or a call fails, the answers before it are yielded
- * first. When the reader leaves, the calls in flight are aborted. Throws the reason of a signal.
+ * Sends blocks and yields their answers in order. If the source or a call fails, yields the earlier answers first. If
+ * the reader leaves, aborts the calls in flight. Throws the reason of a signal.
  */
 export async function* answersTo<Block, Answer>(
   blocks: AsyncGenerator<Block>,
@@ -97,7 +97,7 @@ export async function* answersTo<Block, Answer>(
         break;
       }
     }
-    // A source may fail because of the stop.
+    // The stop may have made the source fail.
     if (!ended || failed) stop?.throwIfAborted();
     if (failed) throw failed.error;
   } finally {
@@ -105,12 +105,12 @@ export async function* answersTo<Block, Answer>(
     stop?.removeEventListener('abort', end);
     leaving.abort(new DOMException('the reader has left', 'AbortError'));
     const left = blocks.return(undefined).catch(nothing);
-    // A source that hangs would hang its reader.
+    // Waiting for a source that hangs would block the reader.
     if (!reading) await left;
   }
 }
 
-/** Waits until a block that failed is to be sent again. */
+/** Waits for the time at which a failed block is sent again. */
 async function repeat(
   sent: Promise<unknown>,
   onFailure: (error: Error) => number | Promise<number>,

@@ -1,31 +1,31 @@
 import { AnswerError, serviceError, type Fault, type ServiceError } from './errors.js';
 
-/** Longest JSON that is read: a lease may answer a thousand URLs of 8 KiB with their payloads. */
+/** Maximum size of a JSON answer: a lease may return a thousand URLs of 8 KiB with their payloads. */
 const MOST_BYTES = 32 * 2 ** 20;
-/** Longest error that is read. */
+/** Maximum size of an error. */
 const MOST_PROBLEM_BYTES = 256 * 2 ** 10;
 const MOST_DETAIL = 2_000;
 const MOST_RETRY_AFTER_SECONDS = 3_600;
 
-/** The JSON of an answer of success; undefined if it has none. Throws AnswerError. */
+/** Returns the JSON of a successful answer, or undefined if it has none. Throws AnswerError. */
 export async function jsonOf(response: Response, call: string): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await textOf(response, MOST_BYTES, call);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new AnswerError(`${call} was answered ${response.status} with what is not JSON`, undefined, {
+    throw new AnswerError(`the answer to ${call} is not JSON (status ${response.status})`, undefined, {
       cause: error,
     });
   }
 }
 
-/** What an answer that is no success says: the error of its code, or that no Unseen service has answered. */
+/** Returns the error of an unsuccessful answer: by its code, or that the answer is not from an Unseen service. */
 export async function refusalOf(response: Response, call: string): Promise<ServiceError | AnswerError> {
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel().catch(() => undefined);
-    return new AnswerError(`${call} was redirected: the URL of the service is another one`);
+    return new AnswerError(`${call} was redirected: check the URL of the service`);
   }
   let problem: unknown;
   try {
@@ -37,7 +37,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
     typeof problem === 'object' && problem !== null ? problem : {}
   ) as Readonly<Record<string, unknown>>;
   if (typeof code !== 'string' || typeof detail !== 'string')
-    return new AnswerError(`${call} was answered ${status}, and not by an Unseen service`, status);
+    return new AnswerError(`the answer to ${call} is not from an Unseen service (status ${status})`, status);
   const refusal = {
     status,
     code: code.slice(0, MOST_DETAIL),
@@ -49,7 +49,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
   return serviceError(refusal, call);
 }
 
-/** Seconds that a Retry-After asks for, at most an hour; undefined if it has no number. */
+/** The seconds in a Retry-After header, at most an hour; undefined if it is not a number. */
 export function secondsOf(retryAfter: string | null): number | undefined {
   if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return undefined;
   return Math.min(Number(retryAfter), MOST_RETRY_AFTER_SECONDS);
@@ -61,11 +61,11 @@ function isFault(value: unknown): value is Fault {
   return typeof pointer === 'string' && typeof detail === 'string';
 }
 
-/** Reads no more than `most` bytes, whatever is sent. */
+/** Reads at most `most` bytes. */
 async function textOf(response: Response, most: number, call: string): Promise<string> {
   const { body, headers } = response;
   const length = headers.get('content-length');
-  // A length holds for what is on the wire only.
+  // The length is that of the encoded bytes.
   const isWhole = length !== null && headers.get('content-encoding') === null;
   if (body === null || (isWhole && Number(length) <= most)) return response.text();
   const reader = body.getReader();
@@ -78,7 +78,7 @@ async function textOf(response: Response, most: number, call: string): Promise<s
     bytes += value.length;
     if (bytes > most) {
       await reader.cancel().catch(() => undefined);
-      throw new AnswerError(`${call} was answered with more than ${most} bytes`);
+      throw new AnswerError(`the answer to ${call} has more than ${most} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

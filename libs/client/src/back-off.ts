@@ -1,18 +1,18 @@
 const FIRST_MS = 100;
 const MOST_MS = 5_000;
-/** So that all who were told the same time do not come back in the same moment. */
+/** Spreads clients that were told the same time. */
 const SPREAD_MS = 250;
 
 /**
- * How long to wait before another try, in ms: exponential, with full jitter (Brooker, "Exponential Backoff And Jitter", AWS
- * 2015); as the service asks, if it does. `tries`: how many have failed already, less one.
+ * Delay before the next attempt, in ms: exponential with full jitter (Brooker, "Exponential Backoff And Jitter", AWS
+ * 2015), or as long as the service requests. `tries`: number of failed attempts less one.
  */
 export function backOffMs(tries: number, retryAfterSeconds?: number): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000 + Math.random() * SPREAD_MS;
   return Math.random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(tries, 30));
 }
 
-/** Resolves after so many ms. Rejects with the signal's reason when it is aborted. */
+/** Resolves after `ms`. If the signal aborts, rejects with its reason. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {

@@ -6,44 +6,44 @@ import { randomKey } from './random-key.js';
 import { JoinedCalls } from './joined-calls.js';
 import type { Requests } from './requests.js';
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Ends the wait of this caller. What was sent may still be done. */
+  /** Cancels the call. The service may still execute a request that was already sent. */
   readonly signal?: AbortSignal;
 }
 
-/** How a call is made that changes something. */
+/** Options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Makes calls of different processes one: a call that is repeated under its key does nothing twice, for 24 h. 1 to 230 visible
-   * ASCII characters. Absent: the client makes one for each call, and uses it for the repeats of its own.
+   * Makes calls of several processes one call: for 24 hours, the service executes calls with the same key once. 1 to
+   * 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its retries.
    */
   readonly idempotencyKey?: string;
 }
 
-/** How a list is sent. */
+/** Options of a list. */
 export interface ListOptions {
   /**
-   * How many blocks of up to 1,000 are under way at once, 1 to 16 (4). Of an item that is on a list twice, either may be the one
-   * that is new, unless it is 1.
+   * Number of blocks of up to 1,000 entries in flight, 1 to 16. Default: 4. If an item is on the list twice, either may
+   * get `new`; with 1, the first one does.
    */
   readonly ahead?: number;
 }
 
-/** A block of a list that has been answered. */
+/** An answered block of a list. */
 export interface AnsweredBlock<Entry, Result> {
   readonly entries: readonly Entry[];
-  /** A result per entry, in order. */
+  /** One result per entry, in order. */
   readonly results: readonly Result[];
-  /** Why entries are no URLs, by their places in the block. */
+  /** Why entries are not URLs, by their index in the block. */
   readonly invalid: ReadonlyMap<number, string>;
 }
 
-/** What a list is answered, in its order. It can be read once: reading it is what sends the list. */
+/** The results of a list, in order. You can read them once: reading sends the list. */
 export class Answers<Entry, Result> implements AsyncIterable<readonly [Entry, Result]> {
   constructor(private readonly answered: AsyncGenerator<AnsweredBlock<Entry, Result>>) {}
 
-  /** Block by block, as they were sent: faster than one by one. */
+  /** Returns whole blocks, which is faster than single entries. */
   blocks(): AsyncIterable<AnsweredBlock<Entry, Result>> {
     return this.answered;
   }
@@ -55,7 +55,7 @@ export class Answers<Entry, Result> implements AsyncIterable<readonly [Entry, Re
   }
 }
 
-/** All that a list is answered. */
+/** Collects all results of a list. */
 export async function gathered<Entry, Result>(
   answers: Answers<Entry, Result>,
 ): Promise<Pick<AnsweredBlock<Entry, Result>, 'invalid'> & { readonly results: Result[] }> {
@@ -68,25 +68,25 @@ export async function gathered<Entry, Result>(
   return { results, invalid };
 }
 
-/** A verb of a set: for one entry, for an array, or for whatever can be iterated. */
+/** A verb of a set, for one entry, an array, or an iterable. */
 export interface Verb<Entry, Result, Options> {
-  /** Calls that are made in the same moment travel together. */
+  /** Sends one entry. The client sends concurrent calls together. */
   (entry: Entry, options?: Options): Promise<Result>;
-  /** A result per entry, in order. */
+  /** One result per entry, in order. */
   (entries: readonly Entry[], options?: Options & ListOptions): Promise<Result[]>;
-  /** Each entry with its result, in order. It reads ahead of its reader by `ahead` blocks at most. */
+  /** Returns each entry with its result, in order. Reads the source ahead by at most `ahead` blocks. */
   (entries: Source<Entry>, options?: Options & ListOptions): Answers<Entry, Result>;
 }
 
-/** A route that takes a batch. */
+/** A route for batches. */
 export interface BatchRoute {
-  /** From `/v1` on. */
+  /** Starts with `/v1`. */
   readonly path: string;
   readonly member: 'urls' | 'items' | 'ids';
   readonly mutates: boolean;
 }
 
-/** What goes with the batch in its body, such as `ttlSeconds`. */
+/** Other members of the body, such as `ttlSeconds`. */
 export type Members = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface BatchAnswer<Result> {
@@ -94,19 +94,19 @@ interface BatchAnswer<Result> {
   readonly invalid?: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** How long the first entry of a block waits for others of a slow source, ms. */
+/** How long the first entry of a block waits for others of a slow source, in ms. */
 const MAX_WAIT_MS = 20;
 export const DEFAULT_AHEAD = 4;
 const MOST_AHEAD = 16;
 
-/** Sends the batches of a client, and knows which calls are to be joined. */
+/** Sends the batches of a client, and joins single calls. */
 export class Batches {
-  /** By route and members. */
+  /** Keys are route and members. */
   private readonly joined = new Map<string, { readonly isIdle: boolean }>();
 
   constructor(private readonly requests: Requests) {}
 
-  /** One entry. It travels with others unless it has a key of its own. */
+  /** Sends one entry, together with others unless it has its own key. */
   one<Result>(route: BatchRoute, entry: unknown, members: Members, options: ChangeOptions): Promise<Result> {
     const { signal, idempotencyKey } = options;
     if (idempotencyKey !== undefined)
@@ -116,7 +116,7 @@ export class Batches {
     return this.joinedFor<Result>(route, members).call(entry, signal);
   }
 
-  /** A list of any length. */
+  /** Sends a list of any length. */
   all<Entry, Result>(
     route: BatchRoute,
     source: Source<Entry>,
@@ -175,7 +175,7 @@ export class Batches {
     return joined;
   }
 
-  /** There may be many sets, and members of many values. */
+  /** A program may use many sets and many values of members. */
   private forgetIdle(): void {
     if (this.joined.size < MOST_IDLE) return;
     for (const [name, joined] of this.joined) if (joined.isIdle) this.joined.delete(name);
@@ -187,7 +187,7 @@ const MOST_IDLE = 100;
 function checked<Result>(answer: BatchAnswer<Result>, entries: number, path: string): BatchAnswer<Result> {
   const { results } = (answer as BatchAnswer<Result> | null | undefined) ?? {};
   if (Array.isArray(results) && results.length === entries) return answer;
-  throw new AnswerError(`POST ${path} of ${entries} was not answered with a result for each`);
+  throw new AnswerError(`the answer to POST ${path} does not have one result for each of ${entries} entries`);
 }
 
 /** Throws RangeError. */

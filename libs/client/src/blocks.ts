@@ -1,26 +1,26 @@
 import { MOST_ENTRIES, MOST_SIZE } from './joined-calls.js';
 
-/** What a caller may give in place of one entry. */
+/** A list of entries. */
 export type Source<Entry> = Iterable<Entry> | AsyncIterable<Entry>;
 
-/** What a source gives: an entry, or several. */
+/** One step of a source: an entry, or several. */
 type Given<Entry> = Entry | readonly Entry[];
 
-/** How a source is cut into blocks. */
+/** How to cut a source into blocks. */
 export interface Cutting<Entry> {
-  /** Characters that an entry takes in a body. */
+  /** Number of characters of an entry in a body. */
   readonly sizeOf: (entry: Entry) => number;
-  /** How long the first entry of a block waits for others, ms. Absent: until the block is full. */
+  /** How long the first entry of a block waits for others, in ms. Default: until the block is full. */
   readonly maxWaitMs?: number | undefined;
-  /** If the source fails, whether the entries since the last block are a block, too. */
+  /** Whether the entries since the last block become a block if the source fails. */
   readonly keepsRest: boolean;
-  /** The number of entries at the beginning that are in no block. */
+  /** Number of entries at the start that go into no block. */
   readonly skip?: number;
-  /** Called for each of them. */
+  /** Called for each skipped entry. */
   readonly skipped?: (entry: Entry) => void;
   /**
-   * Blocks end after so many entries, those that are skipped included. Up to the last one, they do not end because of
-   * `maxWaitMs`.
+   * Blocks end after these numbers of entries, including skipped ones. Before the last of them, `maxWaitMs` does not
+   * end blocks.
    */
   readonly cuts?: readonly number[];
 }
@@ -33,13 +33,13 @@ export async function* blocksOf<Entry>(
   source: Source<Given<Entry>>,
   cutting: Cutting<Entry>,
 ): AsyncGenerator<Entry[]> {
-  // A text can be iterated, too, and is a list of characters.
+  // A string is iterable too, as a list of characters.
   if (typeof source === 'string') throw new TypeError('expected a list, not a string');
   const block = new Block(cutting);
   try {
     if (Symbol.asyncIterator in source) yield* blocksOfAsync(source, block, cutting.maxWaitMs);
     else {
-      // `yield*` would wait a turn for each entry.
+      // `yield*` would wait one turn for each entry.
       for (const given of source) for (const full of block.fill(given)) yield full;
     }
   } catch (error) {
@@ -67,7 +67,7 @@ async function* blocksOfAsync<Entry>(
   let ended = false;
   const read = (): Promise<IteratorResult<Given<Entry>>> => {
     const next = reader.next();
-    // It is looked at later, in its turn. A source that has failed is not closed.
+    // The error is handled later, in order. A source that has failed is not closed.
     next.catch(() => (ended = true));
     return next;
   };
@@ -100,7 +100,7 @@ const NONE: readonly never[] = [];
 class Block<Entry> {
   private entries: Entry[] = [];
   private size = 0;
-  /** Entries that came, in blocks or not. */
+  /** Number of entries read so far. */
   private position = 0;
   private readonly skip: number;
   private readonly cuts: number[];
@@ -115,12 +115,12 @@ class Block<Entry> {
     return this.entries.length === 0;
   }
 
-  /** Whether it may end here. Before a cut, blocks must end where they did. */
+  /** Whether the block may end here. Before a cut, blocks must end where they ended before. */
   get mayEnd(): boolean {
     return !this.isEmpty && this.cuts.length === 0;
   }
 
-  /** Takes what a source gives. The blocks that are full come one by one: an array may be long. */
+  /** Adds one step of a source. Full blocks come one by one, because an array may be long. */
   fill(given: Given<Entry>): Iterable<Entry[]> {
     return Array.isArray(given) ? this.fillAll(given as readonly Entry[]) : this.add(given as Entry);
   }

@@ -1,33 +1,33 @@
 import { randomKey } from './random-key.js';
 import type { SentBlock } from './send-list-options.js';
 
-/** How far a list has come. It is JSON, of a few hundred bytes. */
+/** The progress of a list, as JSON of a few hundred bytes. */
 export interface Checkpoint {
-  /** The Idempotency-Keys of the list begin with it. */
+  /** Start of the Idempotency-Keys of the list. */
   readonly key: string;
-  /** The number of entries that were answered: the first ones of the list. */
+  /** Number of answered entries at the start of the list. */
   readonly entries: number;
-  /** A digest of these entries; empty if there are none. */
+  /** Digest of these entries; empty if there are none. */
   readonly digest: string;
-  /** How many of them got which result, by its word; `true` and `false` for a verb that answers these. */
+  /** Number of entries by result, such as `new`, or `true` and `false`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** How many of them were refused, and are not in `counts`. */
+  /** Number of refused entries, which `counts` does not include. */
   readonly refused: number;
-  /** The ends of later blocks that are not full, in entries of the list: a repeated block ends there again. */
+  /** Ends of later blocks that are not full, as numbers of entries. A retried block ends there again. */
   readonly cuts: readonly number[];
 }
 
 export type Save = (checkpoint: Checkpoint) => unknown;
 
-/** The checkpoints of a list, which are saved one after the other. */
+/** Saves the checkpoints of a list one after the other. */
 export class Checkpoints {
   last: Checkpoint;
-  /** Whether one was saved, or is being saved. */
+  /** Whether a checkpoint was saved or is being saved. */
   isSaved = false;
   isOver = false;
   private saving: Promise<unknown> = Promise.resolve();
 
-  /** Throws TypeError if `from` is no checkpoint. */
+  /** Throws TypeError if `from` is not a checkpoint. */
   constructor(
     from: Checkpoint | undefined,
     private readonly save: Save = () => undefined,
@@ -38,7 +38,7 @@ export class Checkpoints {
       throw new TypeError('from must be a checkpoint that resumeList has saved');
   }
 
-  /** Changes the last one. Resolves when it is saved. */
+  /** Changes the last checkpoint. Resolves when it is saved. */
   keep(change: Partial<Checkpoint>): Promise<unknown> {
     const checkpoint = { ...this.last, ...change };
     this.last = checkpoint;
@@ -47,7 +47,7 @@ export class Checkpoints {
     return this.saving;
   }
 
-  /** A block was answered, as were all before it. `digest`: of all entries up to its end. */
+  /** Records an answered block. All earlier blocks were answered. `digest`: of all entries up to its end. */
   took(
     { from, results }: Pick<SentBlock<unknown, string | number | boolean>, 'from' | 'results'>,
     digest: string,
@@ -63,7 +63,7 @@ export class Checkpoints {
     return this.keep({ entries, digest, counts, refused, cuts });
   }
 
-  /** Saves no more. Resolves when the last one is saved, or could not be. */
+  /** Stops saving. Resolves when the last save has succeeded or failed. */
   async end(): Promise<void> {
     this.isOver = true;
     await this.saving.catch(() => undefined);

@@ -21,20 +21,20 @@ import type { Service } from './handle.js';
 import { Requests, type Retrying } from './requests.js';
 import { VisitedSet, type PageOptions } from './visited-set.js';
 
-/** Where the service is, and how it is asked. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Such as `http://127.0.0.1:3000`, which is the default; a path is kept. */
+  /** URL of the service. Default: `http://127.0.0.1:3000`. A path in the URL is kept. */
   readonly url?: string | URL;
   readonly apiKey?: string | undefined;
-  /** How long a call may take with all its repeats, ms (60,000). */
+  /** Time limit of a call with all its retries, in ms. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** How long one try of a call may take, ms (30,000). */
+  /** Time limit of one attempt, in ms. Default: 30,000. */
   readonly attemptMs?: number;
-  /** In place of the platform's own. */
+  /** Used instead of the `fetch` of the platform. */
   readonly fetch?: typeof fetch;
   /**
-   * Called when a call has failed for 2 s and is repeated; once, until a call is answered again (default:
-   * `console.warn`).
+   * Called once when a call has been retried for 2 s, and again only after the service has answered a call. Default:
+   * prints the message with `console.warn`.
    */
   readonly onRetry?: (retrying: Retrying) => void;
 }
@@ -43,7 +43,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
 const PAGE = 100;
 const MOST_MS = 2 ** 31 - 1;
 
-/** A client of one Unseen service. It keeps no connection of its own, so it need not be closed. */
+/** A client of one Unseen service. It has no connection of its own, so you need not close it. */
 export class UnseenClient {
   private readonly service: Service;
 
@@ -54,34 +54,34 @@ export class UnseenClient {
       apiKey: apiKey === undefined ? undefined : visible(apiKey),
       timeoutMs: milliseconds('timeoutMs', timeoutMs),
       attemptMs: milliseconds('attemptMs', attemptMs),
-      // Browsers call it on the window only.
+      // Browsers accept only calls on the window.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
     });
     this.service = { requests, batches: new Batches(requests) };
   }
 
-  /** A visited set by its name. Asks nothing. */
+  /** Returns a handle on a visited set. Does not call the service. */
   visitedSet(name: string): VisitedSet {
     return new VisitedSet(this.service, name);
   }
 
-  /** A filter by its name. Asks nothing. */
+  /** Returns a handle on a filter. Does not call the service. */
   filter(name: string): Filter {
     return new Filter(this.service, name);
   }
 
-  /** All visited sets that there are for this caller, by their names. */
+  /** Lists all visited sets that the API key can access, in the order of their names. */
   async *visitedSets(options: PageOptions = {}): AsyncGenerator<VisitedSetDescription | LostVisitedSet> {
     for await (const page of this.pages<VisitedSetList>('/v1/visited-sets', options)) yield* page.visitedSets;
   }
 
-  /** All filters that there are for this caller, by their names. */
+  /** Lists all filters that the API key can access, in the order of their names. */
   async *filters(options: PageOptions = {}): AsyncGenerator<FilterDescription | LostFilter> {
     for await (const page of this.pages<FilterList>('/v1/filters', options)) yield* page.filters;
   }
 
-  /** What a filter or visited set would take. Makes nothing. */
+  /** Returns the memory and layers that a filter or visited set would need. Creates nothing. */
   plan(options: PlanOptions, { signal }: CallOptions = {}): Promise<Plan> {
     return this.service.requests.json({
       method: 'POST',
@@ -92,17 +92,17 @@ export class UnseenClient {
     });
   }
 
-  /** Whether the service and its store can be used. Throws UnavailableError or AnswerError if not. */
+  /** Checks whether the service and its store are available. Throws UnavailableError or AnswerError if not. */
   ready({ signal }: CallOptions = {}): Promise<Ready> {
     return this.service.requests.json({ method: 'GET', path: '/readyz', repeatable: false, signal });
   }
 
-  /** Who this client is to the service, and what it may do there. */
+  /** Returns the identity and the permissions of the API key. */
   me({ signal }: CallOptions = {}): Promise<Me> {
     return this.service.requests.json({ method: 'GET', path: '/v1/me', repeatable: true, signal });
   }
 
-  /** Makes an API key. It is not repeated: whether an unanswered call made one, `keys` tells. */
+  /** Creates an API key. If the call gets no answer, it is not retried: look for the key with `keys`. */
   createKey(key: CreateKey, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
       method: 'POST',
@@ -124,8 +124,8 @@ export class UnseenClient {
   }
 
   /**
-   * Makes a key in place of another, which ends after an overlap of a day, unless it says otherwise. It is not
-   * repeated, as createKey is not. Throws NotFoundError.
+   * Creates a successor of an API key. The old key stays valid for a day, unless the options say otherwise. If the call
+   * gets no answer, it is not retried. Throws NotFoundError.
    */
   rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
@@ -137,7 +137,7 @@ export class UnseenClient {
     });
   }
 
-  /** Makes a key invalid for ever, by its id. Throws NotFoundError. */
+  /** Revokes an API key by its id, permanently. Throws NotFoundError. */
   async revokeKey(id: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `/v1/keys/${encodeURIComponent(id)}`;
     await this.service.requests.json({ method: 'DELETE', path, repeatable: true, signal });
@@ -168,11 +168,11 @@ function serviceUrl(text: string | URL): URL {
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new TypeError(`url must be an http or https URL, such as ${DEFAULT_URL}, not ${shown(text)}`);
   if (url.username !== '' || url.password !== '')
-    throw new TypeError('url must have no user in it: what it would send is given as apiKey');
+    throw new TypeError('url must not contain a user or a password: pass the API key as apiKey');
   return url;
 }
 
-/** A URL without a password or a token. */
+/** Hides passwords and tokens. */
 function shown(text: string | URL): string {
   const masked = String(text)
     .replace(/[?#][^]*/, '?***')
@@ -180,12 +180,12 @@ function shown(text: string | URL): string {
   return JSON.stringify(masked.slice(0, 200));
 }
 
-/** An API key as a header takes it. Throws TypeError, without the key: fetch would refuse others, and repeat them. */
+/** Checks that a header can contain the API key. Throws TypeError without the key: the error of fetch would show it. */
 function visible(apiKey: string): string {
   const key = apiKey.trim();
   if (/^[\x21-\x7e]*$/.test(key)) return key;
   throw new TypeError(
-    'apiKey must be visible ASCII characters, in one line: it has a space, a line break or another character in it',
+    'apiKey must have only visible ASCII characters: it contains a space, a line break, or another character',
   );
 }
 

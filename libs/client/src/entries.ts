@@ -1,9 +1,9 @@
-/** Stands in a list for an entry that cannot be sent. It counts as an entry, and is reported as refused. */
+/** Stands in a list for an entry that cannot be sent. It counts as an entry and is reported as refused. */
 export class BadEntry {
   constructor(readonly reason: string) {}
 }
 
-/** Characters that an entry takes in a body, about: an object has two texts. */
+/** Approximate number of characters of an entry in a body. An object has two texts. */
 export function sizeOf(entry: unknown): number {
   if (typeof entry === 'string') return entry.length + 3;
   const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -11,16 +11,16 @@ export function sizeOf(entry: unknown): number {
 }
 
 /**
- * A digest of entries in their order, by two lanes of MurmurHash3: it tells whether a list begins as it did before. It
- * is no protection against lists that are made to have the same digest. The hashes of browsers take the whole list at
- * once, and are there only on pages that come over HTTPS.
+ * A digest of entries in their order, from two lanes of MurmurHash3. It shows whether a list starts with the same
+ * entries as before, and does not protect against deliberate collisions. The hash functions of browsers need the whole
+ * list at once, and exist only on pages served over HTTPS.
  */
 export class Digest {
   private readonly lanes = Int32Array.of(0x3c6ef372, 0x1b873593);
 
   add(entry: unknown): void {
     if (typeof entry === 'string') this.addText(entry, 0);
-    // The reason of a bad entry may be worded otherwise the next time.
+    // The reason of a bad entry may have another text the next time.
     else if (entry instanceof BadEntry) this.addText('', 1);
     else {
       const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -34,7 +34,9 @@ export class Digest {
     return Array.from(this.lanes, (lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /** Two characters are a word. The first word has the length, so that one text is never taken for two. */
+  /**
+   * A word has two characters. The first word contains the length, so two different texts never give the same words.
+   */
   private addText(text: string, kind: 0 | 1 | 2 | 3): void {
     const { lanes } = this;
     const { length } = text;

@@ -2,13 +2,16 @@ import type { Problem } from './api-types.js';
 
 export type ErrorCode = Problem['code'];
 
-/** What is wrong with one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
+/** An error in one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Every error of this client, but for a TypeError or RangeError of a wrong argument, and the reason of an abort. */
+/**
+ * The base class of all errors of this client. Wrong arguments throw TypeError or RangeError, and an abort throws the
+ * reason of its signal.
+ */
 export abstract class UnseenError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -16,13 +19,13 @@ export abstract class UnseenError extends Error {
   }
 }
 
-/** Nothing answered in time: the service is away, or the way to it is. What was sent may have been done. */
+/** The service did not answer in time, or could not be reached. It may have executed the call. */
 export class UnreachableError extends UnseenError {}
 
-/** A list cannot go on: its source no longer begins with the entries that were sent. */
+/** A list cannot be resumed, because its source no longer starts with the entries that were sent. */
 export class ChangedListError extends UnseenError {
   constructor(
-    /** The difference, such as `there are only 10 entries`. */
+    /** The difference, such as `it has only 10 entries`. */
     readonly detail: string,
     options?: ErrorOptions,
   ) {
@@ -30,11 +33,11 @@ export class ChangedListError extends UnseenError {
   }
 }
 
-/** What answered is no Unseen service, or one whose answer makes no sense. */
+/** The answer is not from an Unseen service, or is not valid. */
 export class AnswerError extends UnseenError {
   constructor(
     message: string,
-    /** The HTTP status, if that is what was wrong: that of a gateway, mostly. */
+    /** The HTTP status if it was wrong. Usually it comes from a gateway. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {
@@ -42,20 +45,20 @@ export class AnswerError extends UnseenError {
   }
 }
 
-/** What a refusal says (RFC 9457). */
+/** The content of a refusal (RFC 9457). */
 export interface Refusal {
   readonly status: number;
-  /** Stable. One that this version does not know comes from a newer service. */
+  /** Stable. An unknown code comes from a newer service. */
   readonly code: ErrorCode | (string & {});
   readonly detail: string;
-  /** Of the request, as in the log of the service. */
+  /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
   readonly errors: readonly Fault[];
-  /** How long the service asks to wait. */
+  /** The pause that the service requests before a retry. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The service has answered that it did not do what was asked. */
+/** The service refused the call and did not execute it. */
 export class ServiceError extends UnseenError {
   readonly status: number;
   readonly code: Refusal['code'];
@@ -79,21 +82,23 @@ export class ServiceError extends UnseenError {
   }
 }
 
-/** The request is not valid; `errors` point at its members. */
+/** The request is not valid. `errors` points at the wrong members. */
 export class ValidationError extends ServiceError {}
-/** The credentials are missing, not valid, or do not allow this. */
+/** The credentials are missing, invalid, or do not allow the call. */
 export class AccessError extends ServiceError {}
-/** There is no filter, visited set, sync or key of this name. */
+/** No filter, visited set, sync, or key has this name or id. */
 export class NotFoundError extends ServiceError {}
-/** What is there does not go with what was asked: another filter of this name, a sync that is over. */
+/** The call conflicts with the current state: for example, another filter has this name, or a sync has ended. */
 export class ConflictError extends ServiceError {}
-/** A sync would forget more than is allowed, which only an incomplete list does mostly. */
+/** A sync would forget more than it may. Usually its input list is incomplete. */
 export class WouldForgetError extends ConflictError {}
-/** No room: in the filter, in the store, in the memory or the quota that is allowed. */
+/** The filter, the store, the memory limit, or the quota has no room. */
 export class FullError extends ServiceError {}
-/** Not at the moment. Repeats are worth while, and were made before this was thrown. */
+/** The service is temporarily unavailable. The client has already retried the call. */
 export class UnavailableError extends ServiceError {}
-/** The store has lost data of this filter. Nothing is answered until an operator has seen to it. */
+/**
+ * The store has lost data of this filter. The service answers no calls on it until an operator restores or clears it.
+ */
 export class DataLostError extends ServiceError {}
 
 type Thrown = new (refusal: Refusal, call: string) => ServiceError;
@@ -131,7 +136,7 @@ const THROWN: Readonly<Record<ErrorCode, Thrown>> = {
   STORE_FULL: FullError,
 };
 
-/** The error of a refusal, of the class of its code. `call`: such as `POST /v1/filters`. */
+/** Creates the error of a refusal, by its code. `call`: such as `POST /v1/filters`. */
 export function serviceError(refusal: Refusal, call: string): ServiceError {
   const known = Object.hasOwn(THROWN, refusal.code) ? THROWN[refusal.code as ErrorCode] : ServiceError;
   return new known(refusal, call);

@@ -10,17 +10,20 @@ import { Handle, type Service } from './handle.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
-/** A filter of any strings. Reads like a Set. */
+/** A filter of strings, with the methods of a Set. */
 export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription | LostFilter> {
-  /** Adds items. `true`: it was not there. A multiset counts it in any case. */
+  /** Adds items. `true`: the item was absent. A multiset counts the item in any case. */
   readonly add: Verb<string, boolean, ChangeOptions>;
-  /** Whether items are there. */
+  /** Checks whether items are present. */
   readonly has: Verb<string, boolean, CallOptions>;
-  /** Removes items. `saturated`: one that no counting filter can remove. Throws ConflictError for a standard filter. */
+  /**
+   * Removes items. `saturated`: the item cannot be removed, because all its counters are at their maximum. Throws
+   * ConflictError for a standard filter.
+   */
   readonly remove: Verb<string, 'removed' | 'absent' | 'saturated', ChangeOptions>;
-  /** How often items are there, at most 15. Throws ConflictError for a standard filter. */
+  /** Returns how often items were added, at most 15. Throws ConflictError for a standard filter. */
   readonly count: Verb<string, number, CallOptions>;
-  /** Keeping what is on a list, and forgetting the rest. */
+  /** Syncs: keep the items of an input list and forget all others. */
   readonly syncs: Syncs<'kept' | 'new' | 'forgotten'>;
 
   constructor(service: Service, name: string) {
@@ -35,7 +38,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     this.syncs = new Syncs(service, this.path, 'items');
   }
 
-  /** Why items are there or not: where their counters are, and what they have. At most 100. Throws NotFoundError. */
+  /** Explains the result for at most 100 items: their counters and the values of these. Throws NotFoundError. */
   async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedItem[]> {
     const { items: explained } = await this.service.requests.json<ExplainedItems>({
       method: 'POST',
@@ -47,7 +50,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     return explained;
   }
 
-  /** Removes an item. `true`: it was there. Throws ConflictError for a standard filter. */
+  /** Removes an item. `true`: the item was present. Throws ConflictError for a standard filter. */
   async delete(item: string, options?: ChangeOptions): Promise<boolean> {
     return (await this.remove(item, options)) === 'removed';
   }

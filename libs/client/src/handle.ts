@@ -3,27 +3,27 @@ import { randomKey } from './random-key.js';
 import type { Counters, History, LayerCounters } from './api-types.js';
 import type { Call, Requests } from './requests.js';
 
-/** An upload may take as long as it takes. */
+/** An upload has practically no time limit. */
 const UPLOAD_MS = 24 * 3_600_000;
 
-/** How far back a history goes. */
+/** Options of a history. */
 export interface HistoryOptions extends CallOptions {
-  /** 60 to 21,600, which is the default. */
+  /** How far back the history goes, 60 to 21,600. Default: 21,600. */
   readonly seconds?: number;
 }
 
-/** How the handles of a client reach the service. */
+/** The parts of a client that its handles use. */
 export interface Service {
   readonly requests: Requests;
   readonly batches: Batches;
 }
 
 /**
- * What filters and visited sets have in common. A handle is a name: it costs nothing, asks nothing, and may be made before what
- * it names. `Options`: what it is made with; `Description`: what the service tells of it.
+ * The common methods of filters and visited sets. A handle is only a name: you can create it before the filter exists.
+ * `Options`: the options of `create`. `Description`: what `describe` returns.
  */
 export abstract class Handle<Options extends object, Description> {
-  /** From `/v1` on. */
+  /** Starts with `/v1`. */
   protected readonly path: string;
 
   protected constructor(
@@ -35,8 +35,8 @@ export abstract class Handle<Options extends object, Description> {
   }
 
   /**
-   * Makes it. One that is there already is answered as it is, if it was made with the same options. Throws ConflictError if it
-   * was made with others, FullError if it would be too large.
+   * Creates the filter or visited set. If it exists with the same options, returns it unchanged. Throws ConflictError
+   * if it exists with other options, and FullError if it would be too large.
    */
   create(options: Options, call: ChangeOptions = {}): Promise<Description> {
     return this.change(call, {
@@ -46,12 +46,15 @@ export abstract class Handle<Options extends object, Description> {
     });
   }
 
-  /** What there is to know of it. Throws NotFoundError. */
+  /** Returns the description. Throws NotFoundError. */
   describe({ signal }: CallOptions = {}): Promise<Description> {
     return this.service.requests.json({ method: 'GET', path: this.path, repeatable: true, signal });
   }
 
-  /** How it was in the last hours, minute by minute, as far as the instance that answers has seen it. Throws NotFoundError. */
+  /**
+   * Returns the figures of the last hours, minute by minute, as recorded by the instance that answers. Throws
+   * NotFoundError.
+   */
   history({ seconds, signal }: HistoryOptions = {}): Promise<History> {
     return this.service.requests.json({
       method: 'GET',
@@ -62,24 +65,27 @@ export abstract class Handle<Options extends object, Description> {
     });
   }
 
-  /** How many of its counters have which value, in a sample of each layer. Throws NotFoundError. */
+  /** Counts the counters by value, in a sample of each layer. Throws NotFoundError. */
   async counters({ signal }: CallOptions = {}): Promise<LayerCounters[]> {
     const path = `${this.path}/counters`;
     const call = { method: 'GET', path, repeatable: true, signal } as const;
     return (await this.service.requests.json<Counters>(call)).layers;
   }
 
-  /** Takes everything out. Throws NotFoundError. */
+  /** Removes everything from it. Throws NotFoundError. */
   clear(call: ChangeOptions = {}): Promise<Description> {
     return this.change(call, { method: 'POST', path: `${this.path}/clear` });
   }
 
-  /** Takes it away, with everything in it. Throws NotFoundError. */
+  /** Deletes it with its contents. Throws NotFoundError. */
   async drop(call: ChangeOptions = {}): Promise<void> {
     await this.change(call, { method: 'DELETE', path: this.path });
   }
 
-  /** All of it as a file. The signal holds until the first byte; cancel the stream to stop later. Throws NotFoundError. */
+  /**
+   * Returns the export as a stream. The signal works until the first byte; cancel the stream to stop later. Throws
+   * NotFoundError.
+   */
   export({ signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     return this.service.requests.stream({
       method: 'GET',
@@ -90,8 +96,8 @@ export abstract class Handle<Options extends object, Description> {
   }
 
   /**
-   * Makes it from an export, under its own name, whatever the export's was. A Blob is sent again where that helps, a stream
-   * cannot be; browsers send no streams. Throws ConflictError if there is one of this name.
+   * Creates it from an export, under the name of this handle. The client can retry the upload of a Blob, but not of a
+   * stream. Browsers cannot send streams. Throws ConflictError if the name is taken.
    */
   import(data: Blob | ReadableStream<Uint8Array>, call: ChangeOptions = {}): Promise<Description> {
     return this.change(call, {
@@ -105,7 +111,7 @@ export abstract class Handle<Options extends object, Description> {
     });
   }
 
-  /** One call that changes something. With its key it can be repeated. */
+  /** A call that changes something. Its key makes retries safe. */
   protected change<T>(
     { idempotencyKey = randomKey(), signal }: ChangeOptions,
     call: Omit<Call, 'key' | 'signal' | 'repeatable'> & { readonly repeatable?: boolean },
@@ -114,9 +120,11 @@ export abstract class Handle<Options extends object, Description> {
   }
 }
 
-/** A name as a part of a path. Throws RangeError for one that would lead elsewhere, and that nothing can have. */
+/** Encodes a name for a path. Throws RangeError for a name that would lead to another path; no filter can have it. */
 function nameInPath(name: string): string {
   if (name === '' || name === '.' || name === '..')
-    throw new RangeError(`a name must be 1 to 64 of a-z, 0-9, ".", "_" and "-", not ${JSON.stringify(name)}`);
+    throw new RangeError(
+      `a name must have 1 to 64 characters of a-z, 0-9, ".", "_" and "-", not ${JSON.stringify(name)}`,
+    );
   return encodeURIComponent(name);
 }

@@ -1,34 +1,34 @@
 import { ValidationError, type Fault } from './errors.js';
 import { sendAccepted } from './refused-entries.js';
 
-/** What joins the calls of one verb of one set. */
+/** How to join the calls of one verb on one set. */
 export interface Joining<Entry, Result> {
-  /** Answers a result per entry, in order. */
+  /** Returns one result per entry, in order. */
   readonly send: (entries: readonly Entry[]) => Promise<readonly Result[]>;
-  /** How much of a request an entry takes, in characters or so. */
+  /** Approximate size of an entry in a request, in characters. */
   readonly sizeOf: (entry: Entry) => number;
 }
 
-/** Entries of a request. */
+/** Maximum number of entries in a request. */
 export const MOST_ENTRIES = 1_000;
-/** A body of so many characters is less than 4 MiB, whatever they are: that is what a service takes by default. */
+/** A body of this many characters is always less than 4 MiB, the default limit of the service. */
 export const MOST_SIZE = 2 ** 19;
-/** Calls wait so long for others while a batch is under way, ms. */
+/** How long calls wait for others while a batch is in progress, in ms. */
 const MOST_WAIT_MS = 5;
-/** A million calls made at once are not a thousand requests at once. */
+/** Limits the requests in flight when a program makes a million calls at once. */
 const MOST_UNDER_WAY = 8;
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** Its caller waits no more. */
+  /** The caller no longer waits. */
   gone: boolean;
 }
 
 /**
- * Calls of one entry each that are made in the same moment, sent as one. The first goes at the end of the turn of the event
- * loop; while it is under way the next wait for up to 5 ms, or until they are a thousand.
+ * Sends concurrent calls of one entry each as one request. The first request starts at the end of the turn of the event
+ * loop. While it is in progress, the next calls wait for up to 5 ms or until they are a thousand.
  */
 export class JoinedCalls<Entry, Result> {
   private waiting: Waiting<Entry, Result>[] = [];
@@ -37,12 +37,12 @@ export class JoinedCalls<Entry, Result> {
 
   constructor(private readonly joining: Joining<Entry, Result>) {}
 
-  /** Nobody waits, and nothing is under way. */
+  /** Whether no call is waiting or in progress. */
   get isIdle(): boolean {
     return this.waiting.length === 0 && this.underWay === 0;
   }
 
-  /** An abort drops this caller, not the batch. */
+  /** An abort ends the wait of this caller, not the batch. */
   call(entry: Entry, signal?: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
@@ -82,13 +82,13 @@ export class JoinedCalls<Entry, Result> {
       this.underWay++;
       void this.settle(batch).finally(() => {
         this.underWay--;
-        // What no batch could take waits for this.
+        // Calls that found no free request wait for this.
         if (this.timer === undefined) this.flush();
       });
     }
   }
 
-  /** Those that have waited longest, as many as a body takes. */
+  /** Takes the calls that have waited longest, up to the size of a body. */
   private take(): readonly Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
     let size = 0;
@@ -104,7 +104,10 @@ export class JoinedCalls<Entry, Result> {
     return batch;
   }
 
-  /** Sends a batch. Entries that are refused by name are refused to their callers only; the others go again. */
+  /**
+   * Sends a batch. If the service refuses single entries, only their callers get the error, and the others are sent
+   * again.
+   */
   private async settle(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     try {
       const { answer = [], places } = await sendAccepted(
@@ -114,13 +117,13 @@ export class JoinedCalls<Entry, Result> {
       );
       places.forEach((place, i) => batch[place]?.resolve(answer[i] as Result));
     } catch (error) {
-      // Nothing happens to a caller whose entry was refused already.
+      // This does not affect callers whose entries were refused already.
       for (const { reject } of batch) reject(error as Error);
     }
   }
 }
 
-/** The refusal of one entry among others, as if it had been alone. */
+/** The refusal of one entry, worded as if the entry had been sent alone. */
 function ofOne(
   { refusal, message }: ValidationError,
   { pointer, detail }: Fault,

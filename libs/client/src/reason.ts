@@ -1,12 +1,12 @@
-/** What a reason may take in UTF-8. */
+/** Maximum size of a reason in UTF-8. */
 const MOST_BYTES = 256;
 
-/** Why something failed, as a reason of a release: never empty, never too long, whatever was thrown. */
+/** The reason of a release for a thrown value. Never empty and never too long. */
 export function reasonOf(thrown: unknown): string {
   return cut(textOf(thrown).toWellFormed().trim()) || 'the handler failed';
 }
 
-/** Getters and toString may throw, and proxies anything. */
+/** Getters, toString, and proxies may throw. */
 function textOf(thrown: unknown): string {
   try {
     const { name, message } = thrown as { name?: unknown; message?: unknown };
@@ -22,10 +22,10 @@ function textOf(thrown: unknown): string {
   }
 }
 
-/** The longest beginning that fits, of whole characters. */
+/** The longest prefix of whole characters that fits. */
 function cut(text: string): string {
   const bytes = new TextEncoder().encode(text.slice(0, MOST_BYTES));
   if (bytes.length <= MOST_BYTES) return text.slice(0, MOST_BYTES).toWellFormed();
-  // As a part of a stream, so that a character that was cut is left out.
+  // Decoded as part of a stream, which drops a character that was cut in two.
   return new TextDecoder().decode(bytes.subarray(0, MOST_BYTES), { stream: true });
 }

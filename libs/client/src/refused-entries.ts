@@ -1,21 +1,23 @@
 import { ValidationError, type Fault } from './errors.js';
 
-/** A refusal names up to 100 entries, so that so many rounds are enough for a batch of which every entry is refused. */
+/**
+ * A refusal names up to 100 entries, so this many rounds suffice even if the service refuses all entries of a batch.
+ */
 const MOST_ROUNDS = 12;
 
 const PLACE = /^#\/\w+\/(\d{1,9})$/;
 
-/** The answer to the entries of a batch that the service accepts. */
+/** The answer for the entries that the service accepted. */
 export interface Accepted<Answer> {
-  /** Undefined if it accepts none. */
+  /** Undefined if it accepted none. */
   readonly answer: Answer | undefined;
-  /** Where the entries that were answered are in the batch, in order. */
+  /** Indexes of the accepted entries in the batch, in order. */
   readonly places: readonly number[];
 }
 
 /**
- * Sends a batch. Entries that the service refuses by name are handed to `refuse`, and the others are sent again. Throws
- * any other error.
+ * Sends a batch. Passes entries that the service refuses to `refuse` and sends the others again. Throws any other
+ * error.
  */
 export async function sendAccepted<Entry, Answer>(
   entries: readonly Entry[],
@@ -40,13 +42,13 @@ export async function sendAccepted<Entry, Answer>(
   return { answer: undefined, places };
 }
 
-/** The faults of `count` entries, by their places; undefined if something else is wrong. */
+/** The errors of `count` entries by index, or undefined if something else is wrong. */
 function faultsByPlace(
   { code, detail, errors }: ValidationError,
   count: number,
 ): ReadonlyMap<number, Fault> | undefined {
   const faults = new Map<number, Fault>();
-  // An entry that is larger than a block is sent by itself.
+  // An entry that is larger than a block is sent alone.
   if (code === 'BODY_TOO_LARGE' && count === 1)
     return faults.set(0, { pointer: '#', detail: `is too large: ${detail}` });
   for (const fault of errors) {

@@ -2,27 +2,27 @@ import { jsonOf, refusalOf } from './answers.js';
 import { AnswerError, ServiceError, UnavailableError, UnreachableError, type UnseenError } from './errors.js';
 import { backOffMs, pause } from './back-off.js';
 
-/** One call of the service. */
+/** A call of the service. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** From `/v1` on, names encoded. */
+  /** Starts with `/v1`. Names are encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is, in place of JSON. */
+  /** Sent unchanged, instead of JSON. */
   readonly body?: NonNullable<RequestInit['body']>;
   readonly contentType?: string;
-  /** The Idempotency-Key. With one, a repeat does nothing twice. */
+  /** The Idempotency-Key, which makes retries safe. */
   readonly key?: string;
-  /** Whether it may be sent again when nobody knows whether it was executed. */
+  /** Whether the call may be sent again if it is unknown whether it was executed. */
   readonly repeatable: boolean;
-  /** How long the service may take for it beside what a call takes, ms: of a lease that waits. */
+  /** Additional time for the answer, in ms, for example of a lease that waits. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where calls go, and how long they may take, in ms. */
+/** The address of the service, and time limits in ms. */
 export interface RequestOptions {
   readonly url: URL;
   readonly apiKey: string | undefined;
@@ -32,26 +32,26 @@ export interface RequestOptions {
   readonly onRetry: (retrying: Retrying) => void;
 }
 
-/** A notice that calls have failed for a while and are repeated. */
+/** Says that a call has failed for a while and is retried. */
 export interface Retrying {
   /** A line for people, such as `retrying, connection refused by 127.0.0.1:3000`. */
   readonly message: string;
-  /** Why the last try of the call failed. */
+  /** Why the last attempt failed. */
   readonly error: UnseenError;
-  /** How long ago the call began, ms. */
+  /** Time since the start of the call, in ms. */
   readonly sinceMs: number;
 }
 
-/** Statuses of gateways that could not reach the service, and of services that are to be asked later. */
+/** Statuses of gateways that cannot reach the service, and of requests to retry later. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** A call that fails for so long is reported. */
+/** A call that fails for this long is reported. */
 const QUIET_MS = 2_000;
 
-/** Sends calls, again and again until one is answered or the time is over. */
+/** Sends calls, and retries each until it is answered or its time is over. */
 export class Requests {
   private readonly base: string;
-  /** Whether the user was told since the last call that was answered. */
+  /** Whether an outage was reported since the last answered call. */
   private isTold = false;
 
   constructor(private readonly options: RequestOptions) {
@@ -61,15 +61,15 @@ export class Requests {
     this.base = origin + pathname.slice(0, end);
   }
 
-  /** The JSON that answers a call; undefined if the answer has none. Throws UnseenError, or the reason of an abort. */
+  /** Returns the JSON of the answer, or undefined if it has none. Throws UnseenError, or the reason of an abort. */
   async json<T>(call: Call): Promise<T> {
     return this.send(call, async (response, name) => (await jsonOf(response, name)) as T);
   }
 
-  /** The bytes that answer a call, as they come. Once they have begun to come, their error is that of the stream. */
+  /** Returns the bytes of the answer as a stream. After the first byte, errors are those of the stream. */
   async stream(call: Call): Promise<ReadableStream<Uint8Array>> {
     return this.send(call, async ({ body }, name) => {
-      if (body === null) throw new AnswerError(`${name} was answered with nothing`);
+      if (body === null) throw new AnswerError(`the answer to ${name} is empty`);
       return body;
     });
   }
@@ -89,7 +89,7 @@ export class Requests {
           return answer;
         } catch (error) {
           call.signal?.throwIfAborted();
-          // A refusal is an answer, too: the service is back.
+          // A refusal is an answer too: the service is available.
           if (error instanceof ServiceError && !(error instanceof UnavailableError)) this.isTold = false;
           if (!mayRepeat(call, error)) throw error;
           const waitMs = backOffMs(
@@ -110,7 +110,7 @@ export class Requests {
     }
   }
 
-  /** Once, until a call is answered. A listener that throws must not end a call. */
+  /** Reports an outage once until a call is answered. An error of the listener must not end the call. */
   private tell(error: UnseenError, sinceMs: number): void {
     if (this.isTold) return;
     this.isTold = true;
@@ -144,7 +144,7 @@ export class Requests {
     } catch (error) {
       if (error instanceof AnswerError || error instanceof ServiceError) throw error;
       const why = attempt.signal.aborted ? `no answer within ${Math.round(ms)} ms` : causeOf(error);
-      throw new UnreachableError(`${this.base} was not reached: ${why} (${name})`, { cause: error });
+      throw new UnreachableError(`cannot reach ${this.base}: ${why} (${name})`, { cause: error });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -174,15 +174,15 @@ export class Requests {
 
 function mayRepeat({ repeatable }: Call, error: unknown): error is UnseenError {
   if (error instanceof UnreachableError) return repeatable;
-  // These were refused before they were executed, or say that a repeat is safe.
+  // The service refused these before it executed them, or says that a retry is safe.
   if (error instanceof UnavailableError) return repeatable || error.code !== 'STORE_UNAVAILABLE';
   return error instanceof AnswerError && repeatable && PASSING.has(error.status ?? 0);
 }
 
-/** Longest time of a timer. */
+/** Maximum delay of a timer. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Why a fetch has failed: browsers do not tell, Node.js tells in the cause. */
+/** Why a fetch failed. Node.js says so in the cause; browsers do not. */
 function causeOf(error: unknown): string {
   const { cause, message } = error as { cause?: { message?: string; code?: string }; message?: string };
   return (
@@ -190,7 +190,7 @@ function causeOf(error: unknown): string {
   );
 }
 
-/** Node.js says it in the cause of what fetch throws. Browsers do not. */
+/** Node.js says so in the cause of the error of fetch; browsers do not. */
 function isRefused({ cause }: UnseenError): boolean {
   const { cause: inner } = (cause ?? {}) as { cause?: { code?: unknown } };
   return inner?.code === 'ECONNREFUSED';

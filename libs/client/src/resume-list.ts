@@ -7,24 +7,24 @@ import { MOST_ENTRIES } from './joined-calls.js';
 import { sendBlocks, type Block } from './send-blocks.js';
 import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
 
-/** How a list is sent that can be resumed. */
+/** Options of a list that can be resumed. */
 export interface ResumeListOptions<Listed, Result> extends SendListOptions<Listed, Result> {
-  /** The last saved checkpoint of this list. Absent: from the beginning. */
+  /** The last saved checkpoint of this list. Default: start at the beginning. */
   readonly from?: Checkpoint | undefined;
   /**
-   * Saves a checkpoint in place of the one before. Called before the first block is sent, before one that is not full
-   * (with `maxWaitMs`: before each), and after `onBlock`; one call at a time, and the list waits for it. If it throws,
-   * the list ends.
+   * Saves a checkpoint, which replaces the previous one. Called before the first block, before a block that is not full
+   * (with `maxWaitMs`: before each block), and after `onBlock`. The list waits for each call, one at a time. If a call
+   * throws, the list ends.
    */
   readonly save?: Save | undefined;
 }
 
 /**
- * Sends a list as `sendList` does, from its last saved checkpoint on, so that each entry is done once even if earlier
- * calls were killed. The source is read from its beginning. It must begin with the same entries, and may be longer than
- * it was. The service knows the blocks that were in flight for 24 hours. Returns the last checkpoint.
+ * Sends a list like `sendList`, starting at its last saved checkpoint. Each entry is executed once even if earlier
+ * calls were killed. The source is read from the beginning: it must yield the same entries, and may have more at the
+ * end. The service recognizes blocks that were in flight for 24 hours. Returns the last checkpoint.
  *
- * Throws as `sendList` does, and ChangedListError if the source begins with other entries.
+ * Throws like `sendList`, and ChangedListError if the source starts with other entries.
  */
 export async function resumeList<
   Entry,
@@ -49,18 +49,18 @@ export async function resumeList<
   } catch (error) {
     const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
     if (!isReused || !from) throw error;
-    // An earlier call sent another block under this key, and was killed before the answer.
+    // An earlier call sent another block under this key and was killed before the answer.
     const { entries } = checkpoints.last;
-    throw new ChangedListError(`entries after the first ${entries} are others`, { cause: error });
+    throw new ChangedListError(`entries after the first ${entries} differ`, { cause: error });
   } finally {
     await checkpoints.end();
   }
 }
 
-/** A block, and a digest of all entries up to its end. */
+/** A block, with a digest of all entries up to its end. */
 type DigestedBlock<Listed> = Block<Listed> & { readonly digest: string };
 
-/** The blocks after a checkpoint. Before a block is yielded, its end is saved if a repeat could not find it. */
+/** Yields the blocks after a checkpoint. If a retry could not find the end of a block again, saves this end first. */
 async function* digestedBlocks<Listed>(
   source: Source<unknown>,
   maxWaitMs: number | undefined,
@@ -72,22 +72,22 @@ async function* digestedBlocks<Listed>(
   const skipped = (entry: Listed): void => {
     digest.add(entry);
     if (++end === skip && digest.text() !== expected)
-      throw new ChangedListError(`the first ${skip} entries are others`);
+      throw new ChangedListError(`the first ${skip} entries differ`);
   };
   const cutting = { sizeOf, maxWaitMs, keepsRest: false, skip, skipped, cuts };
   for await (const entries of blocksOf(source as Source<Listed>, cutting)) {
-    // A source that hung may give entries after the list has ended.
+    // A source that was slow may yield entries after the list has ended.
     if (checkpoints.isOver) return;
     const from = end;
     end += entries.length;
     for (const entry of entries) digest.add(entry);
-    // The last block may be longer the next time, because the list has grown. With `maxWaitMs` each block may be shorter,
-    // because the source has become slower.
+    // The last block may be longer the next time, if the list has grown. With `maxWaitMs`, any block may be shorter, if
+    // the source is slower.
     const isFull = maxWaitMs === undefined && entries.length === MOST_ENTRIES;
     const isSame = isFull || cuts.includes(end);
     if (!isSame) await checkpoints.keep({ cuts: [...checkpoints.last.cuts, end] });
     else if (!checkpoints.isSaved) await checkpoints.keep({});
     yield { from, entries, digest: digest.text() };
   }
-  if (end < skip) throw new ChangedListError(`there are only ${end} entries`);
+  if (end < skip) throw new ChangedListError(`it has only ${end} entries`);
 }

@@ -1,17 +1,20 @@
-/** How a URL is put off. */
+/** Options of a RetryAfterError. */
 export interface RetryAfterOptions {
-  /** False if the URL was not tried at all, such as while its host is busy: then this is no failure (true). */
+  /**
+   * With `false`, the attempt does not count as failed: the URL was not tried, for example because its host is busy.
+   * Default: true.
+   */
   readonly countAttempt?: boolean;
 }
 
-/** A handler throws it when it knows how long its URL should wait: from `Retry-After`, or from a rate limit. */
+/** Thrown by a handler that knows how long its URL must wait, for example from `Retry-After` or a rate limit. */
 export class RetryAfterError extends Error {
   override readonly name = 'RetryAfterError';
   readonly countAttempt: boolean;
 
   constructor(
     message: string,
-    /** From 0 to 86,400; rounded up. */
+    /** 0 to 86,400; rounded up. */
     readonly delaySeconds: number,
     { countAttempt = true }: RetryAfterOptions = {},
   ) {

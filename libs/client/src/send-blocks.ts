@@ -4,16 +4,16 @@ import { BadEntry } from './entries.js';
 import { sendAccepted } from './refused-entries.js';
 import type { ListVerb, SendListOptions, SentBlock } from './send-list-options.js';
 
-/** A block on its way. */
+/** A block of a list. */
 export interface Block<Listed> {
-  /** The number of entries of the list before it. */
+  /** Number of entries of the list before the block. */
   readonly from: number;
   readonly entries: readonly Listed[];
 }
 
 type Outcome<Result> = Pick<SentBlock<unknown, Result>, 'results' | 'reasons'>;
 
-/** Sends the blocks of a list. Their Idempotency-Keys are made of `key` and of where they begin. */
+/** Sends the blocks of a list. Their Idempotency-Keys consist of `key` and the start of the block. */
 export async function sendBlocks<Entry, Result, B extends Block<unknown>>(
   verb: ListVerb<Entry, Result, ChangeOptions>,
   blocks: AsyncGenerator<B>,
@@ -37,7 +37,7 @@ function rethrow(error: Error): never {
   throw error;
 }
 
-/** Sends the entries that can be sent. `ask` is called again without those that the service refuses. */
+/** Sends the valid entries of a block. Calls `ask` again without the entries that the service refuses. */
 async function sendBlock<Entry, Result>(
   listed: readonly unknown[],
   ask: (entries: readonly Entry[], round: number) => ReturnType<typeof gathered<Entry, Result>>,

@@ -6,13 +6,14 @@ import { sendBlocks, type Block } from './send-blocks.js';
 import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
 
 /**
- * Sends a list of any length, each entry once even if calls are repeated: each block has an Idempotency-Key. An
- * entry that the service refuses is reported, and the others are sent. The source may also give arrays of entries,
- * which is faster, and a BadEntry. It holds up to `ahead` blocks in memory, and the one that it reads.
+ * Sends a list of any length. Each entry is executed once even if calls are retried, because each block has its own
+ * Idempotency-Key. If the service refuses an entry, the entry is reported and the others are sent. The source may also
+ * yield arrays of entries, which is faster, and BadEntry objects. Up to `ahead` blocks are in memory, and the block
+ * that is being read.
  *
- * Throws the error of a block that failed once no call is in flight, the error of the source once all blocks before it
- * are answered, or the reason of a signal: `signal` aborts the calls in flight, `stop` first takes their answers. To go
- * on after that, or after the end of the process, see `resumeList`.
+ * Throws the error of a failed block once no call is in flight, or the error of the source once all earlier blocks are
+ * answered. If a signal aborts, throws its reason: `signal` aborts the calls in flight, `stop` waits for their answers.
+ * To continue a list after that, or after a kill, use `resumeList`.
  */
 export async function sendList<
   Entry,

@@ -7,18 +7,21 @@ import { verb } from './verbs.js';
 
 const [FIRST_POLL_MS, LAST_POLL_MS] = [50, 1_000];
 
-/** The syncs of a filter or visited set: one at a time. `Word`: what an entry of the list is answered. */
+/**
+ * The syncs of a filter or visited set. Only one can be open at a time. `Word`: the result for an entry of the input
+ * list.
+ */
 export class Syncs<Word extends string> {
   constructor(
     private readonly service: Service,
-    /** Of the set, from `/v1` on. */
+    /** Path of the set, starts with `/v1`. */
     private readonly path: string,
     private readonly member: 'urls' | 'items',
   ) {}
 
   /**
-   * Opens one; with a capacity or an error rate for the time after it. Throws ConflictError while another is open, and for a
-   * multiset.
+   * Opens a sync. A capacity or an error rate applies from the commit on. Throws ConflictError while another sync is
+   * open, and for a multiset.
    */
   async open(
     asked: OpenSync = {},
@@ -35,15 +38,15 @@ export class Syncs<Word extends string> {
     return this.get(id);
   }
 
-  /** A sync by its id. Asks nothing. */
+  /** Returns a handle on a sync by its id. Does not call the service. */
   get(id: string): Sync<Word> {
     return new Sync(this.service, `${this.path}/syncs/${encodeURIComponent(id)}`, id, this.member);
   }
 }
 
-/** A sync: what it lists is kept, and all else is forgotten when it is committed. */
+/** A sync. Its commit forgets all entries that were not listed with `keep`. */
 export class Sync<Word extends string> {
-  /** Lists entries: those that are to be kept. One that is listed twice does no harm. Throws ConflictError when it is over. */
+  /** Lists entries to keep. You can list an entry twice. Throws ConflictError when the sync has ended. */
   readonly keep: Verb<string, Word, ChangeOptions>;
 
   constructor(
@@ -60,8 +63,8 @@ export class Sync<Word extends string> {
   }
 
   /**
-   * Forgets what was not listed, and resolves when that is done; with `dryRun` it tells what would be forgotten, and does nothing.
-   * Throws WouldForgetError if that is more than is allowed.
+   * Forgets all entries that were not listed, and resolves when the sync is committed. With `dryRun`, only shows what
+   * it would forget. Throws WouldForgetError if this is more than the sync may forget.
    */
   async commit(
     asked: CommitSync = {},
@@ -82,7 +85,7 @@ export class Sync<Word extends string> {
     return sync;
   }
 
-  /** Gives it up: nothing is forgotten. Throws ConflictError when it is over. */
+  /** Abandons the sync and forgets nothing. Throws ConflictError when the sync has ended. */
   async abandon({ idempotencyKey = randomKey(), signal }: ChangeOptions = {}): Promise<void> {
     await this.service.requests.json({
       method: 'DELETE',

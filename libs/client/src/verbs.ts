@@ -9,7 +9,7 @@ import type {
 } from './batches.js';
 import type { Source } from './blocks.js';
 
-/** Makes a verb of a route. `members`: what of its options goes into the body. */
+/** Creates the verb of a route. `members`: the options that go into the body. */
 export function verb<Entry extends string | object, Result, Options extends CallOptions = ChangeOptions>(
   batches: Batches,
   route: BatchRoute,
@@ -33,6 +33,6 @@ function isOne<Entry extends string | object>(
 ): entries is Entry {
   if (typeof entries === 'string') return true;
   if (typeof entries !== 'object' || (entries as unknown) === null)
-    throw new TypeError(`expected a string, an array or what can be iterated, not ${typeof entries}`);
+    throw new TypeError(`expected a string, an array, or an iterable, not ${typeof entries}`);
   return !(Symbol.iterator in entries) && !(Symbol.asyncIterator in entries);
 }

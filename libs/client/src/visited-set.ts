@@ -15,41 +15,41 @@ import { Handle, type Service } from './handle.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
-/** A URL that was discovered, and what a worker is to be given with it: up to 1,024 bytes in UTF-8. */
+/** A URL to discover, with a payload for the worker that leases it: up to 1,024 bytes in UTF-8. */
 export interface UrlWithPayload {
   readonly url: string;
   readonly payload: string;
 }
 
-/** How URLs are marked. */
+/** Options of `visit` and `discover`. */
 export interface MarkOptions extends ChangeOptions {
-  /** Of a set that ages: how long these URLs are seen, at most its `maxAgeSeconds`, which is the default. */
+  /** In a set that ages: how long these URLs stay visited. Default and maximum: the `maxAgeSeconds` of the set. */
   readonly ttlSeconds?: number;
 }
 
-/** How leased URLs are given back. */
+/** Options of `release`. */
 export interface ReleaseOptions extends ChangeOptions {
-  /** How long before the URL is handed out again (0). */
+  /** Delay before the URL can be leased again. Default: 0. */
   readonly delaySeconds?: number;
-  /** Why, for the list of dead letters: up to 256 bytes in UTF-8. */
+  /** The reason that a dead letter shows: up to 256 bytes in UTF-8. */
   readonly reason?: string;
-  /** False to put the URL off: the lease does not count as an attempt (true). */
+  /** With `false`, the lease does not count as an attempt, which postpones the URL. Default: true. */
   readonly countAttempt?: boolean;
 }
 
-/** How leases are made longer. */
+/** Options of `extend`. */
 export interface ExtendOptions extends ChangeOptions {
-  /** How long from now the leases are to last: 1 to 86,400. */
+  /** The leases end this many seconds from now: 1 to 86,400. */
   readonly leaseSeconds: number;
 }
 
-/** How a list is read, page by page. */
+/** Options of a list that is read page by page. */
 export interface PageOptions extends CallOptions {
-  /** How many a request asks for, 1 to 1,000. */
+  /** Number of entries in one request, 1 to 1,000. Default: 100. */
   readonly pageSize?: number;
 }
 
-/** A verb whose options have members that must be there. */
+/** A verb with required options. */
 export interface VerbWith<Entry, Result, Options> {
   (entry: Entry, options: Options): Promise<Result>;
   (entries: readonly Entry[], options: Options): Promise<Result[]>;
@@ -57,30 +57,33 @@ export interface VerbWith<Entry, Result, Options> {
 
 const PAGE = 100;
 
-/** Which URLs a crawler has seen, and which of them are still to be fetched. `invalid`: what is no http or https URL. */
+/**
+ * A visited set: the URLs that a crawler has seen, and the queue of those that it still has to fetch. The result
+ * `invalid` means that a text is not an http or https URL.
+ */
 export class VisitedSet extends Handle<
   Omit<CreateVisitedSet, 'name'>,
   VisitedSetDescription | LostVisitedSet
 > {
-  /** Marks URLs, and puts the new ones into the queue in the same step. */
+  /** Visits URLs and adds the new ones to the queue, in one step. */
   readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'invalid', MarkOptions>;
-  /** Marks URLs. */
+  /** Visits URLs: they are seen from now on. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', MarkOptions>;
-  /** Asks, and marks nothing. */
+  /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;
-  /** Makes URLs unseen, and takes them out of the queue. */
+  /** Forgets URLs and removes them from the queue. */
   readonly forget: Verb<string, 'forgotten' | 'absent' | 'saturated' | 'invalid', ChangeOptions>;
-  /** Takes fetched URLs off the queue, by the ids of their leases. */
+  /** Removes fetched URLs from the queue, by the ids of their leases. */
   readonly ack: Verb<string, 'acked' | 'expired' | 'unknown', ChangeOptions>;
-  /** Gives leased URLs back, by the ids of their leases. */
+  /** Returns leased URLs to the queue, by the ids of their leases. */
   readonly release: Verb<string, 'released' | 'expired' | 'unknown', ReleaseOptions>;
-  /** Keeps leased URLs for longer, by the ids of their leases. */
+  /** Extends leases, by their ids. */
   readonly extend: VerbWith<string, 'extended' | 'expired' | 'unknown', ExtendOptions>;
-  /** Puts dead letters into the queue again, by their ids. */
+  /** Returns dead letters to the queue, by their ids. */
   readonly putBack: Verb<string, 'put back' | 'unknown', ChangeOptions>;
   /** Deletes dead letters, by their ids. Their URLs stay visited. */
   readonly purge: Verb<string, 'purged' | 'unknown', ChangeOptions>;
-  /** Keeping what is on a list, and forgetting the rest. */
+  /** Syncs: keep the URLs of an input list and forget all others. */
   readonly syncs: Syncs<'kept' | 'new' | 'forgotten' | 'invalid'>;
 
   constructor(service: Service, name: string) {
@@ -111,7 +114,10 @@ export class VisitedSet extends Handle<
     this.syncs = new Syncs(service, this.path, 'urls');
   }
 
-  /** Takes URLs to fetch, hidden from others until the lease ends. `waitSeconds`: how long to wait for the first. */
+  /**
+   * Leases URLs to fetch: no other worker gets them until the lease ends. `waitSeconds`: how long to wait for the
+   * first.
+   */
   async lease(asked: Lease, call: ChangeOptions = {}): Promise<LeasedUrl[]> {
     const { urls } = await this.change<Leases>(call, {
       method: 'POST',
@@ -123,7 +129,8 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Why URLs are seen or not: their keys, the rules that made them, and what their counters have. At most 100. Throws NotFoundError.
+   * Explains the result for at most 100 URLs: their URL keys, the rules behind these, and the values of their counters.
+   * Throws NotFoundError.
    */
   async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedUrl[]> {
     const { urls: explained } = await this.service.requests.json<ExplainedUrls>({
@@ -136,7 +143,7 @@ export class VisitedSet extends Handle<
     return explained;
   }
 
-  /** URLs that were leased as often as the set allows. */
+  /** Lists the dead letters: URLs that have used up the `maxAttempts` of the set. */
   async *deadLetters({ pageSize = PAGE, signal }: PageOptions = {}): AsyncGenerator<DeadLetter> {
     let cursor: string | undefined;
     do {

@@ -1,57 +1,58 @@
 import type { LeasedUrl } from './api-types.js';
 
-/** What a handler gets with a URL. */
+/** The argument of a handler. */
 export interface Task extends LeasedUrl {
-  /** Aborted when the lease is lost: another worker may have the URL then. */
+  /** Aborted when the lease is lost, because another worker may have the URL then. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Does the work of a URL, such as fetching it. When it throws, the URL comes back after `delaySeconds`, or after the
- * time that a RetryAfterError names.
+ * Processes a URL, for example fetches it. If it throws, the URL is retried after `delaySeconds`, or after the time in
+ * a RetryAfterError.
  */
 export type Handler = (task: Task) => Promise<unknown>;
 
-/** How a worker works. */
+/** Options of a worker. */
 export interface WorkerOptions {
-  /** How many URLs are worked on at once (10): 1 to 1,000. */
+  /** Number of handlers that run at the same time, 1 to 1,000. Default: 10. */
   readonly concurrency?: number;
   /**
-   * How long a lease lasts (60); it is extended while its URL is worked on. The URLs of a worker that dies come back
-   * then.
+   * How long a lease lasts, in seconds. Default: 60. The worker extends it while the handler runs. If the worker is
+   * killed, its URLs return to the queue after this time.
    */
   readonly leaseSeconds?: number;
-  /** How long a request waits for URLs (20): 0 to 30. */
+  /** How long a `lease` waits for URLs, 0 to 30. Default: 20. */
   readonly waitSeconds?: number;
   /**
-   * End when no URL waits or is leased, and this worker has no retry left (false: wait for more, until it is
-   * stopped). It waits at most a minute for URLs that were delayed before it began. Dead letters do not count.
+   * Whether the worker ends when no URL is waiting or leased and it has no retry left. It waits at most one minute for
+   * URLs that were delayed before it started. Dead letters do not count. Default: false, which waits for URLs until
+   * `stop`.
    */
   readonly untilEmpty?: boolean;
   /**
-   * With `untilEmpty`: a URL that fails at this attempt or a later one stays in the queue for another run (the
-   * `maxAttempts` of the set, or 5 if it has none).
+   * With `untilEmpty`: a URL that fails at this attempt or later stays in the queue for another run. Default: the
+   * `maxAttempts` of the set, or 5.
    */
   readonly tries?: number;
   /**
-   * Delay before a URL that failed is retried, by the number of its attempts from 1 (1, 2, 4, … s, at most an hour;
-   * with `untilEmpty` at most a minute).
+   * Returns the delay before a failed URL is retried. `attempt` starts at 1. Default: 1, 2, 4, … s, at most an hour, or
+   * with `untilEmpty` at most a minute.
    */
   readonly delaySeconds?: (attempt: number) => number;
-  /** Called when a handler fails, with its task, or when a call of the service fails, without. */
+  /** Called with the task when a handler fails, and without a task when a call of the service fails. */
   readonly onError?: (error: unknown, task?: Task) => void;
 }
 
-/** What a worker has done. */
+/** The counts of a worker. */
 export interface Work {
   readonly done: number;
-  /** Given back, since their handlers threw. */
+  /** URLs whose handlers threw. */
   readonly failed: number;
   /**
-   * Given back without a failed attempt: put off or released by their handlers, or leased when the worker was
+   * URLs released without a failed attempt: postponed or released by their handlers, or leased when the worker was
    * stopped.
    */
   readonly released: number;
-  /** Done or failed, but too late: the lease was over. Someone else does them, or has done them. */
+  /** URLs that were processed too late: their lease had ended, and another worker may have processed them. */
   readonly lost: number;
 }

@@ -2,34 +2,51 @@ import type { LeasedUrl } from './api-types.js';
 import { backOffMs, pause } from './back-off.js';
 import { AnswerError, UnavailableError, UnreachableError } from './errors.js';
 import { randomKey } from './random-key.js';
-import { Retries } from './retries.js';
+import { reasonOf } from './reason.js';
 import { RetryAfterError } from './retry-after-error.js';
-import type { VisitedSet } from './visited-set.js';
+import type { ReleaseOptions, VisitedSet } from './visited-set.js';
 import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 
-/** A URL in hand. */
+/** A leased URL. */
 interface Held {
   readonly task: Task;
   readonly lost: AbortController;
-  /** Until when the lease cannot have ended by itself, on the clock of `performance.now()`. */
+  /** The lease has not expired before this time, on the clock of `performance.now()`. */
   untilMs: number;
-  /** The handler has released or acknowledged it. */
+  /** Whether the handler has released or acknowledged the URL. */
   isSettled: boolean;
 }
 
 const POLL_MS = 500;
-/** How long a worker that is stopped looks after the answer of its last lease. */
+const MOST_DELAY_SECONDS = 3_600;
+const LONGEST_DELAY_SECONDS = 86_400;
+/** Minimum delay of a URL that is given up. Without it, the queue would return the URL before it looks empty. */
+const GIVEN_UP_SECONDS = 60;
+/** Delays follow the clock of the service, which may be adjusted meanwhile. */
+const CLOCK_GRACE_MS = 1_000;
+/** How long a worker waits for URLs whose delays it does not know. */
+const UNKNOWN_DELAY_MS = 60_000;
+const DEFAULT_TRIES = 5;
+/** How long a stopped worker waits for the answer of its last lease. */
 const LAST_LEASE_MS = 1_000;
 
 /**
- * Takes URLs out of the queue of a visited set, and hands each to a handler, so many at once: leases them, extends
- * the leases while they last, acknowledges what is done and gives back what fails. While the service is away it
- * waits.
+ * Leases URLs from the queue of a visited set and calls a handler for each, up to `concurrency` at a time. Extends the
+ * leases while handlers run, acknowledges URLs that are done, and releases URLs that failed. Waits while the service is
+ * unavailable.
  */
 export class Worker {
-  private readonly options: Required<Omit<WorkerOptions, 'tries' | 'delaySeconds'>>;
-  private readonly retries: Retries;
+  private readonly options: Required<Omit<WorkerOptions, 'tries'>> & { readonly tries: number | undefined };
+  /** The `maxAttempts` of the set. */
+  private maxAttempts = Infinity;
   private readonly running = new Set<Promise<void>>();
+  private readonly begunMs = performance.now();
+  /**
+   * A worker with `untilEmpty` waits for delayed URLs until then, on the clock of `performance.now()`. Each worker
+   * waits only for its own retries, because the counts of the queue do not separate retries of other workers from URLs
+   * that these have given up.
+   */
+  private awaitsUntilMs = 0;
   private readonly work = { done: 0, failed: 0, released: 0, lost: 0 };
   private readonly stopping = new AbortController();
   private freed: (() => void) | undefined;
@@ -41,30 +58,28 @@ export class Worker {
     options: WorkerOptions = {},
   ) {
     const { concurrency = 10, leaseSeconds = 60, waitSeconds = 20, untilEmpty = false, tries } = options;
+    const most = untilEmpty ? GIVEN_UP_SECONDS : MOST_DELAY_SECONDS;
     this.options = {
       concurrency: whole('concurrency', concurrency, 1, 1_000),
       leaseSeconds: whole('leaseSeconds', leaseSeconds, 1, 86_400),
       waitSeconds: whole('waitSeconds', waitSeconds, 0, 30),
       untilEmpty,
+      tries: tries === undefined ? undefined : whole('tries', tries, 1, 1_000_000),
+      delaySeconds: options.delaySeconds ?? ((attempt) => Math.min(most, 2 ** (attempt - 1))),
       onError: options.onError ?? (() => undefined),
     };
-    this.retries = new Retries(
-      untilEmpty,
-      tries === undefined ? undefined : whole('tries', tries, 1, 1_000_000),
-      options.delaySeconds,
-    );
   }
 
   /**
-   * Works until it is stopped or, with `untilEmpty`, until there is nothing left. Rejects with what the service
-   * refuses for good, such as a NotFoundError, once all that had begun is over. Another call answers the same.
+   * Works until `stop` or, with `untilEmpty`, until no work is left. Rejects if the service refuses a call permanently,
+   * for example with NotFoundError, once all handlers have ended. A second call returns the same promise.
    */
   run(): Promise<Work> {
     this.ran ??= this.loop();
     return this.ran;
   }
 
-  /** Takes no more URLs. Resolves when what has begun is over, its URLs acknowledged or given back. */
+  /** Leases no more URLs. Resolves when all handlers have ended and all URLs are acknowledged or released. */
   async stop(): Promise<void> {
     this.stopping.abort(new DOMException('the worker was stopped', 'AbortError'));
     await this.ran?.catch(() => undefined);
@@ -107,17 +122,17 @@ export class Worker {
     return { ...this.work };
   }
 
-  /** Learns the limit of the set, and whether an earlier run or another worker has delayed URLs. */
+  /** Reads the limit of the set, and whether an earlier run or another worker has delayed URLs. */
   private async learn(): Promise<void> {
     const description = await this.set.describe({ signal: this.stopping.signal });
-    if ('maxAttempts' in description) this.retries.maxAttempts = description.maxAttempts ?? Infinity;
-    if ('queue' in description && description.queue.delayed > 0) this.retries.awaitUnknown();
+    if ('maxAttempts' in description) this.maxAttempts = description.maxAttempts ?? Infinity;
+    if ('queue' in description && description.queue.delayed > 0) this.awaitFor(UNKNOWN_DELAY_MS);
   }
 
-  /** Leases up to so many. What comes after a stop is given back. */
+  /** Leases up to `max` URLs. Releases URLs that arrive after a stop. */
   private async lease(max: number): Promise<readonly Held[]> {
     const { leaseSeconds, untilEmpty, waitSeconds } = this.options;
-    // Who wants to know whether the queue is empty does not wait for what may never come.
+    // With `untilEmpty`, a long wait would only delay the end.
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
     const untilMs = this.leaseEnd();
@@ -128,7 +143,7 @@ export class Worker {
       return [];
     } catch (error) {
       if (!this.isStopped()) throw error;
-      // URLs may have been leased in this very moment. Then the same call answers them at once.
+      // URLs may have been leased at this moment. The same call then returns them at once.
       const signal = AbortSignal.timeout(LAST_LEASE_MS);
       const late = await this.set.lease(asked, { idempotencyKey, signal }).catch(() => []);
       await this.giveBack(late);
@@ -155,7 +170,7 @@ export class Worker {
     this.running.add(one);
   }
 
-  /** Handles one URL. Never rejects. */
+  /** Processes one URL. Never rejects. */
   private async perform(url: Held): Promise<void> {
     const { task } = url;
     const extending = this.extend(url);
@@ -177,7 +192,7 @@ export class Worker {
       else if (!this.wasSettled(url, word)) this.work.lost++;
       else {
         this.work.released++;
-        this.retries.awaitUnknown();
+        this.awaitFor(UNKNOWN_DELAY_MS);
       }
     } catch (error) {
       this.work.lost++;
@@ -187,25 +202,49 @@ export class Worker {
 
   /** Releases a URL whose handler threw. */
   private async comeBack({ id, attempt }: Task, error: unknown): Promise<string> {
-    const { release, awaitedMs } = this.retries.releaseOf(error, attempt);
+    const asked = error instanceof RetryAfterError ? error : undefined;
+    const release: ReleaseOptions = { reason: reasonOf(asked?.message ?? error) };
+    const delay = asked
+      ? Math.min(LONGEST_DELAY_SECONDS, Math.ceil(asked.delaySeconds))
+      : this.delayOf(attempt);
+    const countAttempt = asked?.countAttempt ?? true;
+    if (countAttempt && this.isGivenUp(attempt)) {
+      // The delay grows with the running time. Otherwise, URLs would return before the others are done, without end.
+      const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
+      const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
+      return this.set.release(id, { ...release, delaySeconds });
+    }
     let isDelayed = true;
     try {
-      const word = await this.set.release(id, release);
+      const word = await this.set.release(id, { ...release, delaySeconds: delay, countAttempt });
       isDelayed = word === 'released';
       return word;
     } finally {
-      // A release that was not answered may have been executed.
-      if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
+      // The service may have executed a release that got no answer.
+      if (isDelayed) this.awaitFor(delay * 1_000);
     }
   }
 
-  /** An id whose lease has not ended by itself is expired only if the handler has settled it. */
+  private awaitFor(ms: number): void {
+    this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
+  }
+
+  /**
+   * Whether a URL that fails at this attempt stays for another run. After the last attempt of its set it is a dead
+   * letter.
+   */
+  private isGivenUp(attempt: number): boolean {
+    const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this.options;
+    return untilEmpty && attempt >= tries && attempt < this.maxAttempts;
+  }
+
+  /** An id whose lease cannot have expired yet is `expired` only if the handler has settled it. */
   private wasSettled({ isSettled, lost, untilMs }: Held, word: string): boolean {
     if (lost.signal.aborted) return false;
     return isSettled || (word === 'expired' && performance.now() < untilMs);
   }
 
-  /** Extends a lease again and again, in time for two more tries before it ends. */
+  /** Extends a lease at intervals that leave time for two more tries before it ends. */
   private extend(url: Held): ReturnType<typeof setInterval> {
     const { leaseSeconds } = this.options;
     const once = async (): Promise<void> => {
@@ -221,14 +260,19 @@ export class Worker {
     );
   }
 
-  /** When a lease ends that is asked for now, at the soonest. */
+  /** The earliest end of a lease that is requested now. */
   private leaseEnd(): number {
     return performance.now() + this.options.leaseSeconds * 1_000;
   }
 
-  /** Whether nothing is left for this worker. Forgotten URLs count until the queue has passed them. */
+  private delayOf(attempt: number): number {
+    const seconds = Math.ceil(this.options.delaySeconds(attempt));
+    return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(LONGEST_DELAY_SECONDS, seconds));
+  }
+
+  /** Whether no work is left for this worker. Forgotten URLs count until the queue has passed them. */
   private async isEmpty(): Promise<boolean> {
-    const isOver = this.retries.areOver();
+    const isOver = performance.now() >= this.awaitsUntilMs;
     const description = await this.set.describe({ signal: this.stopping.signal });
     if (!('queue' in description)) return false;
     const { waiting, leased, delayed } = description.queue;
@@ -240,17 +284,17 @@ export class Worker {
     await (ms === undefined ? freed : Promise.race([freed, this.rest(ms)]));
   }
 
-  /** Shorter if the worker is stopped. */
+  /** Ends early if the worker is stopped. */
   private async rest(ms: number): Promise<void> {
     await pause(ms, this.stopping.signal).catch(() => undefined);
   }
 
-  /** A listener that throws must not lose URLs. */
+  /** An error of the listener must not lose URLs. */
   private tell(error: unknown, task?: Task): void {
     try {
       this.options.onError(error, task);
     } catch {
-      // It has no one else to tell.
+      // Nothing else can receive the error.
     }
   }
 }
@@ -260,7 +304,7 @@ function held(url: LeasedUrl, untilMs: number): Held {
   return { task: { ...url, signal: lost.signal }, lost, untilMs, isSettled: false };
 }
 
-/** Whether the service may do later what it does not do now. */
+/** Whether the service may accept the call later. */
 function mayPass(error: unknown): boolean {
   if (error instanceof AnswerError) return (error.status ?? 0) >= 500;
   return error instanceof UnreachableError || error instanceof UnavailableError;
