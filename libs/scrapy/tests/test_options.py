@@ -39,7 +39,7 @@ class OptionsTest(unittest.TestCase):
         call("POST", "/v1/filters", {"name": name, "type": "counting", "capacity": 1_000, "errorRate": 1e-6})
         visited = Visited(read(UNSEEN_URL=UNSEEN, UNSEEN_SET=name), lambda request: b"")
         self.addCleanup(visited.close)
-        with self.assertRaisesRegex(SettingError, f"{name} is a filter, and no visited set"):
+        with self.assertRaisesRegex(SettingError, f"{name} is a filter, not a visited set"):
             visited.open()
 
 

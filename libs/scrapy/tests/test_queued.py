@@ -74,7 +74,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
         left = self.queue()["waiting"]
         self.assertEqual(stats["unseen/left"], left)
-        self.assertIn(f"{left} pages of set {self.settings['UNSEEN_SET']} are marked and not crawled", stats["log"])
+        self.assertIn(f"{left} pages of set {self.settings['UNSEEN_SET']} are visited but not crawled", stats["log"])
         again = self.crawl()
         self.assertIn(f"has {left} pages of earlier runs", again["log"])
         self.assert_all_done(again)
@@ -128,7 +128,7 @@ class QueuedTest(unittest.TestCase):
         pages = [self.site.page(i) for i in range(10, 40)]
         settings = {**self.settings, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "scheduled", "CLOSESPIDER_PAGECOUNT": 1}
         stats = crawl(pages, settings)
-        self.assertIn(f"{stats['unseen/given_back']} pages were found and not fetched", stats["log"])
+        self.assertIn(f"{stats['unseen/given_back']} pages were found but not fetched", stats["log"])
 
     def test_urls_that_others_have_put_into_the_queue_are_crawled(self) -> None:
         self.site.links = lambda path: ()
@@ -240,7 +240,7 @@ class QueuedTest(unittest.TestCase):
         posts = [f"POST {self.site.page(i)}" for i in range(30)]
         stats = crawl(posts, {**self.settings, "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 1})
         self.assertGreater(stats.get("unseen/given_back", 0), 0, stats["log"][-3000:])
-        self.assertIn(f"{stats['unseen/given_back']} pages were found and not fetched, and the queue does not take them", stats["log"])
+        self.assertIn(f"{stats['unseen/given_back']} pages were found but not fetched, and the queue cannot store them", stats["log"])
 
     def test_a_page_that_is_queued_while_the_queue_is_looked_at_is_crawled(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LooksLate")

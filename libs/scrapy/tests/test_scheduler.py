@@ -143,7 +143,7 @@ class SchedulerTest(unittest.TestCase):
                 self.site.hits.clear()
                 stats = crawl(pages, settings)
                 self.assert_stats(stats, response_received_count=2, unseen__dropped=1)
-                self.assertIn("/page/13> is left out, for it has no fingerprint", stats["log"])
+                self.assertIn("/page/13> was dropped, because its fingerprinter failed", stats["log"])
                 check = call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check", {"urls": pages})
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 

@@ -79,7 +79,7 @@ class ServiceTest(unittest.TestCase):
         deep = b"[" * 100_000
         for body in (b"<html>", deep, b'{"results":'):
             service, _ = self.service(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            with self.subTest(body=body[:20]), self.assertRaisesRegex(ServiceError, "not by an Unseen service"):
+            with self.subTest(body=body[:20]), self.assertRaisesRegex(ServiceError, "not from an Unseen service"):
                 service.post("/")
 
     def test_while_it_is_known_to_be_away_it_is_tried_once_and_not_waited_for(self) -> None:

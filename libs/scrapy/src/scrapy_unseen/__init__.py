@@ -1,4 +1,6 @@
-"""Scrapy with Unseen: which URLs a crawl has seen, across runs and machines, and forgetting one."""
+"""
+Connects Scrapy to Unseen, which stores the URLs that crawls have seen, across runs and machines, and can forget them.
+"""
 
 from .dupefilter import DupeFilter
 from .fingerprints import ScrapyRedisFingerprinter

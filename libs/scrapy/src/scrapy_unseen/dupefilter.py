@@ -1,4 +1,4 @@
-"""A filter of duplicates that asks Unseen about each request: for other schedulers, such as that of scrapy-redis."""
+"""A duplicate filter that checks each request with Unseen, for other schedulers, such as that of scrapy-redis."""
 
 import logging
 from typing import Any, Optional, Set
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 class DupeFilter(BaseDupeFilter):
     """
-    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. It blocks the crawl while it asks, but for what it has asked about a short while
-    ago. ``close`` and ``clear`` leave the set as it is: others may share it.
+    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. Blocks the crawl during a check, except for requests that it has
+    checked a short while ago. ``close`` and ``clear`` keep the contents of the set, because other crawls may share it.
     """
 
     def __init__(self, settings: BaseSettings, spider_name: Optional[str] = None, crawler: Optional[Crawler] = None) -> None:
@@ -79,7 +79,8 @@ class DupeFilter(BaseDupeFilter):
 
     def _key_seen(self, visited: Visited, request: Request, key: Key) -> bool:
         redirected = is_redirected(request)
-        # Back to a page of its own chain, such as by a cookie: that page was let through, and has not been delivered.
+        # A redirect back to a page of its own chain, for example after setting a cookie. That page was scheduled but
+        # not delivered yet.
         if redirected and key in kept_keys(request):
             return False
         if not redirected and visited.is_known(key):
@@ -91,7 +92,7 @@ class DupeFilter(BaseDupeFilter):
         return self._known.was_unasked(self._fingerprint(request))
 
     def _discovery_seen(self, request: Request) -> bool:
-        """A document that lists pages passes once in each run, and again where it was redirected to itself."""
+        """A document that lists pages is fetched once in each run, and again if it redirects to itself."""
         fingerprint = self._fingerprint(request)
         if fingerprint in self._discovered and not leads_back(request, self._fingerprint):
             return True
@@ -101,7 +102,7 @@ class DupeFilter(BaseDupeFilter):
 
     def _not_asked(self, request: Request, error: Exception) -> bool:
         if self._options.on_error == "new":
-            self._outage.failed(1, "fetched, but none twice by this run", str(error))
+            self._outage.failed(1, "fetched, each at most once in this run", str(error))
             back = is_redirected(request) and leads_back(request, self._fingerprint)
             if not back and not self._known.let_through_unasked(self._fingerprint(request)):
                 return True
@@ -114,12 +115,12 @@ class DupeFilter(BaseDupeFilter):
         return True
 
     def log(self, request: Request, spider: Spider) -> None:
-        logger.debug("Filtered request that was seen: %s", request)
+        logger.debug("Filtered a request that was already seen: %s", request)
         for stat in ("bloomfilter/filtered", "dupefilter/filtered"):
             self._count(stat)
 
     def forget(self, *requests: "str | Request") -> None:
-        """Makes URLs, or requests of any method, unseen."""
+        """Forgets URLs, or requests of any method."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
         visited = self._asked()
         for request in found:
@@ -127,8 +128,11 @@ class DupeFilter(BaseDupeFilter):
         visited.forget([visited.key_of(request) for request in found])
 
     def clear(self) -> None:
-        """Called by scrapy-redis when it closes or flushes. A set that is shared is not emptied unasked."""
-        logger.info("The visited set stays as it is; UNSEEN_CLEAR_ON_START empties it")
+        """
+        scrapy-redis calls this when it closes or flushes. Keeps the contents of the set, because other crawls may share
+        it.
+        """
+        logger.info("The visited set keeps its contents. UNSEEN_CLEAR_ON_START clears it")
 
     def close(self, reason: str = "") -> None:
         if self._visited is not None:
@@ -138,10 +142,10 @@ class DupeFilter(BaseDupeFilter):
         if self._visited is None:
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
-            # It is asked once for each request, and knows nothing of what is done with it.
+            # The filter sees each request once and does not learn its result.
             mark = self._settings.get("UNSEEN_MARK") or "scheduled"
             if mark != "scheduled":
-                raise SettingError(f'UNSEEN_MARK = "{mark}" needs SCHEDULER = "scrapy_unseen.Scheduler"; a filter has "scheduled" only')
+                raise SettingError(f'UNSEEN_MARK = "{mark}" needs SCHEDULER = "scrapy_unseen.Scheduler"; DupeFilter supports "scheduled" only')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
             self._fingerprint = fingerprinter.fingerprint if fingerprinter else fingerprint
             self._visited = Visited(self._options, self._fingerprint)
@@ -154,10 +158,10 @@ class DupeFilter(BaseDupeFilter):
         try:
             visited.open()
         except ServiceUnavailable as error:
-            # A set that is to be emptied first cannot be used as it is.
+            # A set that must be cleared first cannot be used yet.
             if self._options.on_error == "close" or self._options.clear_on_start:
                 raise
-            logger.error("Unseen: the set cannot be made now: %s", error)
+            logger.error("Unseen cannot create the set now: %s", error)
 
     def _count(self, stat: str) -> None:
         stats: Any = getattr(self._crawler, "stats", None)

@@ -1,4 +1,4 @@
-"""Fingerprints of others, for those who bring a set of theirs along."""
+"""Fingerprints of other packages, for crawls that copy their sets."""
 
 import hashlib
 import json
@@ -10,8 +10,9 @@ from w3lib.url import canonicalize_url
 
 class ScrapyRedisFingerprinter:
     """
-    ``REQUEST_FINGERPRINTER_CLASS = "scrapy_unseen.ScrapyRedisFingerprinter"``: the fingerprints that scrapy-redis 0.7 and later keeps in its
-    set, SHA-1 of the request as JSON. Scrapy's own are others.
+    ``REQUEST_FINGERPRINTER_CLASS = "scrapy_unseen.ScrapyRedisFingerprinter"``: computes the fingerprints that
+    scrapy-redis 0.7 and later stores in its set, the SHA-1 of the request as JSON. They differ from Scrapy's own
+    fingerprints.
     """
 
     @classmethod

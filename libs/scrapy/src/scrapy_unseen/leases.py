@@ -1,4 +1,4 @@
-"""The leases of a crawl: which requests came of each, and when each may be acknowledged."""
+"""The leases of a crawl: the requests of each lease, and when it may be acknowledged."""
 
 from collections import Counter
 from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
@@ -9,7 +9,7 @@ from .marks import Key
 
 
 class Ends(NamedTuple):
-    """How a crawl that closes gives its leases up: those to acknowledge, those to release, and the keys to make unseen."""
+    """The end of a crawl: leases to acknowledge, leases to release, and keys to forget."""
 
     done: List[str]
     held: List[str]
@@ -18,23 +18,23 @@ class Ends(NamedTuple):
 
 class Leases:
     """
-    A lease is done when all requests that came of it are. It may be acknowledged when the service has answered the batch in
-    which the last of its links were asked about. If a batch fails, any page that was open then may have links that are not
-    in the queue. Its lease is held to the end of the crawl, or until the crawl only waits for others, and the next crawl
-    fetches the page again.
+    A lease is done when all its requests are done. It may be acknowledged when the service has answered the batch with
+    the last of its links. If a batch fails, any page that was open then may have links that are not in the queue. The
+    crawl holds the leases of these pages until it ends or only waits for other crawls. The next crawl fetches these
+    pages again.
     """
 
     def __init__(self) -> None:
         self._lease_of: Dict[Request, str] = {}
         self._requests: "Counter[str]" = Counter()
-        #: Targets of redirects that this crawl has marked. Giving the lease back makes them unseen.
+        #: Targets of redirects that this crawl has visited. Releasing the lease forgets them.
         self._targets: Dict[str, List[Key]] = {}
-        #: Leases that are done, each with the batch that must have been answered.
+        #: Leases that are done, each with the batch whose answer it needs.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
-        #: Leases of pages that the crawl had let through before it got them.
+        #: Leases of pages that the crawl had already scheduled.
         self._unasked: Set[str] = set()
-        #: Leases of pages whose last retry has failed. They go back into the queue.
+        #: Leases of pages whose last retry has failed. These pages return to the queue.
         self._failed: Set[str] = set()
         self._batch = 0
         self._unanswered: "Counter[int]" = Counter()
@@ -49,7 +49,7 @@ class Leases:
         self._requests.update({lease: 0 for lease in leases})
 
     def remove(self, lease: str) -> None:
-        """Forgets a lease that is given back by other means, or that has run out."""
+        """Removes a lease that was released elsewhere or has expired."""
         del self._requests[lease]
         self._incomplete.discard(lease)
         self._failed.discard(lease)
@@ -57,11 +57,14 @@ class Leases:
         self._targets.pop(lease, None)
 
     def hold_unasked(self, lease: str) -> None:
-        """For a page that the crawl fetches without its lease. A crawl that finishes acknowledges the lease at its end."""
+        """
+        For a page that the crawl fetches without its lease. If the crawl finishes, it acknowledges the lease at its
+        end.
+        """
         self._unasked.add(lease)
 
     def remove_lost(self, leases: Iterable[str]) -> None:
-        """Forgets leases that have run out, but for those whose requests are under way."""
+        """Removes expired leases, except those with requests in progress."""
         for lease in leases:
             if lease in self._requests and self._requests[lease] == 0:
                 self.remove(lease)
@@ -76,7 +79,10 @@ class Leases:
         self._requests[lease] += 1
 
     def detach(self, request: Request) -> bool:
-        """Whether this was the last request of its lease, which then waits to be acknowledged, or released if it has failed."""
+        """
+        Returns whether this was the last request of its lease. The lease then waits to be acknowledged, or to be
+        released if it has failed.
+        """
         lease = self._lease_of.pop(request, None)
         if lease is None:
             return False
@@ -88,7 +94,7 @@ class Leases:
         if lease in self._incomplete:
             return False
         del self._requests[lease]
-        # Links that wait now are asked about with the next batch.
+        # Pending links are checked with the next batch.
         self._done[lease] = self._batch + 1
         return True
 
@@ -96,7 +102,7 @@ class Leases:
         self._failed.add(lease)
 
     def take_failed(self) -> Tuple[List[str], List[Key]]:
-        """Takes the leases that have failed and have no request left, and the targets of their redirects."""
+        """Takes the failed leases without requests, and the targets of their redirects."""
         failed = [lease for lease in self._failed if self._requests[lease] == 0]
         keys = [key for lease in failed for key in self._targets.get(lease, ())]
         for lease in failed:
@@ -104,7 +110,7 @@ class Leases:
         return failed, keys
 
     def take_idle(self) -> Ends:
-        """Takes leases that would be held to the end, when all pages are fetched. Those of ``done`` are still held."""
+        """When all pages are fetched, takes the leases that would be held to the end. Those in ``done`` stay held."""
         others = self._failed | self._unasked
         held = [lease for lease, count in self._requests.items() if not count and lease not in others]
         keys = [key for lease in held for key in self._targets.get(lease, ())]
@@ -124,18 +130,18 @@ class Leases:
         self._batch += 1
 
     def asked(self) -> int:
-        """Counts a call of the current batch, whose number ``answered`` takes."""
+        """Counts a call of the current batch. Returns the number of the batch for ``answered``."""
         self._unanswered[self._batch] += 1
         return self._batch
 
     def answered(self, batch: int) -> None:
-        """A call of a batch has ended, with an answer or without."""
+        """A call of a batch has ended, with or without an answer."""
         self._unanswered[batch] -= 1
         if not self._unanswered[batch]:
             del self._unanswered[batch]
 
     def hold_all(self) -> None:
-        """A batch has failed: no lease of now is acknowledged."""
+        """A batch has failed, so no current lease is acknowledged."""
         self._requests.update({lease: 0 for lease in self._done})
         self._done.clear()
         self._incomplete.update(self._requests)
@@ -146,7 +152,7 @@ class Leases:
         return bool(self._done)
 
     def take_acknowledgeable(self) -> Dict[str, int]:
-        """Takes the leases to acknowledge now. ``put_back`` returns them if that fails."""
+        """Takes the leases to acknowledge now. ``put_back`` returns them if the call fails."""
         oldest = min(self._unanswered, default=self._batch + 1)
         ready = {lease: batch for lease, batch in self._done.items() if batch <= self._batch and batch < oldest}
         for lease in ready:
@@ -165,7 +171,7 @@ class Leases:
         return [*self._requests, *self._done]
 
     def ends(self, finished: bool = False) -> Ends:
-        """Asked for once all batches are answered. ``finished``: every page that was let through has been fetched."""
+        """Called once all batches are answered. ``finished``: every scheduled page has been fetched."""
         unasked = self._unasked if finished else set()
         held = [lease for lease in self._requests if lease not in unasked]
         return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

@@ -1,4 +1,4 @@
-"""Threads and timers, with Twisted's reactor and without it, as Scrapy 2.15 and later can run."""
+"""Threads and timers, with or without Twisted's reactor, which Scrapy 2.15 and later does not need."""
 
 from typing import Any, Callable, Optional
 
@@ -28,13 +28,13 @@ def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
 
 
 def fail_opening(crawler: Optional[Crawler]) -> None:
-    """Scrapy's commands exit with 1 if a crawl that has ended has no spider."""
+    """Makes Scrapy's commands exit with status 1: they do so if a crawl has ended without a spider."""
     if crawler is not None:
         crawler.spider = None
 
 
 def close_spider(crawler: Crawler, reason: str) -> None:
-    """Closes the spider of a crawl, unless it is being closed."""
+    """Closes the spider of a crawl, unless it is already closing."""
     engine: Any = crawler.engine
     slot = slot_of(crawler)
     if slot is None or slot.closing is not None:
@@ -46,13 +46,13 @@ def close_spider(crawler: Crawler, reason: str) -> None:
 
 
 def slot_of(crawler: Crawler) -> Any:
-    """What the engine knows of the spider that is open."""
+    """The engine's state of the open spider."""
     engine = crawler.engine
     return getattr(engine, "_slot", None) or getattr(engine, "slot", None)
 
 
 def call_later(seconds: float, act: Callable[[], None]) -> Any:
-    """Calls a function later. What is answered has ``cancel``, for as long as it has not been called."""
+    """Calls a function later. Returns an object with ``cancel``, which works until the call."""
     if _call_later is None:
         from twisted.internet import reactor
 
@@ -61,7 +61,10 @@ def call_later(seconds: float, act: Callable[[], None]) -> Any:
 
 
 def at_shutdown(act: Callable[[], None]) -> None:
-    """Calls a function when Twisted's reactor begins to stop, before it waits for its threads. Without a reactor it is not called."""
+    """
+    Calls a function when Twisted's reactor starts to stop, before it waits for its threads. Without a reactor, never
+    calls it.
+    """
     if _is_reactor_installed():
         from twisted.internet import reactor
 

@@ -1,4 +1,4 @@
-"""The keys and the lease of a request. It carries them along: into a JOBDIR, through retries and redirects."""
+"""The keys and the lease of a request. The request carries them into a JOBDIR and through retries and redirects."""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -10,7 +10,7 @@ Lease = Tuple[str, int]
 
 
 class Key(NamedTuple):
-    """What a request is known by: a URL in the visited set, or a fingerprint in the filter beside it."""
+    """The key of a request: a URL in the visited set, or a fingerprint in the filter beside it."""
 
     is_url: bool
     text: str
@@ -22,7 +22,7 @@ def keep(request: Request, keys: Sequence[Key], run: str, lease: Optional[Lease]
 
 
 def lease_of(request: Request) -> Optional[Lease]:
-    """The lease that a request has come of, and which attempt that is."""
+    """The lease of a request and the number of its attempt."""
     kept = request.meta.get(MARKED)
     if kept is None or "lease" not in kept or kept["url"] != request.url and not is_redirected(request):
         return None
@@ -31,25 +31,25 @@ def lease_of(request: Request) -> Optional[Lease]:
 
 
 def kept_keys(request: Optional[Request]) -> List[Key]:
-    """The request's own keys, and those of the requests that were redirected to it."""
+    """The keys of the request and of the requests that were redirected to it."""
     if request is None or MARKED not in request.meta:
         return []
     kept = request.meta[MARKED]
-    # Spiders pass on the meta of a response. What is another page's says nothing of this one.
+    # Spiders copy the meta of a response to its links. Ignores the keys of another page.
     if kept["url"] != request.url and not is_redirected(request):
         return []
     return [Key(bool(is_url), str(text)) for is_url, text in kept["keys"]]
 
 
 def is_redirected(request: Request) -> bool:
-    """Whether its keys are those of a request that was redirected to it."""
+    """Whether the keys belong to a request that was redirected to this one."""
     kept = request.meta.get(MARKED)
-    # A page that was redirected to itself passes on both to what it leads to: the number of redirects tells these apart.
+    # A page that was redirected to itself copies both to its links. The number of redirects distinguishes them.
     return kept is not None and _redirect_urls(request)[kept.get("hops", 0) :][:1] == [kept["url"]]
 
 
 def leads_back(request: Request, fingerprint: Callable[[Request], bytes]) -> bool:
-    """Whether a redirected request is for a page of its own chain, as the fingerprints of a run tell pages apart."""
+    """Whether a redirected request leads back to a page of its own chain, compared by fingerprints."""
     own = fingerprint(request)
     return any(fingerprint(request.replace(url=url)) == own for url in _redirect_urls(request))
 

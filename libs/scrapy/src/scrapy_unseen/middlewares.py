@@ -1,4 +1,4 @@
-"""Middlewares that mark pages when they are crawled, and forget pages that failed."""
+"""Middlewares that visit pages when they are crawled, and forget pages that failed."""
 
 from typing import Any, AsyncIterator, Iterable, Optional
 from weakref import WeakSet
@@ -20,11 +20,15 @@ def _scheduler_of(crawler: Crawler) -> Scheduler:
 
 
 class MarkCrawled:
-    """A spider middleware for ``UNSEEN_MARK = "crawled"``: a page is marked when its callback has ended without an error."""
+    """
+    A spider middleware for ``UNSEEN_MARK = "crawled"``: a page becomes visited when its callback has ended without an
+    error.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        #: Those that go to their callback. Others go to an errback, such as those with a status that Scrapy takes for an error.
+        #: Responses that go to their callback. Others go to an errback, for example if Scrapy treats their status as an
+        #: error.
         self._called: "WeakSet[Response]" = WeakSet()
 
     @classmethod
@@ -53,9 +57,11 @@ class MarkCrawled:
 
 class ForgetFailed:
     """
-    A downloader middleware: a page whose last attempt has failed is forgotten, so that a run that finds it again tries it again.
-    A page that came from the queue goes back into the queue, so that the next run tries it again.
-    It has to come before Scrapy's own RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES = {"scrapy_unseen.ForgetFailed": 540}``.
+    A downloader middleware: forgets a page when its last retry has failed. A later run fetches the page if it finds it
+    again. A page that came from the queue returns to the queue, and the next run fetches it.
+
+    Place it before Scrapy's RetryMiddleware, which counts the attempts: ``DOWNLOADER_MIDDLEWARES =
+    {"scrapy_unseen.ForgetFailed": 540}``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -74,7 +80,7 @@ class ForgetFailed:
     def process_exception(
         self, request: Request, exception: Exception, spider: Optional[Spider] = None
     ) -> Optional[Response]:
-        # What robots.txt or another middleware keeps from being fetched has not failed.
+        # A request that robots.txt or another middleware blocks has not failed.
         if not isinstance(exception, IgnoreRequest):
             self._forget(request)
         return None

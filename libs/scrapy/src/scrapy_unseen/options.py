@@ -1,4 +1,4 @@
-"""What the settings of a crawl say about Unseen."""
+"""Reads the Unseen settings of a crawl."""
 
 import math
 import re
@@ -9,17 +9,17 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
 DEFAULT_URL = "http://127.0.0.1:3000"
-#: As the service has it, less the ending of the filter for what is no URL.
+#: The rule of the service for names, less the suffix of the filter for fingerprints.
 REQUESTS = ".requests"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
-#: A filter of a higher rate would leave out pages: the Bloom filter that such a setting is meant for did.
+#: With a higher rate, the crawl would miss pages, as the Bloom filter of such settings does.
 MOST_ERROR_RATE = 1e-4
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class SettingError(NotConfigured):
-    """A setting has a value that it cannot have. The text names both, and what is allowed."""
+    """A setting is not valid. The message names the value and the allowed values."""
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,24 @@ class Options:
     api_key: Optional[str]
     #: Name of the visited set.
     set_name: str
-    #: What the set is made with if there is none.
+    #: Options for the set if it does not exist.
     spec: Dict[str, Any]
     batch_size: int
-    #: How long a request waits for others to be asked about with it, in seconds.
+    #: How long a request waits for others, in seconds.
     batch_delay: float
-    #: If the service does not answer: take requests for ``new`` or ``seen``, or ``close`` the spider.
+    #: If the service does not answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
     on_error: str
-    #: How long a call may take with all its repeats, in seconds.
+    #: Time limit of a call with all its retries, in seconds.
     timeout: float
     clear_on_start: bool
-    #: ``url``: GET requests by their URLs; ``fingerprint``: all by their fingerprints.
+    #: ``url``: GET requests by URL; ``fingerprint``: all requests by fingerprint.
     key: str
-    #: ``scheduled``: when a request is scheduled; ``crawled``: when its callback has succeeded; ``queued``: when it is put into the
-    #: queue of the set.
+    #: When a page becomes visited. ``scheduled``: when its request is scheduled. ``crawled``: when its callback has
+    #: succeeded. ``queued``: when it enters the queue of the set.
     mark: str
-    #: How long a page is held by a crawl that was killed, in seconds.
+    #: How long a killed crawl keeps its leases, in seconds.
     lease_seconds: int
-    #: How long a run does not ask again about a URL that was seen, in seconds.
+    #: How long a run remembers that a URL was seen, in seconds.
     cache_seconds: float
 
 
@@ -76,24 +76,24 @@ def _url(url: str) -> str:
 
 
 def _api_key(key: Optional[str]) -> Optional[str]:
-    # A file that it was read from often ends with a line break.
+    # A key from a file often ends with a line break.
     stripped = (key or "").strip()
     if re.fullmatch(r"[!-~]*", stripped):
         return stripped or None
-    raise SettingError("UNSEEN_API_KEY has a character that is no visible one of ASCII")
+    raise SettingError("UNSEEN_API_KEY must have only visible ASCII characters")
 
 
 def _set_name(pattern: str, spider_name: str) -> str:
     try:
         name = pattern % {"spider": spider_name}
     except (KeyError, TypeError, ValueError) as error:
-        raise SettingError(f"UNSEEN_SET {pattern!r} may have %(spider)s in it and no other: {error}") from error
+        raise SettingError(f"UNSEEN_SET {pattern!r} may contain only the placeholder %(spider)s: {error}") from error
     if NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
         return name
     suggestion = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:LONGEST_NAME] or "crawl"
     raise SettingError(
-        f'UNSEEN_SET is {name!r}, and a set must be named by 1 to {LONGEST_NAME} of a-z, 0-9, ".", "_" and "-": '
-        f"UNSEEN_SET = {suggestion!r}, for example"
+        f'UNSEEN_SET is {name!r}, but the name of a set has 1 to {LONGEST_NAME} of a-z, 0-9, ".", "_" and "-". '
+        f"Set UNSEEN_SET = {suggestion!r}, for example"
     )
 
 
@@ -106,14 +106,14 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
     if settings.get("BLOOMFILTER_BIT") is not None and settings.get("UNSEEN_CAPACITY") is None:
         hashes = _whole(settings, "BLOOMFILTER_HASH_NUMBER", 6, 1, 64)
         bits = 2 ** _whole(settings, "BLOOMFILTER_BIT", 30, 1, 60)
-        # How many a Bloom filter of so many bits and hashes is best for.
+        # The optimal number of items for a Bloom filter with these bits and hashes.
         spec["capacity"] = max(1, math.floor(bits * math.log(2) / hashes))
         spec.setdefault("errorRate", max(1e-9, min(MOST_ERROR_RATE, 0.5**hashes)))
     return spec
 
 
 def _mark(settings: BaseSettings) -> str:
-    # A JOBDIR keeps what is left to do itself, and fingerprints are in no queue.
+    # A JOBDIR keeps pending requests itself, and fingerprints cannot go into the queue.
     kept_elsewhere = settings.get("JOBDIR") or settings.get("UNSEEN_KEY") == "fingerprint"
     if kept_elsewhere and not settings.get("UNSEEN_MARK"):
         return "scheduled"
@@ -150,4 +150,4 @@ def _seconds(name: str, value: Any) -> int:
     seconds = int(found[1]) * UNITS[found[2]] if found else 0
     if 10 <= seconds <= 315_576_000:
         return seconds
-    raise SettingError(f"{name} must be a time of 10 seconds to 10 years such as 3600, '12h' or '30d', not {value!r}")
+    raise SettingError(f"{name} must be a time from 10 seconds to 10 years, such as 3600, '12h' or '30d', not {value!r}")

@@ -1,4 +1,4 @@
-"""Tells the log about calls that failed: the first one, then a summary once a minute, and the first one that succeeds again."""
+"""Logs failed calls: the first one, then a summary once a minute, and the first call that succeeds again."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ EVERY_SECONDS = 60.0
 class Outage:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        #: When the log was told last; None while calls succeed.
+        #: Time of the last log line; None while calls succeed.
         self._told: Optional[float] = None
         self._since_told = 0
         self._requests = 0
@@ -23,13 +23,13 @@ class Outage:
         now = self._clock()
         if self._told is not None and now - self._told < EVERY_SECONDS:
             return
-        logger.error("Unseen did not answer about %d requests, which are %s: %s", self._since_told, consequence, why)
+        logger.error("Unseen did not answer for %d requests, which are %s: %s", self._since_told, consequence, why)
         self._told = now
         self._since_told = 0
 
     def answered(self) -> None:
         if self._told is None:
             return
-        logger.warning("Unseen answers again. It did not answer about %d requests", self._requests)
+        logger.warning("Unseen answers again. It did not answer for %d requests", self._requests)
         self._told = None
         self._requests = self._since_told = 0

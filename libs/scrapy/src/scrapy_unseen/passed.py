@@ -1,13 +1,13 @@
-"""The requests that this run has let through. It lets none through twice while the service does not answer."""
+"""The requests that this run has scheduled, so that it schedules none twice during an outage."""
 
 from typing import Set
 
-#: The last so many at most, and at least half of them: 8 bytes of each fingerprint, which take about 80 MB.
+#: Remembers at least half of this number of requests: 8 bytes of each fingerprint, at most about 80 MB.
 MOST_PASSED = 1_000_000
 
 
 class Passed:
-    """Two sets: when the newer one is full it takes the older one's place, so that no step has much to do."""
+    """Two sets. When the newer one is full, it replaces the older one, so no step takes long."""
 
     def __init__(self, most: int = MOST_PASSED) -> None:
         self._half = most // 2
@@ -25,12 +25,12 @@ class Passed:
             return True
         if short not in self._older:
             return False
-        # A page that is found again and again is remembered on.
+        # A page that is found repeatedly stays in memory.
         self.add(fingerprint)
         return True
 
     def drop(self, fingerprint: bytes) -> bool:
-        """Whether it was there."""
+        """Returns whether it was present."""
         short = _short(fingerprint)
         found = short in self._newer or short in self._older
         self._newer.discard(short)
@@ -39,18 +39,18 @@ class Passed:
 
 
 class Run:
-    """The requests that a run has let through, by their fingerprints."""
+    """The requests that a run has scheduled, by fingerprint."""
 
     def __init__(self) -> None:
         self._passed = Passed()
-        #: Those of them that the service was not asked about.
+        #: Requests that were scheduled without a check.
         self._unasked = Passed()
 
     def let_through(self, fingerprint: bytes) -> None:
         self._passed.add(fingerprint)
 
     def let_through_unasked(self, fingerprint: bytes) -> bool:
-        """Lets a request through without an answer, unless this run did so before: then the answer is False."""
+        """Schedules a request without a check. Returns False if this run has already scheduled it."""
         if self._passed.has(fingerprint):
             return False
         self._passed.add(fingerprint)
@@ -58,7 +58,10 @@ class Run:
         return True
 
     def was_unasked(self, fingerprint: bytes) -> bool:
-        """Whether a request that the service takes for new is one that this run let through unasked. The service knows it now."""
+        """
+        Whether this run has scheduled a request without a check, although the service reports it as new. The service
+        knows it from now on.
+        """
         return self._unasked.drop(fingerprint)
 
     def forget(self, fingerprint: bytes) -> None:

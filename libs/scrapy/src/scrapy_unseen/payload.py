@@ -1,4 +1,4 @@
-"""A request as the payload of its URL in the queue of a set: JSON of what differs from a plain request."""
+"""Stores a request as the payload of its URL in the queue: JSON of its differences from a plain request."""
 
 import inspect
 import json
@@ -9,7 +9,7 @@ from scrapy.http import Request
 
 from .marks import MARKED
 
-#: What the service takes.
+#: The limit of the service.
 MOST_BYTES = 1_024
 OURS = "scrapy"
 KEPT = ("callback", "errback", "meta", "cookies", "encoding", "priority", "dont_filter", "flags", "cb_kwargs")
@@ -17,16 +17,16 @@ PLAIN = Request("data:,").to_dict()
 
 
 class OtherSpider(Exception):
-    """The payload was made by a spider of another name."""
+    """A spider with another name created the payload."""
 
 
 def payload_of(request: Request, spider: Spider) -> Optional[str]:
-    """None for a request that a payload cannot hold."""
+    """Returns the payload of a request, or None if a payload cannot store the request."""
     try:
         told = request.to_dict(spider=spider)
     except Exception:
-        # Its callback is no method of the spider. To find that out, Scrapy reads all properties of the spider, and
-        # one may fail.
+        # The callback is not a method of the spider. To find out, Scrapy reads all properties of the spider, and one
+        # may fail.
         return None
     if "_class" in told or told["body"]:
         return None
@@ -37,7 +37,7 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
         kept["headers"] = headers
     try:
         text = json.dumps({OURS: spider.name, **kept}, separators=(",", ":"), ensure_ascii=False)
-        # Such as a tuple, which comes back as a list.
+        # For example, a tuple would return as a list.
         same = json.loads(text) == {OURS: spider.name, **kept}
         return text if same and len(text.encode()) <= MOST_BYTES else None
     except (RecursionError, TypeError, ValueError):
@@ -46,8 +46,9 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
 
 def request_of(url: str, payload: Optional[str], spider: Spider) -> Request:
     """
-    The request of an entry in the queue. An entry of others goes to ``parse``, with its payload in the meta under
-    ``unseen_payload``. Raises OtherSpider, and ValueError for a payload that this version of the spider cannot read.
+    Returns the request of an entry in the queue. An entry that another program queued goes to ``parse``, with its
+    payload in the meta as ``unseen_payload``. Raises OtherSpider, or ValueError for a payload that this version of the
+    spider cannot read.
     """
     told = _read(payload)
     if told is None:
@@ -68,13 +69,13 @@ def request_of(url: str, payload: Optional[str], spider: Spider) -> Request:
         headers = {name.encode("latin-1"): [one.encode("latin-1") for one in values] for name, values in told.pop("headers", {}).items()}
         return Request(url, headers=headers, **told)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"its payload makes no request: {error}") from error
+        raise ValueError(f"its payload is not a valid request: {error}") from error
 
 
 def _read(payload: Optional[str]) -> Optional[Dict[str, Any]]:
     try:
         told = json.loads(payload or "")
-    # Others may have queued JSON that is nested too deeply.
+    # Another program may have queued JSON that is nested too deeply.
     except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and isinstance(told.get(OURS), str) else None

@@ -1,4 +1,4 @@
-"""``UNSEEN_MARK = "queued"``: the remaining pages of a crawl are in the queue of its set, and survive the crawl."""
+"""``UNSEEN_MARK = "queued"``: the queue of the set stores the remaining pages of a crawl, so they survive the crawl."""
 
 import hashlib
 import logging
@@ -21,25 +21,25 @@ from .scheduler import Asked, Scheduler, log_bug, told
 logger = logging.getLogger(__name__)
 
 OTHER_SPIDER = "unseen_other_spider"
-#: Pages that one crawl takes out of the queue at a time, so that others find some; and how few are left when it takes more.
+#: How many pages one crawl leases at a time, so that others get some, and how few are left when it leases more.
 MOST_LEASED, FEW = 64, 32
-#: Between two looks at a queue whose pages others hold, and between two calls of a service that does not answer.
+#: Pause between two checks of a queue whose pages others have leased, and between two calls during an outage.
 POLL_SECONDS = 1.0
-#: Delay before the next run, or any other crawl, gets a page that this crawl has not finished.
+#: Delay before the next run or another crawl gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
 #: Delay before this crawl gets an entry again that it cannot read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
-HELD = "the service did not answer for its links, or its lease ended"
+HELD = "the service did not accept its links, or its lease ended"
 
 
 class QueuedScheduler(Scheduler):
     """
-    One step marks new pages and puts them into the queue of the set. Crawls lease them from there, and acknowledge a page when it
-    has been handled, with its retries and redirects, and all its links are in the queue.
+    Visits new pages and adds them to the queue of the set in one step. Crawls lease pages from the queue. A crawl
+    acknowledges a page when the page and its retries and redirects were handled, and all its links are in the queue.
     """
 
-    _GIVEN_BACK = (", and the queue does not take them", "")
+    _GIVEN_BACK = (", and the queue cannot store them", "")
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         self._leases = Leases()
@@ -101,7 +101,10 @@ class QueuedScheduler(Scheduler):
         return request
 
     def forget_failed(self, request: Request) -> None:
-        """Puts a page of the queue back into it, marked, for a later run. This one has tried it. Others are forgotten."""
+        """
+        Returns a page to the queue for a later run; the page stays visited. Forgets pages that did not come from the
+        queue.
+        """
         lease = self._leases.of(request)
         if lease is None:
             super().forget_failed(request)
@@ -147,9 +150,9 @@ class QueuedScheduler(Scheduler):
         if not self._told_unqueued:
             self._told_unqueued = True
             logger.warning(
-                "%s is kept in memory only, and lost if the crawl is killed: the queue takes GET requests of http and https, "
-                "with 1,024 bytes of JSON beside the URL, and a method of the spider as callback, but none with dont_filter or "
-                "unseen_discovery. Further such requests are counted in unseen/unqueued",
+                "%s is kept in memory only and is lost if the crawl is killed. The queue stores GET requests over http and https "
+                "whose callback is a method of the spider, with at most 1,024 bytes of JSON beside the URL, and without dont_filter "
+                "or unseen_discovery. Further such requests are counted in unseen/unqueued",
                 request,
             )
 
@@ -305,14 +308,14 @@ class QueuedScheduler(Scheduler):
 
     def _not_leased(self, failure: Failure) -> None:
         if not self._lease_failed:
-            logger.error("Unseen gives out no pages of set %s, which stay in its queue: %s", self._options.set_name, told(failure))
+            logger.error("Unseen cannot lease pages of set %s; they stay in its queue: %s", self._options.set_name, told(failure))
         self._lease_failed = True
         self._poll()
 
     def _refuse(self, name: str) -> None:
         logger.error(
-            "The queue of set %s has pages of spider %r, which %r cannot handle. Run spider %r to crawl them, or give this one another "
-            'UNSEEN_SET, or UNSEEN_MARK = "scheduled", which marks pages in the set and leaves its queue alone',
+            "The queue of set %s has pages of spider %r, which %r cannot handle. Run spider %r to crawl them. To run this one, set "
+            'another UNSEEN_SET, or UNSEEN_MARK = "scheduled", which uses the set without its queue',
             self._options.set_name,
             name,
             self.spider.name,
@@ -402,7 +405,7 @@ class QueuedScheduler(Scheduler):
 
     def _not_extended(self, failure: Failure, leases: List[str]) -> None:
         if not self._extend_failed:
-            self._outage.failed(len(leases), "given to others when their leases end", told(failure))
+            self._outage.failed(len(leases), "available to other crawls when their leases end", told(failure))
         self._extend_failed = True
         # The call may have taken most of the time that the leases have.
         self._after("extend", POLL_SECONDS, self._extend)
@@ -442,14 +445,14 @@ class QueuedScheduler(Scheduler):
         return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:
-        logger.error("Unseen did not take back the leases of this crawl, which end by themselves: %s", told(failure))
+        logger.error("Unseen did not release the leases of this crawl; they will expire: %s", told(failure))
 
     def _tell_start(self, queue: Dict[str, int]) -> None:
         left = queue["waiting"] + queue["leased"]
         if left:
             logger.info(
-                "The queue of set %s has %d pages of earlier runs, which this one crawls; %d of them are held by other crawls, "
-                "or by one that was killed, for up to %d seconds",
+                "The queue of set %s has %d pages of earlier runs, which this run crawls. Other crawls, or a killed crawl, have "
+                "leased %d of them for up to %d seconds",
                 self._options.set_name,
                 left,
                 queue["leased"],
@@ -461,15 +464,15 @@ class QueuedScheduler(Scheduler):
         self.stats.set_value("unseen/left", left, spider=self.spider)
         if left:
             logger.warning(
-                "%d pages of set %s are marked and not crawled. They are in its queue: run the spider again to crawl them",
+                "%d pages of set %s are visited but not crawled. They are in its queue: run the spider again to crawl them",
                 left,
                 self._options.set_name,
             )
         if queue["dead"]:
             self.stats.set_value("unseen/dead", queue["dead"], spider=self.spider)
             logger.warning(
-                "%d pages of set %s are dead letters: their maxAttempts are used up, and no run crawls them. List them at "
-                "/v1/visited-sets/%s/queue/dead-letters, and put them back or purge them",
+                "%d pages of set %s are dead letters: they have used up their maxAttempts, and no run crawls them. List them at "
+                "/v1/visited-sets/%s/queue/dead-letters, then put them back or purge them",
                 queue["dead"],
                 self._options.set_name,
                 self._options.set_name,

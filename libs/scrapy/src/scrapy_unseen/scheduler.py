@@ -1,4 +1,4 @@
-"""A scheduler that asks Unseen about requests in batches, off the reactor."""
+"""A scheduler that checks requests with Unseen in batches, outside the reactor thread."""
 
 import logging
 import uuid
@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 MIDDLEWARE = "scrapy_unseen.MarkCrawled"
 UNAVAILABLE = "unseen_unavailable"
-#: In the meta of what is in a JOBDIR and is to be asked about when its turn has come.
+#: In the meta of requests in a JOBDIR that must be checked when their turn comes.
 UNASKED = "unseen_unasked"
-#: Scrapy looks up names of hosts in the same threads, which are ten.
+#: Scrapy resolves host names in the same threads, of which it has ten.
 MOST_CALLS = 4
 
 Asked = Tuple[Request, Key]
@@ -38,21 +38,21 @@ Asked = Tuple[Request, Key]
 
 class Scheduler(ScrapyScheduler):
     """
-    ``SCHEDULER = "scrapy_unseen.Scheduler"``. Requests wait for up to ``UNSEEN_BATCH_DELAY`` and are asked about together. New
-    ones go on to Scrapy's own queues, seen ones are counted and signalled as ``request_dropped``.
+    ``SCHEDULER = "scrapy_unseen.Scheduler"``. Requests wait for up to ``UNSEEN_BATCH_DELAY`` and are checked together.
+    New requests go to Scrapy's own queues. Seen ones are counted and signalled as ``request_dropped``.
     """
 
-    # Scrapy declares them as what may be absent, and lets no scheduler be without.
+    # Scrapy declares these as optional, but every scheduler has them.
     crawler: Any
     stats: Any
     _options: Options
-    #: What the log adds about pages that were given back: why, and the way out.
-    _GIVEN_BACK = ("", '. UNSEEN_MARK = "queued", or a JOBDIR, keeps them')
+    #: Text that the log adds about forgotten pages: the reason, and the way out.
+    _GIVEN_BACK = ("", '. To keep them, set UNSEEN_MARK = "queued" or a JOBDIR')
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Scheduler":
         settings = crawler.settings
-        # Scrapy makes the spider first.
+        # Scrapy creates the spider first.
         spider: Any = crawler.spider
         try:
             options = options_of(settings, spider.name)
@@ -65,12 +65,13 @@ class Scheduler(ScrapyScheduler):
         if queued:
             from .queued import QueuedScheduler
 
-            # A scheduler that somebody has derived from this one stays what it is.
+            # A subclass keeps its own methods.
             cls = QueuedScheduler if cls is Scheduler else type(cls.__name__, (cls, QueuedScheduler), {})
-        # What Scrapy would ask is asked here. A filter that was in use before is not made, since some empty their set when they end.
+        # This scheduler replaces the filter of Scrapy. Does not create the configured filter, because some clear their
+        # set when they close.
         scheduler = cls(
             dupefilter=BaseDupeFilter(),
-            # The queue of the set takes its place.
+            # The queue of the set replaces the JOBDIR.
             jobdir=None if queued else job_dir(settings),
             dqclass=load_object(settings["SCHEDULER_DISK_QUEUE"]),
             mqclass=load_object(settings["SCHEDULER_MEMORY_QUEUE"]),
@@ -86,7 +87,7 @@ class Scheduler(ScrapyScheduler):
         super().open(spider)
         self._fingerprint: Callable[[Request], bytes] = self.crawler.request_fingerprinter.fingerprint
         self._visited = Visited(self._options, self._fingerprint)
-        # Before the spider is open, Ctrl-C stops the reactor, which waits for its threads, and closes no scheduler.
+        # Until the spider is open, Ctrl-C stops the reactor, which waits for its threads and closes no scheduler.
         at_shutdown(self._visited.hurry)
         self._run = uuid.uuid4().hex
         self._known = Run()
@@ -99,24 +100,25 @@ class Scheduler(ScrapyScheduler):
         self._calls = defer.DeferredSemaphore(MOST_CALLS)
         self._asking = 0
         self._to_visit: List[Key] = []
-        #: Nothing more is asked, what was queued is still fetched: the service was away for too long.
+        #: The service was unavailable for too long: no more requests are checked, and queued requests are still
+        #: fetched.
         self._ending = False
-        #: What would have been asked since then. A JOBDIR keeps it for the next run.
+        #: Requests that were not checked since then. A JOBDIR keeps them for the next run.
         self._unasked: List[Request] = []
         self._closing = False
-        #: The queues are closed.
+        #: Whether the queues are closed.
         self._over = False
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
         opened = in_thread(self._visited.open)
         opened.addErrback(self._cannot_open)
-        # A service that does not answer, or does not let this caller look, is told of elsewhere.
+        # Other code logs that the service is unavailable or does not allow this call.
         opened.addCallback(lambda _: in_thread(self._visited.queue).addCallbacks(self._tell_start, lambda failure: None))
         return opened
 
     def close(self, reason: str) -> "defer.Deferred[Any]":
-        """What was marked and is not fetched is forgotten again, unless it is kept in a JOBDIR."""
+        """Forgets pages that were visited but not fetched, unless a JOBDIR keeps them."""
         self._closing = True
         self._visited.hurry()
         self._flush()
@@ -138,8 +140,8 @@ class Scheduler(ScrapyScheduler):
         try:
             self._fingerprint(request)
         except Exception as error:
-            # Otherwise it would fail later, and take the other requests of its batch with it.
-            logger.error("%s is left out, for it has no fingerprint: %r", request, error)
+            # Otherwise, it would fail later together with the other requests of its batch.
+            logger.error("%s was dropped, because its fingerprinter failed: %r", request, error)
             return self._leave_out(request)
         if is_discovery(request, self.spider):
             return self._push_discovery(request)
@@ -185,7 +187,7 @@ class Scheduler(ScrapyScheduler):
     # What spiders may call, as ``self.crawler.unseen``.
 
     def forget(self, *requests: "str | Request") -> "defer.Deferred[None]":
-        """Makes URLs, or requests of any method, unseen: they are fetched when they are found again."""
+        """Forgets URLs, or requests of any method. They are fetched when a crawl finds them again."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
         for request in found:
             fingerprint = self._fingerprint(request)
@@ -194,7 +196,7 @@ class Scheduler(ScrapyScheduler):
         return self._forget([self._visited.key_of(request) for request in found])
 
     def forget_failed(self, request: Request) -> None:
-        """Makes a request, and those that were redirected to it, unseen for later runs. This one has tried it."""
+        """Forgets a request and the redirects that led to it, for later runs. This run does not retry it."""
         keys = kept_keys(request)
         if not keys or self.marks_crawled:
             return
@@ -203,12 +205,12 @@ class Scheduler(ScrapyScheduler):
         self._forget(keys).addErrback(self._not_forgotten, len(keys))
 
     def mark(self, keys: Sequence[Key]) -> None:
-        """Marks keys with the next batch."""
+        """Visits keys with the next batch."""
         self._to_visit.extend(keys)
         self._soon()
 
     def mark_crawled(self, response: Response) -> None:
-        """Marks the keys that a response has answered: those of its request, and that of its final URL."""
+        """Visits the keys of the request of a response, and the key of its final URL."""
         request: Any = response.request
         if self._ending and self.dqs is None:
             # What it leads to was left out. The next run finds that by fetching it again.
@@ -297,7 +299,7 @@ class Scheduler(ScrapyScheduler):
         # What may have been marked, and is not fetched, would be lost to the next run.
         marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or marked:
-            self._outage.failed(len(asked), "fetched, but none twice by this run", told(failure))
+            self._outage.failed(len(asked), "fetched, each at most once in this run", told(failure))
             for request, key in asked:
                 if self._leads_back(request) or self._known.let_through_unasked(self._fingerprint(request)):
                     self.stats.inc_value("unseen/unknown", spider=self.spider)
@@ -305,7 +307,7 @@ class Scheduler(ScrapyScheduler):
                 else:
                     self._drop(request)
             return
-        self._outage.failed(len(asked), "left to the next run" if self._ending else "not fetched", told(failure))
+        self._outage.failed(len(asked), "left for the next run" if self._ending else "not fetched", told(failure))
         for request, _ in asked:
             if not (self._put_by(request) if self._ending else self._leave_out(request)):
                 self._signal_dropped(request)
@@ -354,13 +356,13 @@ class Scheduler(ScrapyScheduler):
         return redirected and leads_back(request, self._fingerprint)
 
     def _count_seen(self, request: Request) -> bool:
-        logger.debug("Filtered request that was seen: %s", request)
+        logger.debug("Filtered a request that was already seen: %s", request)
         for stat in ("bloomfilter/filtered", "dupefilter/filtered"):
             self.stats.inc_value(stat, spider=self.spider)
         return False
 
     def _leave_out(self, request: Request) -> bool:
-        logger.debug("Left out request that was not asked about: %s", request)
+        logger.debug("Dropped an unchecked request: %s", request)
         self.stats.inc_value("unseen/dropped", spider=self.spider)
         return False
 
@@ -395,7 +397,7 @@ class Scheduler(ScrapyScheduler):
         return [final] if final.is_url and final not in keys else []
 
     def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
-        self._outage.failed(len(keys), "not marked", told(failure))
+        self._outage.failed(len(keys), "not marked as crawled", told(failure))
         self.stats.inc_value("unseen/unmarked", len(keys), spider=self.spider)
 
     def _forget(self, keys: Sequence[Key]) -> "defer.Deferred[None]":
@@ -428,9 +430,9 @@ class Scheduler(ScrapyScheduler):
         raise CloseSpider(UNAVAILABLE)
 
     def _cannot_open(self, failure: Failure) -> Any:
-        # A set that is to be emptied first cannot be used as it is.
+        # A set that must be cleared first cannot be used yet.
         if failure.check(ServiceUnavailable) and self._options.on_error != "close" and not self._options.clear_on_start:
-            logger.error("Unseen: the set cannot be made now: %s", failure.value)
+            logger.error("Unseen cannot create the set now: %s", failure.value)
             return None
         fail_opening(self.crawler)
         return failure
@@ -474,8 +476,8 @@ class Scheduler(ScrapyScheduler):
         if count:
             self.stats.inc_value("unseen/given_back", count, spider=self.spider)
             logger.warning(
-                "%d pages were found and not fetched%s. They are unmarked again, but a later run fetches them only if it finds them "
-                "again on a page that it fetches%s",
+                "%d pages were found but not fetched%s. The set has forgotten them, and a later run fetches them only if it finds "
+                "them again on a page that it fetches%s",
                 count,
                 *self._GIVEN_BACK,
             )
@@ -487,8 +489,8 @@ class Scheduler(ScrapyScheduler):
     def _tell_start(self, queue: Dict[str, int]) -> None:
         if queue["waiting"] + queue["leased"]:
             logger.warning(
-                "The queue of set %s has %d pages that this run does not crawl, and takes for seen. "
-                'UNSEEN_MARK = "queued" crawls them',
+                "The queue of set %s has %d pages that this run does not crawl and treats as seen. "
+                'Set UNSEEN_MARK = "queued" to crawl them',
                 self._options.set_name,
                 queue["waiting"] + queue["leased"],
             )
@@ -499,7 +501,7 @@ class Scheduler(ScrapyScheduler):
 
 
 def told(failure: Failure) -> str:
-    """What the service said, or where in this package something is wrong."""
+    """The error of the service, or the traceback of an error in this package."""
     return str(failure.value) if failure.check(ServiceError, ServiceUnavailable, SettingError) else failure.getTraceback()
 
 

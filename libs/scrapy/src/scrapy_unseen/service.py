@@ -1,4 +1,4 @@
-"""Calls of the service: blocking, safe in several threads, and repeated until they are answered."""
+"""Calls of the service: blocking, thread-safe, and retried until they are answered."""
 
 import json
 import math
@@ -12,20 +12,20 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Dict, List, Optional, Set
 from urllib.parse import quote, urlsplit
 
-#: Longest answer that is read.
+#: Maximum size of an answer.
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
-#: How long a call may take while the service is known to be away. Within that time of one the next ones fail at once.
+#: Time limit of a call during an outage. Within this time after one call, other calls fail at once.
 AWAY_SECONDS = 1.0
-#: How long a call may take when the crawl is closing.
+#: Time limit of a call when the crawl is closing.
 CLOSE_SECONDS = 3.0
-#: The service is to be asked later, or the way to it is broken.
+#: Statuses of temporary failures.
 PASSING = frozenset({408, 429, 502, 503, 504})
 
 
 class ServiceError(Exception):
-    """The service refused: ``code`` and ``status`` of its problem document."""
+    """The service refused the call: ``code`` and ``status`` of its problem document."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
@@ -34,7 +34,7 @@ class ServiceError(Exception):
 
 
 class ServiceUnavailable(Exception):
-    """The service did not answer in time, or was not ready. ``sent``: it may have received and executed the call."""
+    """The service did not answer in time or was not ready. ``sent``: it may have received and executed the call."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        #: The last call was not answered in its time. Until one is, a single one a second tries, and does not wait as long.
+        #: The last call timed out. Until a call is answered, one call a second tries, with a shorter time limit.
         self._away = False
         self._why = ""
         self._next_try = 0.0
@@ -63,7 +63,7 @@ class Service:
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
-        """The JSON of the answer. Repeats are under one Idempotency-Key, so nothing is done twice."""
+        """Returns the JSON of the answer. Retries use the same Idempotency-Key, so nothing is done twice."""
         data = b"" if body is None else json.dumps(body).encode()
         return self._call("POST", path, data, {**self._headers, "Idempotency-Key": uuid.uuid4().hex})
 
@@ -77,7 +77,7 @@ class Service:
             connection.close()
 
     def hurry(self) -> None:
-        """The crawl is closing: calls, those in progress too, end within CLOSE_SECONDS, and after one that failed none is made."""
+        """The crawl is closing: all calls end within CLOSE_SECONDS. After a failed call, no more calls are made."""
         with self._lock:
             if self._hurried.is_set():
                 return
@@ -93,10 +93,10 @@ class Service:
             used &= self._used
         for connection in used:
             try:
-                # Past TLS, whose own state is the other thread's.
+                # Bypasses TLS, whose state belongs to the other thread.
                 socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
             except (TypeError, OSError):
-                # It has ended by itself.
+                # The connection has already ended.
                 pass
 
     def _call(self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str]) -> Any:
@@ -123,7 +123,7 @@ class Service:
                 wait = min(MOST_WAIT, 2 * wait)
 
     def _admit(self, path: str) -> float:
-        """How long a call may take. Raises if the service was found to be away a moment ago."""
+        """Returns the time limit of a call. Raises if the service was unavailable a moment ago."""
         with self._lock:
             if not self._away:
                 return self._timeout
@@ -150,15 +150,15 @@ class Service:
         try:
             connection.request(method, self._base + path, data, headers)
             response = connection.getresponse()
-            # http.client takes headers that were cut off for the whole of them. The service says how long its answers are.
+            # http.client accepts truncated headers. The service always sends the length of its answers.
             if response.length is None and not response.chunked:
-                raise HTTPException("the answer was cut off")
+                raise HTTPException("the answer is incomplete")
             text = response.read(MOST_BYTES + 1)
             if len(text) > MOST_BYTES:
                 raise HTTPException(f"the answer has more than {MOST_BYTES} bytes")
-            # A read of at most so many bytes does not complain.
+            # A read with a limit does not raise an error for a truncated body.
             if response.length:
-                raise HTTPException("the answer was cut off")
+                raise HTTPException("the answer is incomplete")
         except BaseException:
             connection.close()
             raise
@@ -173,7 +173,7 @@ class Service:
         try:
             answer = _answer(response.status, response.getheader("Retry-After"), text)
         except ServiceError:
-            # To refuse is to answer.
+            # A refusal is an answer.
             self._answered()
             raise
         self._answered()
@@ -207,7 +207,7 @@ class _Passing(Exception):
 def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
     try:
         body = json.loads(text) if text else None
-    # What is nested too deeply is no answer, either.
+    # Data that is nested too deeply is not a valid answer either.
     except (ValueError, RecursionError):
         body = None
     if 200 <= status < 300 and (body is not None or not text):
@@ -218,7 +218,7 @@ def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
         seconds = float(retry_after) if retry_after and re.fullmatch(r"[0-9]{1,9}", retry_after) else None
         raise _Passing(f"{status} {code}", seconds)
     if not code:
-        raise ServiceError(status, "NO_UNSEEN_SERVICE", f"answered {status}, and not by an Unseen service")
+        raise ServiceError(status, "NO_UNSEEN_SERVICE", f"the answer is not from an Unseen service (status {status})")
     raise ServiceError(status, code, detail)
 
 

@@ -1,4 +1,4 @@
-"""The visited set of a crawl: what is asked, marked and forgotten there."""
+"""The visited set of a crawl: checks, visits, and forgets pages."""
 
 import hashlib
 import logging
@@ -15,18 +15,18 @@ from .service import Service, ServiceError, path_of
 
 logger = logging.getLogger(__name__)
 
-#: Keys that are remembered between two questions.
+#: Maximum number of cached keys.
 MOST_CACHED = 200_000
-#: Entries of one call.
+#: Number of entries in one call.
 BATCH = 1_000
 #: The service refuses longer reasons.
 MOST_REASON_BYTES = 256
-#: URLs of one call that explains them.
+#: Maximum number of URLs in one explain call.
 MOST_EXPLAINED = 100
 
 
 class Visited:
-    """Blocking, and safe in several threads. ``fingerprint`` tells a request from others, as Scrapy does."""
+    """Blocking and thread-safe. ``fingerprint`` identifies a request, as in Scrapy."""
 
     def __init__(self, options: Options, fingerprint: Callable[[Request], bytes]) -> None:
         self._options = options
@@ -40,7 +40,7 @@ class Visited:
         self._making = threading.Lock()
 
     def open(self) -> None:
-        """Makes the set if there is none. One that is there already is used as it is."""
+        """Creates the set if it does not exist. Uses an existing set as it is."""
         self._make()
         if self._options.clear_on_start:
             self._service.post(self._set + "/clear")
@@ -54,25 +54,25 @@ class Visited:
         self._service.close()
 
     def hurry(self) -> None:
-        """The crawl is closing: calls end within seconds."""
+        """The crawl is closing, so calls end within seconds."""
         self._service.hurry()
 
     def key_of(self, request: Request) -> Key:
-        # A visited set takes no URLs such as those of ftp and of data.
+        # A visited set does not accept other schemes, such as ftp and data.
         if self._options.key == "url" and request.method == "GET" and _is_http(request.url):
             return Key(True, request.url)
         return Key(False, self._fingerprint(request).hex())
 
     def is_known(self, key: Key) -> bool:
-        """Whether a key was seen a short while ago, so that it need not be asked about."""
+        """Whether a key was seen a short while ago, so that no check is needed."""
         return self._cache.has(key)
 
     def ask(self, keys: Sequence[Key]) -> List[bool]:
-        """Whether keys were seen, in their order. Marks nothing."""
+        """Checks keys without visiting them. Returns whether each was seen, in order."""
         return self._both(keys, "check", "check", lambda word: word == "seen", lambda there: bool(there))
 
     def visit(self, keys: Sequence[Key]) -> List[bool]:
-        """Marks keys, and answers whether they were seen before."""
+        """Visits keys. Returns whether each was seen before."""
         seen = self._both(keys, "visit", "add", lambda word: word == "seen", lambda fresh: not fresh)
         for key in keys:
             self._cache.add(key)
@@ -80,8 +80,8 @@ class Visited:
 
     def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]]) -> List[str]:
         """
-        Marks keys, and puts URLs that have a payload and were unseen into the queue: ``queued``, ``new`` for others that were
-        unseen, or ``seen``.
+        Visits keys, and adds unseen URLs with a payload to the queue. Returns ``queued`` for these, ``new`` for other
+        unseen keys, and ``seen``.
         """
         results: Dict[int, str] = {}
         for some in _blocks([i for i, payload in enumerate(payloads) if payload is not None]):
@@ -99,34 +99,34 @@ class Visited:
         return list(self._service.post(f"{self._set}/queue/lease", {"max": most, "leaseSeconds": seconds})["urls"])
 
     def ack(self, leases: List[str]) -> List[str]:
-        """Answers ``acked`` for each, or how it was lost."""
+        """Returns ``acked`` for each lease, or how it was lost."""
         return self._each("ack", leases)
 
     def extend(self, leases: List[str], seconds: int) -> List[str]:
-        """Answers ``extended`` for each, or how it was lost."""
+        """Returns ``extended`` for each lease, or how it was lost."""
         return self._each("extend", leases, leaseSeconds=seconds)
 
     def give_back(self, done: List[str], held: List[str], keys: Sequence[Key]) -> Dict[str, int]:
-        """Ends all leases, and makes keys unseen. Pages given back were not tried. Answers what the queue has then."""
+        """Ends all leases and forgets keys. Released pages were not tried. Returns the counts of the queue."""
         self._each("ack", done)
         self.forget(keys)
         self._each("release", held, countAttempt=False)
         return self.queue()
 
     def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
-        """Gives back leases of pages that have failed, as attempts, and makes keys unseen. The pages come back later."""
+        """Releases leases of failed pages and counts their attempts. Forgets keys. The pages return after a delay."""
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
     def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
-        """Gives back leases that this crawl cannot use, and makes keys unseen. The pages come back after a delay."""
+        """Releases leases that this crawl cannot use. Forgets keys. The pages return after a delay."""
         self.forget(keys)
-        # Names of spiders may have any length.
+        # Names of spiders may be long.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
     def queue(self) -> Dict[str, int]:
-        """How many URLs of the queue are ``waiting``, ``leased``, ``delayed`` and ``dead``."""
+        """Returns how many URLs of the queue are ``waiting``, ``leased``, ``delayed``, and ``dead``."""
         return dict(self._service.get(self._set)["queue"])
 
     def _each(self, what: str, leases: List[str], **how: "int | str") -> List[str]:
@@ -137,7 +137,7 @@ class Visited:
         return words
 
     def is_one_page(self, key: Key, others: Sequence[Key]) -> bool:
-        """Whether the set compares a URL by the same key as one of the others."""
+        """Whether a URL has the same URL key as one of the others."""
         urls = [one.text for one in (key, *others) if one.is_url]
         if not key.is_url or len(urls) == 1:
             return False
@@ -146,7 +146,7 @@ class Visited:
         return own is not None and own in theirs
 
     def forget(self, keys: Sequence[Key]) -> None:
-        """Makes keys unseen."""
+        """Forgets keys."""
         for key in keys:
             self._cache.drop(key)
         self._both(keys, "forget", "remove", bool, bool)
@@ -165,7 +165,7 @@ class Visited:
             words = self._post(f"{self._set}/urls/{of_urls}", "urls", [keys[i].text for i in some])
             for i, word in zip(some, words):
                 if word == "invalid":
-                    # Such as one that is too long. Scrapy fetches it all the same, and must not do so again and again.
+                    # For example, the URL is too long. Scrapy fetches it anyway, but must not fetch it again and again.
                     items[i] = hashlib.sha1(keys[i].text.encode("utf-8", "replace")).hexdigest()
                 else:
                     results[i] = url_result(word)
@@ -180,7 +180,7 @@ class Visited:
         try:
             answer = self._service.post(path, {member: entries})
         except ServiceError as error:
-            # The service was away when the crawl began, or somebody has dropped it.
+            # The service was unavailable when the crawl started, or the set was dropped since.
             if error.code == "VISITED_SET_NOT_FOUND":
                 self._make()
             elif error.code == "FILTER_NOT_FOUND":
@@ -191,7 +191,7 @@ class Visited:
             answer = self._service.post(path, {member: entries})
         results = answer.get(answered) if isinstance(answer, dict) else None
         if not isinstance(results, list) or len(results) != len(entries):
-            raise ServiceError(200, "NO_UNSEEN_SERVICE", f"{path} was not answered with a result for each")
+            raise ServiceError(200, "NO_UNSEEN_SERVICE", f"the answer to {path} does not have one result for each entry")
         return results
 
     def _make(self) -> None:
@@ -213,22 +213,22 @@ class Visited:
             if error.code != "FILTER_EXISTS":
                 raise
             self._must_be(kind, str(spec["name"]))
-            logger.info("%s is used as it is: %s", spec["name"], error)
+            logger.info("%s exists and is used as it is: %s", spec["name"], error)
 
     def _must_be(self, kind: str, name: str) -> None:
-        """Visited sets and filters share their names."""
+        """A name can belong to a visited set or to a filter."""
         try:
             self._service.get(path_of(kind, name))
         except ServiceError as error:
             if error.status != 404:
-                # Such as that the API key may not look. What is asked of it next will tell.
+                # For example, the API key may not read it. The next call will show this.
                 return
-            other = "a filter, and no visited set" if kind == "visited-sets" else "a visited set, and no filter"
-            raise SettingError(f"UNSEEN_SET must be another name than {self._options.set_name!r}: {name} is {other}") from None
+            other = "a filter, not a visited set" if kind == "visited-sets" else "a visited set, not a filter"
+            raise SettingError(f"{name} is {other}: set UNSEEN_SET to another name than {self._options.set_name!r}") from None
 
 
 class _Cache:
-    """Keys that were marked a short while ago."""
+    """Keys that were visited a short while ago."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
