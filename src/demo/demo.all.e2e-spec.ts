@@ -91,9 +91,12 @@ describe('the demo against a running service', () => {
     await once(listener, 'listening');
     const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
     const answers: [RequestListener, string][] = [
-      [(_, response) => void response.end('hello'), 'is not JSON (status 200)'],
-      [(_, response) => void response.writeHead(404).end('{}'), 'is not from an Unseen service (status 404)'],
-      [(request) => void request.socket.destroy(), `cannot reach ${url}`],
+      [(_, response) => void response.end('hello'), 'a body that is not JSON'],
+      [
+        (_, response) => void response.writeHead(404).end('{}'),
+        'was answered 404, but not by an Unseen service',
+      ],
+      [(request) => void request.socket.destroy(), `${url} could not be reached`],
     ];
     for (const [answer, says] of answers) {
       listener.removeAllListeners('request').on('request', answer);

@@ -227,7 +227,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
   it('fails in one line, with the value, the limit and an exit status', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: readonly [readonly string[], number, RegExp][] = [
-      [['list', '--url', away], 3, /^unseen: cannot reach http:\S+: .*ECONNREFUSED.*\n$/],
+      [['list', '--url', away], 3, /^unseen: http:\S+ could not be reached: .*ECONNREFUSED.*\n$/],
       [
         ['list', '--url', 'redis://a'],
         2,

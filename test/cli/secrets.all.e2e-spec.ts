@@ -167,7 +167,9 @@ describe('the command line shows no secret', () => {
       const { stdout, stderr } = await silent(['visit', set, list], { UNSEEN_API_KEY: key });
       expect(stdout + stderr).toMatch(says);
     }
-    expect((await silent(['list', '--url', away], { UNSEEN_API_KEY: KEY })).stderr).toMatch(/cannot reach/);
+    expect((await silent(['list', '--url', away], { UNSEEN_API_KEY: KEY })).stderr).toMatch(
+      /could not be reached/,
+    );
   });
 
   it('nor does the client', async () => {

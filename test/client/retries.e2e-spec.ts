@@ -186,7 +186,7 @@ describe('a client whose service', () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const visit = new UnseenClient({ url, timeoutMs: 300 }).visitedSet('crawl').visit('https://example.org/');
     await expect(visit).rejects.toThrow(UnreachableError);
-    await expect(visit).rejects.toThrow(`cannot reach ${url}`);
+    await expect(visit).rejects.toThrow(`${url} could not be reached`);
     await expect(visit).rejects.toThrow('ECONNREFUSED');
   });
 

@@ -14,7 +14,7 @@ export async function jsonOf(response: Response, call: string): Promise<unknown>
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new AnswerError(`the answer to ${call} is not JSON (status ${response.status})`, undefined, {
+    throw new AnswerError(`${call} was answered ${response.status} with a body that is not JSON`, undefined, {
       cause: error,
     });
   }
@@ -25,7 +25,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel().catch(() => undefined);
-    return new AnswerError(`${call} was redirected: check the URL of the service`);
+    return new AnswerError(`${call} was redirected: set the URL of the service itself`);
   }
   let problem: unknown;
   try {
@@ -37,7 +37,10 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
     typeof problem === 'object' && problem !== null ? problem : {}
   ) as Readonly<Record<string, unknown>>;
   if (typeof code !== 'string' || typeof detail !== 'string')
-    return new AnswerError(`the answer to ${call} is not from an Unseen service (status ${status})`, status);
+    return new AnswerError(
+      `${call} was answered ${status}, but not by an Unseen service; check the URL`,
+      status,
+    );
   const refusal = {
     status,
     code: code.slice(0, MOST_DETAIL),
@@ -78,7 +81,7 @@ async function textOf(response: Response, most: number, call: string): Promise<s
     bytes += value.length;
     if (bytes > most) {
       await reader.cancel().catch(() => undefined);
-      throw new AnswerError(`the answer to ${call} has more than ${most} bytes`);
+      throw new AnswerError(`${call} was answered with more than ${most} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -187,7 +187,7 @@ const MOST_IDLE = 100;
 function checked<Result>(answer: BatchAnswer<Result>, entries: number, path: string): BatchAnswer<Result> {
   const { results } = (answer as BatchAnswer<Result> | null | undefined) ?? {};
   if (Array.isArray(results) && results.length === entries) return answer;
-  throw new AnswerError(`the answer to POST ${path} does not have one result for each of ${entries} entries`);
+  throw new AnswerError(`POST ${path} of ${entries} entries was not answered with one result per entry`);
 }
 
 /** Throws RangeError. */

@@ -69,7 +69,7 @@ export class Requests {
   /** Returns the bytes of the answer as a stream. After the first byte, errors are those of the stream. */
   async stream(call: Call): Promise<ReadableStream<Uint8Array>> {
     return this.send(call, async ({ body }, name) => {
-      if (body === null) throw new AnswerError(`the answer to ${name} is empty`);
+      if (body === null) throw new AnswerError(`${name} was answered without a body`);
       return body;
     });
   }
@@ -135,7 +135,7 @@ export class Requests {
     const ms = Math.min(MOST_MS, this.options.attemptMs + waitMs, Math.max(1, end - performance.now()));
     const attempt = new AbortController();
     const abort = (): void => attempt.abort(signal?.reason);
-    const timer = setTimeout(() => attempt.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
+    const timer = setTimeout(() => attempt.abort(new DOMException('the call timed out', 'TimeoutError')), ms);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       const response = await this.options.fetch(this.urlOf(call), this.initOf(call, attempt.signal));
@@ -144,7 +144,7 @@ export class Requests {
     } catch (error) {
       if (error instanceof AnswerError || error instanceof ServiceError) throw error;
       const why = attempt.signal.aborted ? `no answer within ${Math.round(ms)} ms` : causeOf(error);
-      throw new UnreachableError(`cannot reach ${this.base}: ${why} (${name})`, { cause: error });
+      throw new UnreachableError(`${this.base} could not be reached: ${why} (${name})`, { cause: error });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);

@@ -51,7 +51,7 @@ export async function resumeList<
     if (!isReused || !from) throw error;
     // An earlier call sent another block under this key and was killed before the answer.
     const { entries } = checkpoints.last;
-    throw new ChangedListError(`entries after the first ${entries} differ`, { cause: error });
+    throw new ChangedListError(`the entries after the first ${entries} differ`, { cause: error });
   } finally {
     await checkpoints.end();
   }
@@ -89,5 +89,5 @@ async function* digestedBlocks<Listed>(
     else if (!checkpoints.isSaved) await checkpoints.keep({});
     yield { from, entries, digest: digest.text() };
   }
-  if (end < skip) throw new ChangedListError(`it has only ${end} entries`);
+  if (end < skip) throw new ChangedListError(`only ${end} entries are left`);
 }

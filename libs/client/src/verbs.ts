@@ -33,6 +33,6 @@ function isOne<Entry extends string | object>(
 ): entries is Entry {
   if (typeof entries === 'string') return true;
   if (typeof entries !== 'object' || (entries as unknown) === null)
-    throw new TypeError(`expected a string, an array, or an iterable, not ${typeof entries}`);
+    throw new TypeError(`expected a string, an array or an iterable, not ${typeof entries}`);
   return !(Symbol.iterator in entries) && !(Symbol.asyncIterator in entries);
 }
