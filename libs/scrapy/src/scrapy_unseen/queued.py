@@ -43,25 +43,25 @@ class QueuedScheduler(Scheduler):
 
     def open(self, spider: Spider) -> "defer.Deferred[None]":
         self._leases = Leases()
-        #: The URLs that this run has leased.
+        #: URLs that this run has leased.
         self._taken = Passed()
-        #: The URLs that this run has leased and whose last retry has failed.
+        #: URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        #: The URLs of pages that were done, but whose leases had ended before they were acknowledged.
+        #: URLs of pages that were done, but whose leases had ended before they were acknowledged.
         self._done_late = Passed()
         #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
-        #: The URLs of leases whose pages this run fetches.
+        #: URLs of the leases whose pages this run fetches.
         self._url_of: Dict[str, bytes] = {}
-        #: The crawl has ended with nothing left to do.
+        #: Whether the crawl has ended with no work left.
         self._finished = False
-        #: The requests of leases that the engine has.
+        #: Requests of leases that the engine is processing.
         self._fetching: Set[Request] = set()
-        #: The queue may hold pages: since it was last asked, some were queued, or other crawls held some.
+        #: Whether the queue may have pages: since the last lease, pages were queued, or other crawls had leases.
         self._may_have_more = True
-        #: A page was seen since the queue was last asked: another crawl may have queued it in between.
+        #: Whether a page was seen since the last lease: another crawl may have queued it in between.
         self._seen_since = False
-        #: The queue is being asked, or is to be asked in a moment.
+        #: Whether a lease is in progress or scheduled.
         self._filling = False
         self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
@@ -72,7 +72,7 @@ class QueuedScheduler(Scheduler):
         return opened
 
     def has_pending_requests(self) -> bool:
-        # Pages that are being fetched may have links. These come with them.
+        # Pages in progress may still add links.
         return super().has_pending_requests() or self._may_have_more and not (self._lease_failed or self._ending)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -87,7 +87,10 @@ class QueuedScheduler(Scheduler):
         return taken
 
     def _is_unasked_find(self, request: Request) -> bool:
-        """Whether a page led to it and it is never asked about. Each run makes its own start requests, and a retry counts once."""
+        """
+        Whether the request comes from a page and is never checked. Each run creates its own start requests, and a retry
+        counts once.
+        """
         unasked = request.dont_filter or is_discovery(request, self.spider)
         return unasked and request.meta.get("depth", 0) > 0 and "retry_times" not in request.meta
 
@@ -137,7 +140,7 @@ class QueuedScheduler(Scheduler):
         asking.addBoth(lambda _: self._batch_ended(batch))
 
     def _payload(self, request: Request, key: Key) -> Optional[str]:
-        # A redirect is under the lease of the page that led to it.
+        # A redirect belongs to the lease of the page that led to it.
         if self._leases.of(request) is not None:
             return None
         payload = payload_of(request, self.spider) if key.is_url else None
@@ -158,21 +161,22 @@ class QueuedScheduler(Scheduler):
 
     def _discovered(self, results: Sequence[str], asked: Sequence[Asked]) -> None:
         if self._lease_failed:
-            # The service is back: that need not wait for the next look.
+            # The service is available again, so the next lease need not wait.
             self._lease_failed = self._filling = False
         others: List[Asked] = []
         seen: List[bool] = []
         for (request, key), result in zip(asked, results):
             lease = lease_of(request)
             if result == "seen" and self._leases.of(request) is not None:
-                # Another page has marked it: it stays seen when this lease is given back.
+                # Another page has visited it, so it stays seen when this lease is released.
                 self._leases.remove_target(request, key)
             self._seen_since |= result == "seen"
             if result == "queued":
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
             elif result == "seen" and is_redirected(request) and lease is not None and lease[1] > 1:
-                # The crawl that had this page before has marked where it leads to, and may have been killed on the way.
+                # An earlier crawl of this page has visited the target of the redirect, and may have been killed before
+                # it fetched it.
                 self._schedule(request, key)
             else:
                 others.append((request, key))
@@ -193,7 +197,7 @@ class QueuedScheduler(Scheduler):
         if self._filling or not self._may_have_more or self._ending or self._closing:
             return
         self._filling = True
-        # Pages that are queued while it is asked may come too late for the answer: the queue is then asked once more.
+        # Pages that are queued during this call may be missing from its answer, so another lease follows.
         self._may_have_more = self._seen_since = False
         leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
         leasing.addCallbacks(self._leased, self._not_leased)
@@ -203,7 +207,7 @@ class QueuedScheduler(Scheduler):
         self._lease_failed = False
         self._filling = bool(self._timers.get("poll"))
         if self._leases.has_done():
-            # The service may have been away for their acknowledgement.
+            # The service may have been unavailable for their acknowledgement.
             self._flush_later()
         if urls:
             self._may_have_more = True
@@ -212,7 +216,7 @@ class QueuedScheduler(Scheduler):
             self._in_thread(self._visited.queue).addCallbacks(self._looked, self._not_leased)
         self._leases.add(one["id"] for one in urls)
         if self._ending:
-            # This crawl does not ask about their links any more. It gives these pages back at the end.
+            # This crawl no longer checks their links, and releases these pages at its end.
             self._leases.hold_all()
             return
         unreadable: List[str] = []
@@ -225,13 +229,13 @@ class QueuedScheduler(Scheduler):
             except OtherSpider as error:
                 return self._refuse(str(error))
             except Exception as error:
-                # A fingerprinter may fail, too. The other pages are crawled all the same.
+                # A fingerprinter may also fail. The other pages are still crawled.
                 logger.error("%s stays in the queue: %s", one["url"], error)
                 unreadable.append(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
             url = _digest(one["url"])
-            # A page that the spider has forgotten and found again is new in the queue: attempt 1.
+            # A page that the spider has forgotten and found again is a new entry: attempt 1.
             comes_back = one["attempt"] > 1
             if comes_back and self._failed.has(url):
                 failed.append(one["id"])
@@ -244,7 +248,7 @@ class QueuedScheduler(Scheduler):
         self._put_off(failed, FAILED)
 
     def _put_off(self, leases: List[str], reason: str) -> None:
-        """Gives leases back with a delay. If crawls held them, they would wait for each other."""
+        """Releases leases with a delay. If crawls held them, they would wait for each other."""
         for lease in leases:
             self._leases.remove(lease)
         if leases:
@@ -252,7 +256,9 @@ class QueuedScheduler(Scheduler):
             putting.addErrback(self._not_given_back)
 
     def _put_off_held(self) -> None:
-        """A crawl that only waits for other crawls holds no pages to its end, because these may wait for it in turn."""
+        """
+        Releases held pages early if this crawl only waits for other crawls, because these may wait for it in turn.
+        """
         slot = slot_of(self.crawler)
         if slot is None or slot.inprogress or self._asking or self._waiting or len(self) or self._ending:
             return
@@ -276,8 +282,8 @@ class QueuedScheduler(Scheduler):
         self._taken.add(url)
         unasked = self._known.was_unasked(fingerprint)
         if is_again or unasked:
-            # Its lease ran out, or this run let it through unasked, while the service was away. This run fetches it once, and
-            # holds the new lease to the end, for it may be stopped before.
+            # The lease expired during an outage, or this run scheduled the page without a check. This run fetches it
+            # once and holds the new lease to the end, because it may be stopped before.
             if is_again:
                 self._again[url] = lease
             else:
@@ -289,7 +295,7 @@ class QueuedScheduler(Scheduler):
         self._push(request)
 
     def _looked(self, queue: Dict[str, int]) -> None:
-        """Others' pages come back if these crawls are killed, and may lead to more."""
+        """Waits for the pages of other crawls: they return if these crawls are killed, and may have new links."""
         others = queue["waiting"] + queue["leased"] - len(self._leases)
         if others > 0:
             self._put_off_held()
@@ -325,7 +331,7 @@ class QueuedScheduler(Scheduler):
         close_spider(self.crawler, OTHER_SPIDER)
 
     def _idle_once(self) -> None:
-        """Ends a crawl whose leases fail, or looks at the queue once more before the crawl ends."""
+        """Ends a crawl that cannot lease pages, or leases once more before the crawl ends."""
         if self._lease_failed:
             self._idle()
         elif self._seen_since and not self._ending:
@@ -336,7 +342,7 @@ class QueuedScheduler(Scheduler):
     # Leases.
 
     def _settle(self) -> None:
-        """Finds the requests that the engine has done with: no signal tells of the end of a callback."""
+        """Finds the requests that the engine has finished. Scrapy has no signal for the end of a callback."""
         slot = slot_of(self.crawler)
         if slot is not None:
             for request in [one for one in self._fetching if one not in slot.inprogress]:
@@ -350,7 +356,7 @@ class QueuedScheduler(Scheduler):
     def _acknowledge(self) -> None:
         ready = self._leases.take_acknowledgeable()
         if ready:
-            # Taken out, for _extend drops those of leases that are not held.
+            # Removed here, because _extend drops the URLs of leases that are not held.
             urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
             args = (ready, urls)
@@ -361,7 +367,7 @@ class QueuedScheduler(Scheduler):
         for lease, word in zip(leases, words):
             url = urls.get(lease)
             if url is not None and word == "expired":
-                # It comes back, to this crawl or to another, or is here again already.
+                # The URL returns to this crawl or to another, or has already returned.
                 again = self._again.pop(url, None)
                 if again is not None and again in self._leases:
                     self._acknowledge_again([again])
@@ -394,7 +400,7 @@ class QueuedScheduler(Scheduler):
             self._extend_failed = False
             self._extend_later()
             return
-        # The next call comes when this one has ended, which may take longer than a lease.
+        # The next call starts after this one has ended, which may take longer than a lease.
         extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
         extending.addCallbacks(self._extended, self._not_extended, callbackArgs=(held,), errbackArgs=(held,))
 
@@ -407,7 +413,7 @@ class QueuedScheduler(Scheduler):
         if not self._extend_failed:
             self._outage.failed(len(leases), "available to other crawls when their leases end", told(failure))
         self._extend_failed = True
-        # The call may have taken most of the time that the leases have.
+        # The call may have used most of the remaining time of the leases.
         self._after("extend", POLL_SECONDS, self._extend)
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
@@ -441,7 +447,7 @@ class QueuedScheduler(Scheduler):
         return giving.addCallbacks(self._tell_end, self._not_given_back)
 
     def _keys_to_unmark(self, unfetched: Request) -> List[Key]:
-        # The page of a lease stays marked, and in the queue.
+        # The page of a lease stays visited and in the queue.
         return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:

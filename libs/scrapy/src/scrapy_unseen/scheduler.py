@@ -92,8 +92,8 @@ class Scheduler(ScrapyScheduler):
         self._run = uuid.uuid4().hex
         self._known = Run()
         self._outage = Outage()
-        #: Fingerprints of what this run does not schedule again, whatever the service says: what it has scheduled, where marks come
-        #: only when a page has been crawled; and what it has failed to fetch and forgotten.
+        #: Fingerprints that this run does not schedule again, whatever the service answers. With ``crawled``: all
+        #: requests that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None
@@ -148,10 +148,12 @@ class Scheduler(ScrapyScheduler):
         key = self._visited.key_of(request)
         redirected = is_redirected(request)
         if redirected and key in kept_keys(request):
-            # Back to a page of its own chain, such as by a cookie: that page was let through, and has not been delivered.
+            # A redirect back to a page of its own chain, for example after setting a cookie. That page was scheduled
+            # but not delivered yet.
             self._schedule(request, key)
             return True
-        # Where marks come first, the mark of a redirected request may be its own, under another spelling: that is asked.
+        # In other modes than ``crawled``, the redirected request may itself have visited the URL, under another
+        # spelling. The service must decide.
         if self._visited.is_known(key) and (self.marks_crawled or not redirected):
             self._mark_redirected(request)
             return self._count_seen(request)
@@ -173,18 +175,18 @@ class Scheduler(ScrapyScheduler):
             if request.meta.pop(UNASKED, False):
                 if not self.enqueue_request(request):
                     self._signal_dropped(request)
-                # The engine takes this for an empty queue.
+                # The engine treats None as an empty queue, so it must be woken.
                 self._wake()
                 return None
             if not self.marks_crawled or is_of_run(request, self._run):
                 return request
-            # What an earlier run has left in a JOBDIR may have been found again by this one.
+            # This run may have found a request again that an earlier run left in a JOBDIR.
             if request.dont_filter or not self._is_not_again(request):
                 self._not_again.add(self._fingerprint(request))
                 return request
             self._drop(request)
 
-    # What spiders may call, as ``self.crawler.unseen``.
+    # The methods for spiders, as ``self.crawler.unseen``.
 
     def forget(self, *requests: "str | Request") -> "defer.Deferred[None]":
         """Forgets URLs, or requests of any method. They are fetched when a crawl finds them again."""
@@ -213,7 +215,7 @@ class Scheduler(ScrapyScheduler):
         """Visits the keys of the request of a response, and the key of its final URL."""
         request: Any = response.request
         if self._ending and self.dqs is None:
-            # What it leads to was left out. The next run finds that by fetching it again.
+            # Its links were dropped. The next run fetches it again and finds them.
             self.stats.inc_value("unseen/unmarked", spider=self.spider)
             return
         self.mark([*kept_keys(request), *self._final_key(request, response)])
@@ -245,7 +247,7 @@ class Scheduler(ScrapyScheduler):
             marking.addErrback(self._not_marked, marks)
         if not asked:
             return
-        # One call each, which is answered or not as a whole.
+        # One call for each kind, which succeeds or fails as a whole.
         for kind in (True, False):
             some = [(request, key) for request, key in asked if key.is_url == kind]
             if some:
@@ -264,7 +266,7 @@ class Scheduler(ScrapyScheduler):
 
         def ended(result: Any) -> Any:
             self._asking -= 1
-            # After what others have added to this.
+            # After the other callbacks of this Deferred.
             call_later(0, self._call_ended)
             return result
 
@@ -286,7 +288,10 @@ class Scheduler(ScrapyScheduler):
             looking.addErrback(log_bug)
 
     def _looked_up(self, results: Sequence[bool], redirected: Sequence[Asked]) -> None:
-        """A page that was redirected to another spelling of itself was marked by its own request, and is to be delivered."""
+        """
+        If a page redirects to another spelling of itself, its own request has visited the URL. The page must be
+        delivered.
+        """
         for (request, key), is_own in zip(redirected, results):
             if is_own:
                 self._schedule(request, key)
@@ -296,7 +301,7 @@ class Scheduler(ScrapyScheduler):
     def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
         if self._options.on_error == "close":
             self._end()
-        # What may have been marked, and is not fetched, would be lost to the next run.
+        # The next run would miss pages that may be visited but are not fetched.
         marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or marked:
             self._outage.failed(len(asked), "fetched, each at most once in this run", told(failure))
@@ -319,7 +324,7 @@ class Scheduler(ScrapyScheduler):
         self._push(request)
 
     def _push_unfiltered(self, request: Request) -> bool:
-        """Spiders pass on the meta of a page. So what it says of this request must be tied to its URL."""
+        """Spiders copy the meta of a page to its links, so the values must be tied to the URL of this request."""
         if is_redirected(request):
             keep(request, kept_keys(request), self._run, lease_of(request))
         if is_discovery(request, self.spider):
@@ -327,7 +332,7 @@ class Scheduler(ScrapyScheduler):
         return self._push(request)
 
     def _push_discovery(self, request: Request) -> bool:
-        """A document that lists pages passes once in each run, and is not marked."""
+        """A document that lists pages is fetched once in each run, and does not become visited."""
         if self._is_not_again(request) and not self._leads_back(request):
             return self._count_seen(request)
         self._not_again.add(self._fingerprint(request))
@@ -335,7 +340,7 @@ class Scheduler(ScrapyScheduler):
         return self._push(request)
 
     def _push(self, request: Request) -> bool:
-        """As Scrapy's own scheduler does with a request that no filter has seen."""
+        """Schedules a request as Scrapy's own scheduler does."""
         return super().enqueue_request(request)
 
     def _drop(self, request: Request) -> None:
@@ -344,7 +349,7 @@ class Scheduler(ScrapyScheduler):
         self._signal_dropped(request)
 
     def _mark_redirected(self, request: Request) -> None:
-        """What leads to a page that was crawled leads nowhere else, and need not be asked for again."""
+        """A redirect to a crawled page need not be checked again."""
         if self.marks_crawled and is_redirected(request):
             self.mark(kept_keys(request))
 
@@ -389,7 +394,9 @@ class Scheduler(ScrapyScheduler):
             self.mark(final)
 
     def _final_key(self, request: Request, response: Response) -> List[Key]:
-        """That of where a redirect has led to, if it is another. Of what was not asked about nothing is marked."""
+        """
+        Returns the key of the target of a redirect, if it differs. Visits nothing for requests that were not checked.
+        """
         keys = kept_keys(request)
         if not keys or response.url == keys[-1].text:
             return []
@@ -413,19 +420,22 @@ class Scheduler(ScrapyScheduler):
         self._wake()
 
     def _wake(self) -> None:
-        """Without this the engine would look after its requests with its next heartbeat only, 5 s later."""
+        """Wakes the engine, which would otherwise wait for its next heartbeat, 5 s later."""
         slot = slot_of(self.crawler)
         if slot is not None and not self._closing:
             slot.nextcall.schedule()
 
     def _end(self) -> None:
-        """Closes the spider when what is queued has been fetched. What is marked and not fetched would be lost to the next run."""
+        """
+        Closes the spider when all queued requests were fetched. The next run would miss visited pages that were not
+        fetched.
+        """
         if not self._ending:
             self._ending = True
             self.crawler.signals.connect(self._idle, signal=signals.spider_idle)
 
     def _idle(self) -> None:
-        # In case that somebody else raises DontCloseSpider, which wins.
+        # Other code may raise DontCloseSpider, which wins.
         call_later(0, lambda: close_spider(self.crawler, UNAVAILABLE))
         raise CloseSpider(UNAVAILABLE)
 
@@ -455,7 +465,7 @@ class Scheduler(ScrapyScheduler):
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
         self._over = True
-        # Where marks come when a page has been crawled, these have none.
+        # With ``crawled``, these pages were not visited.
         keys = [] if self.marks_crawled else self._take_unfetched()
         if not keys:
             return None
@@ -463,7 +473,7 @@ class Scheduler(ScrapyScheduler):
         return giving.addErrback(self._not_forgotten, len(keys))
 
     def _take_unfetched(self) -> List[Key]:
-        """Empties the queue in memory, and returns the keys that are to be unmarked."""
+        """Empties the queue in memory and returns the keys to forget."""
         keys: List[Key] = []
         count = 0
         while True:
