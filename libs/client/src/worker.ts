@@ -20,14 +20,14 @@ interface Held {
 const POLL_MS = 500;
 const MOST_DELAY_SECONDS = 3_600;
 const LONGEST_DELAY_SECONDS = 86_400;
-/** Minimum delay of a URL that is given up. Without it, the queue would return the URL before it looks empty. */
+/** Least delay of a URL that is given up. Without one the queue would hand it out again before it looks empty. */
 const GIVEN_UP_SECONDS = 60;
-/** Delays follow the clock of the service, which may be adjusted meanwhile. */
+/** A delay ends by the service's clock, which may be adjusted meanwhile. */
 const CLOCK_GRACE_MS = 1_000;
-/** How long a worker waits for URLs whose delays it does not know. */
+/** How long a worker waits for URLs with delays that it does not know. */
 const UNKNOWN_DELAY_MS = 60_000;
 const DEFAULT_TRIES = 5;
-/** How long a stopped worker waits for the answer of its last lease. */
+/** How long a worker that is stopped looks after the answer of its last lease. */
 const LAST_LEASE_MS = 1_000;
 
 /**
@@ -37,14 +37,14 @@ const LAST_LEASE_MS = 1_000;
  */
 export class Worker {
   private readonly options: Required<Omit<WorkerOptions, 'tries'>> & { readonly tries: number | undefined };
-  /** The `maxAttempts` of the set. */
+  /** What the set allows. */
   private maxAttempts = Infinity;
   private readonly running = new Set<Promise<void>>();
   private readonly begunMs = performance.now();
   /**
-   * A worker with `untilEmpty` waits for delayed URLs until then, on the clock of `performance.now()`. Each worker
-   * waits only for its own retries, because the counts of the queue do not separate retries of other workers from URLs
-   * that these have given up.
+   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker
+   * waits for its own retries only: counts of the queue do not tell the retries of other workers from the URLs that
+   * these have given up.
    */
   private awaitsUntilMs = 0;
   private readonly work = { done: 0, failed: 0, released: 0, lost: 0 };
@@ -209,7 +209,8 @@ export class Worker {
       : this.delayOf(attempt);
     const countAttempt = asked?.countAttempt ?? true;
     if (countAttempt && this.isGivenUp(attempt)) {
-      // The delay grows with the running time. Otherwise, URLs would return before the others are done, without end.
+      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done,
+      // forever.
       const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
       return this.set.release(id, { ...release, delaySeconds });
@@ -220,7 +221,7 @@ export class Worker {
       isDelayed = word === 'released';
       return word;
     } finally {
-      // The service may have executed a release that got no answer.
+      // A release that was not answered may have been executed.
       if (isDelayed) this.awaitFor(delay * 1_000);
     }
   }
@@ -230,7 +231,7 @@ export class Worker {
   }
 
   /**
-   * Whether a URL that fails at this attempt stays for another run. After the last attempt of its set it is a dead
+   * Whether a URL that fails at this attempt stays for another run. At the last attempt of its set it is a dead
    * letter.
    */
   private isGivenUp(attempt: number): boolean {
@@ -238,7 +239,7 @@ export class Worker {
     return untilEmpty && attempt >= tries && attempt < this.maxAttempts;
   }
 
-  /** An id whose lease cannot have expired yet is `expired` only if the handler has settled it. */
+  /** An id whose lease has not ended by itself is expired only if the handler has settled it. */
   private wasSettled({ isSettled, lost, untilMs }: Held, word: string): boolean {
     if (lost.signal.aborted) return false;
     return isSettled || (word === 'expired' && performance.now() < untilMs);
@@ -270,7 +271,7 @@ export class Worker {
     return Number.isNaN(seconds) ? 0 : Math.max(0, Math.min(LONGEST_DELAY_SECONDS, seconds));
   }
 
-  /** Whether no work is left for this worker. Forgotten URLs count until the queue has passed them. */
+  /** Whether nothing is left for this worker. Forgotten URLs count until the queue has passed them. */
   private async isEmpty(): Promise<boolean> {
     const isOver = performance.now() >= this.awaitsUntilMs;
     const description = await this.set.describe({ signal: this.stopping.signal });
