@@ -21,7 +21,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
    * ConflictError for a standard filter.
    */
   readonly remove: Verb<string, 'removed' | 'absent' | 'saturated', ChangeOptions>;
-  /** Returns how often items were added, at most 15. Throws ConflictError for a standard filter. */
+  /** Returns how many times items are present, at most 15. Throws ConflictError for a standard filter. */
   readonly count: Verb<string, number, CallOptions>;
   /** Syncs: keep the items of an input list and forget all others. */
   readonly syncs: Syncs<'kept' | 'new' | 'forgotten'>;
