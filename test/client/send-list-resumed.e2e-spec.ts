@@ -209,9 +209,9 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     });
     const others = ['another', ...items(2_499, 1)];
     const changed = [
-      [items(999), 'the list has changed: there are only 999 entries'],
-      [others, 'the list has changed: the first 1000 entries are others'],
-      [[...items(1_000), ...others], 'the list has changed: entries after the first 1000 are others'],
+      [items(999), 'the list has changed: only 999 entries are left'],
+      [others, 'the list has changed: the first 1000 entries differ'],
+      [[...items(1_000), ...others], 'the list has changed: the entries after the first 1000 differ'],
     ] as const;
     recorded.sent.length = 0;
     for (const [list, message] of changed) {

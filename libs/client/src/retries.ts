@@ -5,23 +5,23 @@ import type { WorkerOptions } from './worker-options.js';
 
 const MOST_DELAY_SECONDS = 3_600;
 const LONGEST_DELAY_SECONDS = 86_400;
-/** Least delay of a URL that is given up. Without one the queue would hand it out again before it looks empty. */
+/** Minimum delay of a URL that is given up. Without it, the queue would return the URL before it looks empty. */
 const GIVEN_UP_SECONDS = 60;
-/** A delay ends by the service's clock, which may be adjusted meanwhile. */
+/** Delays follow the clock of the service, which may be adjusted meanwhile. */
 const CLOCK_GRACE_MS = 1_000;
-/** How long a worker waits for URLs with delays that it does not know. */
+/** How long a worker waits for URLs whose delays it does not know. */
 const UNKNOWN_DELAY_MS = 60_000;
 const DEFAULT_TRIES = 5;
 
-/** When the URLs that failed in a worker come back, and until when a worker with `untilEmpty` waits for them. */
+/** Decides when failed URLs are retried, and how long a worker with `untilEmpty` waits for them. */
 export class Retries {
-  /** The limit of the set. */
+  /** The `maxAttempts` of the set. */
   maxAttempts = Infinity;
   private readonly begunMs = performance.now();
   /**
-   * Until then a worker with `untilEmpty` waits for delayed URLs, on the clock of `performance.now()`. Each worker
-   * waits for its own retries only: counts of the queue do not tell the retries of other workers from the URLs that
-   * these have given up.
+   * A worker with `untilEmpty` waits for delayed URLs until then, on the clock of `performance.now()`. Each worker
+   * waits only for its own retries, because the counts of the queue do not separate retries of other workers from URLs
+   * that these have given up.
    */
   private awaitsUntilMs = 0;
   private readonly delaySeconds: (attempt: number) => number;
@@ -36,7 +36,7 @@ export class Retries {
   }
 
   /**
-   * How to release a URL whose handler threw at this attempt. `awaitedMs` is the delay that the worker waits for;
+   * Returns how to release a URL whose handler threw at this attempt. `awaitedMs`: the delay that the worker waits for;
    * undefined if the URL stays for another run.
    */
   releaseOf(error: unknown, attempt: number): { release: ReleaseOptions; awaitedMs?: number } {
@@ -47,8 +47,7 @@ export class Retries {
       : this.delayOf(attempt);
     const countAttempt = asked?.countAttempt ?? true;
     if (countAttempt && this.isGivenUp(attempt)) {
-      // The longer the work takes, the longer the delay: otherwise URLs would be back before the others are done,
-      // forever.
+      // The delay grows with the running time. Otherwise, URLs would return before the others are done, without end.
       const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
       return { release: { reason, delaySeconds } };
@@ -56,23 +55,23 @@ export class Retries {
     return { release: { reason, delaySeconds: delay, countAttempt }, awaitedMs: delay * 1_000 };
   }
 
-  /** Has the worker wait for a URL that is back after so long. */
+  /** Makes the worker wait for a URL that returns after this time. */
   awaitFor(ms: number): void {
     this.awaitsUntilMs = Math.max(this.awaitsUntilMs, performance.now() + ms + CLOCK_GRACE_MS);
   }
 
-  /** Has the worker wait for URLs whose delays it does not know. */
+  /** Makes the worker wait for URLs whose delays it does not know. */
   awaitUnknown(): void {
     this.awaitFor(UNKNOWN_DELAY_MS);
   }
 
-  /** Whether all URLs that the worker waits for are back. */
+  /** Whether all URLs that the worker waits for have returned. */
   areOver(): boolean {
     return performance.now() >= this.awaitsUntilMs;
   }
 
   /**
-   * Whether a URL that fails at this attempt stays for another run. At the last attempt of its set it is a dead
+   * Whether a URL that fails at this attempt stays for another run. After the last attempt of its set it is a dead
    * letter.
    */
   private isGivenUp(attempt: number): boolean {
