@@ -215,6 +215,23 @@ describe('an instance that meets a sync while another opens it', () => {
     expect(await commit(filter, id)).toMatchObject({ state: 'committed', kept: LISTED.length });
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
   });
+
+  it('does not give it up when a call reports late that there was none', async () => {
+    const filter = await make();
+    const handle = await one.open(filter.name, filter.kind);
+    const { id } = await open(filter);
+    const { known } = RedisFilter.of(handle);
+    const takePart = known.takePart.bind(known);
+    let isLate = true;
+    known.takePart = () => {
+      takePart();
+      // Another call read the entry before the sync was opened.
+      if (isLate) known.learn({});
+      isLate = false;
+    };
+    expect(await keep(one, handle, id, LISTED)).toEqual(all(LISTED, Kept.Present));
+    expect(await commit(filter, id)).toMatchObject({ state: 'committed', kept: LISTED.length });
+  });
 });
 
 /**
