@@ -40,17 +40,17 @@ function announce(app: NestFastifyApplication, config: Config): void {
   process.stdout.write(`Unseen listens on ${url}, ${where}; docs: ${url}/docs\n`);
   if (config.auth === 'none') {
     process.stderr.write(
-      'WARNING: AUTH=none, so everyone who can reach this address may read, change and delete everything.\n',
+      'WARNING: AUTH=none gives everyone who can reach this address full access: read, change and delete.\n',
     );
   }
 }
 
 /** The service runs without its store, answering 503, and recovers by itself; but the operator should know. */
 async function warnOfStore(store: Store): Promise<void> {
-  const { ready, reason = 'no reason known', warnings } = await store.readiness();
+  const { ready, reason = 'reason unknown', warnings } = await store.readiness();
   const complaints = ready
     ? warnings
-    : [`the store is not ready (${reason}): requests are answered 503 until it is`];
+    : [`the store is not ready (${reason}); until it is, the service answers 503`];
   for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
 }
 
@@ -59,8 +59,8 @@ async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
   // A store that is not ready has been complained of.
   if (await keys.any().catch(() => true)) return;
   process.stderr.write(
-    'WARNING: AUTH=keys and there is no API key, so every request is answered 401. To make one: ' +
-      'npm run keys -- create --name ops --scope admin (embedded store: while the service is stopped).\n',
+    'WARNING: AUTH=keys, but no API key exists, so the service answers 401 to every request. Create one: ' +
+      'npm run keys -- create --name ops --scope admin (with the embedded store, stop the service first).\n',
   );
 }
 

@@ -2,10 +2,10 @@ import { ConfigError } from './config/config.js';
 import { StoreOpenError } from './store/store-open-error.js';
 
 const SYSTEM: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens on this address (HOST, PORT)',
-  EADDRNOTAVAIL: 'this machine does not have this address (HOST)',
-  EACCES: 'not allowed for this user (PORT below 1024, or DATA_DIR)',
-  ENOTFOUND: 'this name is not known (HOST)',
+  EADDRINUSE: 'another program listens on this address; change HOST or PORT, or stop that program',
+  EADDRNOTAVAIL: 'this machine does not have this address; change HOST',
+  EACCES: 'this user lacks the permission; change a PORT below 1024, or the owner of DATA_DIR',
+  ENOTFOUND: 'this host name is unknown; change HOST',
 };
 
 /** Why the service cannot start, for the operator: a line for what was foreseen, a stack for a defect. */

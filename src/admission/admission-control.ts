@@ -116,7 +116,7 @@ export class AdmissionControl implements Guard {
         limit: this.inFlight.bounds[bound],
         refused: this.inFlight.refused(bound),
       },
-      'requests are refused',
+      'the service refuses requests: OVERLOADED',
     );
   }
 }

@@ -9,7 +9,7 @@ export function registerAdmissionGauges(inFlight: InFlight, registry: Registry):
   const registers = [registry];
   new Gauge({
     name: 'unseen_in_flight_requests',
-    help: 'Requests in flight, by what they are counted as; the scrape itself is a probe',
+    help: 'Requests in flight by class; the scrape itself is a probe',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -26,7 +26,7 @@ export function registerAdmissionGauges(inFlight: InFlight, registry: Registry):
   });
   new Gauge({
     name: 'unseen_unread_answer_bytes',
-    help: 'Bytes of answers that wait in memory for their clients to take them',
+    help: 'Bytes of answers that wait in memory until clients read them',
     registers,
     collect() {
       this.set(inFlight.count('answers'));

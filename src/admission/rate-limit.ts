@@ -14,7 +14,7 @@ export class RateLimit {
     if (waitMs === 0) return;
     throw new ProblemError(
       'RATE_LIMITED',
-      `no more than ${this.perSecond} requests a second are taken from one caller (RATE_LIMIT)`,
+      `the service takes at most ${this.perSecond} requests per second from one caller (RATE_LIMIT); wait as Retry-After says`,
       { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } },
     );
   }

@@ -22,21 +22,21 @@ export const REFUSALS = {
 } satisfies Record<Bounded, Record<'all' | 'caller', Refusal>>;
 
 const WORDS: Readonly<Record<Bounded, string>> = {
-  requests: 'requests are worked on at a time (MAX_REQUESTS_IN_FLIGHT)',
-  streams: 'streamed bodies and exports are taken at a time (MAX_STREAMS)',
-  probes: 'probes are taken at a time',
-  bytes: 'bytes of bodies are taken at a time (MAX_BYTES_IN_FLIGHT)',
-  answers: 'bytes of answers wait to be read at a time (MAX_BYTES_IN_FLIGHT)',
+  requests: 'requests at a time (MAX_REQUESTS_IN_FLIGHT)',
+  streams: 'streamed bodies and exports at a time (MAX_STREAMS)',
+  probes: 'probes at a time',
+  bytes: 'bytes of bodies at a time (MAX_BYTES_IN_FLIGHT)',
+  answers: 'bytes of unread answers at a time (MAX_BYTES_IN_FLIGHT)',
 };
 
 /** What a request is told that finds no room. It has not been executed. */
 export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): ProblemError {
-  const words = `no more than ${bounds[bound]} ${WORDS[bound]}`;
-  return new ProblemError('OVERLOADED', ofCaller ? `${words}${PARTS[bound]}` : words);
+  const words = `the service takes at most ${bounds[bound]} ${WORDS[bound]}`;
+  return new ProblemError('OVERLOADED', `${words}${ofCaller ? PARTS[bound] : ''}; retry later`);
 }
 
-const LEFT = ', and for one caller no more than are left for others';
-const HALF = ', and for one caller no more than half of that';
+const LEFT = ', and leaves part of that to other callers';
+const HALF = ', and at most half of that for one caller';
 
 /** What one caller may have of it. */
 const PARTS: Readonly<Record<Bounded, string>> = {

@@ -58,7 +58,7 @@ export class AuditLog {
   }
 
   keyMade(by: Actor, key: KeyView): void {
-    this.logger.info({ ...calledBy(by), key }, 'key made');
+    this.logger.info({ ...calledBy(by), key }, 'key created');
   }
 
   /** `key` as it is from now on, and the id of the one that takes its place. */

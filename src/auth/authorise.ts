@@ -21,24 +21,26 @@ export function authorise(principal: Principal, request: Request): void {
   if (least !== undefined && !principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) {
     throw new ProblemError(
       'FORBIDDEN',
-      `this needs the scope "${access}"; the credentials have ${had(principal)}`,
+      `this route needs the scope "${access}"; the credentials have ${had(principal)}`,
     );
   }
   if (allNames && principal.prefix !== '') {
-    throw new ProblemError('FORBIDDEN', 'this needs credentials without a name prefix');
+    throw new ProblemError('FORBIDDEN', 'this route needs credentials without a name prefix');
   }
   const { name } = request.params as { name?: string };
   // A text that is no name at all is refused as such later, for every caller.
   if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
   const { url: route = '' } = request.routeOptions;
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];
-  throw kind ? notFound(kind, name) : new ProblemError('ROUTE_NOT_FOUND', 'there is no such route');
+  throw kind
+    ? notFound(kind, name)
+    : new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs');
 }
 
 /** Throws FORBIDDEN, whether or not there is anything of that name. */
 export function authoriseCreation({ prefix }: Principal, name: string): void {
   if (name.startsWith(prefix)) return;
-  throw new ProblemError('FORBIDDEN', `the credentials are for names that begin with "${prefix}" only`);
+  throw new ProblemError('FORBIDDEN', `the credentials allow only names that begin with "${prefix}"`);
 }
 
 function had({ scopes }: Principal): string {

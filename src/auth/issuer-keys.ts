@@ -44,7 +44,8 @@ export class IssuerKeys {
     } catch (cause) {
       if (TOKEN_FAULTS.some((fault) => cause instanceof fault)) throw cause;
       if (this.clock.monotonic() >= this.restUntil) this.restUntil = this.clock.monotonic() + PAUSE_MS;
-      const detail = 'tokens cannot be checked at the moment: the keys of their issuer cannot be fetched';
+      const detail =
+        'the service cannot check tokens now, because it cannot fetch the keys of their issuer; retry';
       throw new ProblemError('OVERLOADED', detail, { cause });
     }
   }

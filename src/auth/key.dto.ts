@@ -26,7 +26,7 @@ const SCOPE_LIST = must(SCOPES_REQUIREMENT);
 function namesNoScope({ property, value }: ValidationArguments): string {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
-  return `${property} must ${SCOPES_REQUIREMENT}: ${show(wrong)} is none of them`;
+  return `${property} must ${SCOPES_REQUIREMENT}; ${show(wrong)} is not one of them`;
 }
 
 const LIMIT = must(`be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);

@@ -88,7 +88,7 @@ export class KeysService {
 }
 
 function noKey(id: string): ProblemError {
-  return new ProblemError('KEY_NOT_FOUND', `there is no key ${show(id)}`);
+  return new ProblemError('KEY_NOT_FOUND', `API key ${show(id)} does not exist`);
 }
 
 /** VALIDATION_FAILED: a bound over all names would be one on everybody. */
@@ -97,10 +97,7 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
   for (const limit of ['maxFilters', 'maxBytes'] as const) {
     const value = dto[limit];
     if (value === undefined) continue;
-    throw invalid(
-      `#/${limit}`,
-      `${limit} is for a key with a prefix: send one, or leave out ${limit} ${value}`,
-    );
+    throw invalid(`#/${limit}`, `${limit} needs a prefix: send a prefix, or leave out ${limit} ${value}`);
   }
 }
 
@@ -108,11 +105,11 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
 function timeAfter(now: number, text: string): number {
   const time = Date.parse(text);
   if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
-    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z: there is no ${show(text)}`;
+    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z; ${show(text)} does not exist`;
     throw invalid('#/expiresAt', detail);
   }
   if (time > now) return time;
-  throw invalid('#/expiresAt', `expiresAt must be a time to come, not ${show(text)}`);
+  throw invalid('#/expiresAt', `expiresAt must be in the future, not ${show(text)}`);
 }
 
 /** Whether a month has the day of `2030-02-31`, which Date takes for the third of March. */

@@ -13,7 +13,7 @@ export class MeController {
     access: 'read',
     summary: 'Get what the caller may do',
     description:
-      'Describes the credentials of this request. If the service asks for none, it describes ' +
+      'Describes the credentials of this request. If the service requires none, it describes ' +
       'an anonymous caller.',
   })
   @ApiOkResponse({ type: MeView })

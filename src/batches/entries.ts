@@ -55,8 +55,8 @@ function discoveryFault(entry: object | null): string | undefined {
   if (entry === null || Array.isArray(entry)) return `must be ${ENTRY_KINDS.discoveries}`;
   const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return `must have the members url and payload only, not ${show(unknown)}`;
-  if (typeof url !== 'string') return 'must be a string, or an object whose url is one';
+  if (unknown !== undefined) return `must have only the members url and payload, not ${show(unknown)}`;
+  if (typeof url !== 'string') return 'must be a string, or an object whose url is a string';
   if (typeof payload !== 'string') return 'must have a payload that is a string';
   if (!payload.isWellFormed()) return 'must have a payload of well-formed Unicode, without lone surrogates';
   const bytes = Buffer.byteLength(payload);
@@ -114,7 +114,7 @@ export function jsonBatch(
   const { [member]: batch } = jsonObject(body, ttl ? WITH_TTL : MEMBERS[member]);
   const { maxItems, maxItemBytes } = limits;
   const fault = (what: string): Error => refused([{ pointer: `#/${member}`, detail: `${member}${what}` }]);
-  if (batch === undefined) throw fault(' must be an array of strings, but is missing');
+  if (batch === undefined) throw fault(' must be an array of strings; it is missing');
   if (!Array.isArray(batch)) throw fault(` must be an array of strings, not ${show(batch)}`);
   if (batch.length > maxItems) throw fault(` must have at most ${maxItems} entries, not ${batch.length}`);
   const faults: Fault[] = [];

@@ -22,7 +22,7 @@ export function FewEntriesPipe(entries: 'items' | 'urls'): Type<PipeTransform<un
       if (characters <= most) return batch;
       throw invalid(
         `#/${entries}`,
-        `${entries} must have at most ${most} characters together, not ${characters}`,
+        `${entries} must have at most ${most} characters in total, not ${characters}`,
       );
     }
   }

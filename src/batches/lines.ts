@@ -18,7 +18,7 @@ export interface Lines {
 }
 
 export function tooLong(maxLineBytes: number): ProblemError {
-  return new ProblemError('VALIDATION_FAILED', `a line has at most ${maxLineBytes} bytes`);
+  return new ProblemError('VALIDATION_FAILED', `a line may have at most ${maxLineBytes} bytes`);
 }
 
 /**

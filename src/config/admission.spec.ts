@@ -18,7 +18,7 @@ describe('settings of overload', () => {
     expect(readConfig({ MAX_BODY_BYTES: large }).maxBytesInFlight).toBe(Number(large));
     expect(readConfig({ MAX_BODY_BYTES: '5000', MAX_BYTES_IN_FLIGHT: '5000' }).maxBytesInFlight).toBe(5_000);
     expect(() => readConfig({ MAX_BODY_BYTES: '5000', MAX_BYTES_IN_FLIGHT: '4999' })).toThrow(
-      'MAX_BYTES_IN_FLIGHT is "4999": allowed is a whole number from 5000 to',
+      'MAX_BYTES_IN_FLIGHT is "4999"; it must be a whole number from 5000 to',
     );
   });
 
@@ -27,7 +27,7 @@ describe('settings of overload', () => {
     (name) => {
       for (const value of ['0', '-1', '1.5', 'many']) {
         expect(() => readConfig({ [name]: value })).toThrow(
-          `${name} is "${value}": allowed is a whole number from 1 to`,
+          `${name} is "${value}"; it must be a whole number from 1 to`,
         );
       }
       expect(() => readConfig({ [name]: '1' })).not.toThrow();

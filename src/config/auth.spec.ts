@@ -75,7 +75,7 @@ describe('settings of who may do what', () => {
       'https://a:99999',
     ]) {
       expect(() => readConfig({ CORS_ORIGINS: value })).toThrow(
-        /^CORS_ORIGINS is ".*": allowed is origins such as/,
+        /^CORS_ORIGINS is ".*"; it must be origins such as/,
       );
     }
   });

@@ -20,12 +20,12 @@ export type AuthMode = 'keys' | 'open' | 'none';
 export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
   const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
   if (auth === 'none' && hasIssuer) {
-    throw new ConfigError('AUTH is "none", but OIDC_ISSUER is set: allowed is one of them');
+    throw new ConfigError('AUTH is "none", but OIDC_ISSUER is set; set only one of them');
   }
   if (auth === undefined && !isLoopback(host)) {
     throw new ConfigError(
-      `HOST is "${host}", which other machines may reach: say AUTH=keys to ask for API keys, ` +
-        'listen on 127.0.0.1, or say AUTH=none to let everyone in who can reach it',
+      `HOST is "${host}", which other machines may reach: set AUTH=keys to require API keys, ` +
+        'set HOST=127.0.0.1, or set AUTH=none to give everyone on the network full access',
     );
   }
   return auth ?? 'open';
@@ -51,7 +51,7 @@ export function webOrigins(read: SettingReader): string[] {
   const origins = read.list('CORS_ORIGINS', /^https?:\/\/[^\s/?#@*]+$/i, allowed);
   return origins.map((text) => {
     if (!URL.canParse(text)) {
-      throw new ConfigError(`CORS_ORIGINS is ${show(text)}: allowed is ${allowed}`);
+      throw new ConfigError(`CORS_ORIGINS is ${show(text)}; it must be ${allowed}`);
     }
     return new URL(text).origin;
   });
@@ -69,7 +69,7 @@ export function oidcSettings(read: SettingReader): OidcSettings | undefined {
   }
   if (issuer === undefined && audience === undefined && jwksUrl === undefined) return undefined;
   const missing = issuer === undefined ? 'OIDC_ISSUER' : 'OIDC_AUDIENCE';
-  throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE are needed together`);
+  throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE need each other`);
 }
 
 /** Requires HTTPS, because keys that came over plain HTTP could be anyone's. */
@@ -77,7 +77,7 @@ function keyUrl(read: SettingReader, name: string): string | undefined {
   const value = read.text(name, undefined);
   if (value === undefined || isKeyUrl(value)) return value;
   throw new ConfigError(
-    `${name} is ${show(value)}: allowed is an https URL (http on loopback) without user, query and fragment`,
+    `${name} is ${show(value)}; it must be an https URL (http on loopback) without user, query and fragment`,
   );
 }
 

@@ -112,12 +112,12 @@ describe('settings', () => {
   ])('refuse %s=%s, naming variable and value', (name, value) => {
     const read = (): unknown => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
-    expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}": allowed is .+$`));
+    expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}"; it must be .+$`));
   });
 
   it('refuse what has no meaning for the store', () => {
     expect(() => readConfig({ EMBEDDED_FSYNC: 'true', REDIS_URL: 'redis://h' })).toThrow(
-      'EMBEDDED_FSYNC is set, but has no meaning without STORE=embedded',
+      'EMBEDDED_FSYNC is set, but has no effect without STORE=embedded',
     );
     expect(() => readConfig({ REDIS_WAIT_REPLICAS: '1' })).toThrow(/^REDIS_WAIT_REPLICAS is set, but/);
     const harmless = { REDIS_TIMEOUT_MS: '2000', REDIS_WAIT_REPLICAS: '0', REDIS_TLS: 'false' };

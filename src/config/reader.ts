@@ -21,7 +21,7 @@ export class SettingReader {
     if (value === undefined) return fallback;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     if (number >= min && number <= max) return number;
-    throw new ConfigError(`${name} is ${show(value)}: allowed is a whole number from ${min} to ${max}`);
+    throw new ConfigError(`${name} is ${show(value)}; it must be a whole number from ${min} to ${max}`);
   }
 
   optionalWhole(name: string, min: number, max: number): number | undefined {
@@ -34,7 +34,7 @@ export class SettingReader {
     if (value === undefined) return fallback;
     const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
     if (number <= 1) return number;
-    throw new ConfigError(`${name} is ${show(value)}: allowed is a number from 0 to 1, such as 0.5`);
+    throw new ConfigError(`${name} is ${show(value)}; it must be a number from 0 to 1, such as 0.5`);
   }
 
   oneOf<T extends string, F extends T | undefined>(name: string, allowed: readonly T[], fallback: F): T | F {
@@ -42,7 +42,7 @@ export class SettingReader {
     if (value === undefined) return fallback;
     const found = allowed.find((candidate) => candidate === value);
     if (found !== undefined) return found;
-    throw new ConfigError(`${name} is ${show(value)}: allowed is ${allowed.join(', ')}`);
+    throw new ConfigError(`${name} is ${show(value)}; it must be one of ${allowed.join(', ')}`);
   }
 
   list(name: string, entry: RegExp, allowed: string): string[] {
@@ -50,7 +50,7 @@ export class SettingReader {
     if (value === undefined) return [];
     const entries = value.split(',').map((part) => part.trim());
     if (entries.every((part) => entry.test(part))) return entries;
-    throw new ConfigError(`${name} is ${show(value)}: allowed is ${allowed}`);
+    throw new ConfigError(`${name} is ${show(value)}; it must be ${allowed}`);
   }
 
   /** The error does not show the value, because it may contain a password. */
@@ -58,15 +58,15 @@ export class SettingReader {
     const value = this.text(name, undefined);
     if (value === undefined || isRedisUrl(value)) return value;
     throw new ConfigError(
-      `${name} is not a URL of Redis (its value is not shown): ` +
-        'allowed is redis://[user:password@]host[:port][/db], db a number',
+      `${name} is not a URL of Redis (its value is not shown); ` +
+        'it must be redis://[user:password@]host[:port][/db], with a number as db',
     );
   }
 
   /** Refuses a setting that would be ignored. An operator who changes its default expects an effect. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
-    throw new ConfigError(`${name} is set, but has no meaning without ${needed}`);
+    throw new ConfigError(`${name} is set, but has no effect without ${needed}`);
   }
 }
 

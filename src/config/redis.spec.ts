@@ -10,7 +10,7 @@ const CERT = 'test/data/tls/client.pem';
 const KEY = 'test/data/tls/client.key';
 
 const NO_URL =
-  /^REDIS_URL is not a URL of Redis \(its value is not shown\): allowed is redis:.*, db a number$/;
+  /^REDIS_URL is not a URL of Redis \(its value is not shown\); it must be redis:.*, with a number as db$/;
 
 const read = (env: Environment) => redisSettings(new SettingReader(env));
 const cluster = { REDIS_CLUSTER: 'a:1' };
@@ -67,12 +67,15 @@ describe('settings of Redis', () => {
   it.each<[Environment, RegExp]>([
     [{ REDIS_URL: 'redis://h', ...cluster }, /^REDIS_URL and REDIS_CLUSTER are set/],
     [{ ...cluster, ...sentinel }, /^REDIS_CLUSTER and REDIS_SENTINEL are set/],
-    [{ REDIS_SENTINEL: 'a:1' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together/],
-    [{ REDIS_SENTINEL_MASTER: 'a' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together/],
+    [{ REDIS_SENTINEL: 'a:1' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER need each other/],
+    [{ REDIS_SENTINEL_MASTER: 'a' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER need each other/],
     [{ REDIS_SENTINEL_PASSWORD: 'hidden' }, /^REDIS_SENTINEL_PASSWORD is set, but/],
     [{ ...sentinel, REDIS_SENTINEL_USERNAME: 'u' }, /^REDIS_SENTINEL_USERNAME is set, but/],
-    [{ REDIS_URL: 'redis://h', REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
-    [{ REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD are for/],
+    [
+      { REDIS_URL: 'redis://h', REDIS_PASSWORD: 'hidden' },
+      /^REDIS_USERNAME and REDIS_PASSWORD apply only to/,
+    ],
+    [{ REDIS_PASSWORD: 'hidden' }, /^REDIS_USERNAME and REDIS_PASSWORD apply only to/],
     [{ REDIS_URL: 'redis://u:hidden@h:1/abc' }, NO_URL],
     [{ REDIS_URL: 'redis://u:hidden@h:1/0/1' }, NO_URL],
     [{ REDIS_URL: 'redis://h:1?password=hidden' }, NO_URL],
@@ -80,28 +83,28 @@ describe('settings of Redis', () => {
     [{ REDIS_URL: 'rediss://h:1#hidden' }, NO_URL],
     [{ REDIS_URL: 'redis://u:hid#den@h:1' }, NO_URL],
     [{ REDIS_URL: 'redis:///0' }, NO_URL],
-    [{ REDIS_WAIT_REPLICAS: '1' }, /^REDIS_WAIT_REPLICAS is set, but has no meaning without Redis/],
-    [{ REDIS_TIMEOUT_MS: '100' }, /^REDIS_TIMEOUT_MS is set, but has no meaning without Redis/],
-    [{ REDIS_TLS: 'true' }, /^REDIS_TLS is set, but has no meaning without Redis/],
+    [{ REDIS_WAIT_REPLICAS: '1' }, /^REDIS_WAIT_REPLICAS is set, but has no effect without Redis/],
+    [{ REDIS_TIMEOUT_MS: '100' }, /^REDIS_TIMEOUT_MS is set, but has no effect without Redis/],
+    [{ REDIS_TLS: 'true' }, /^REDIS_TLS is set, but has no effect without Redis/],
     [
       { REDIS_CLUSTER: 'redis://u:hidden@h:1' },
-      /^REDIS_CLUSTER is "redis:\/\/\*\*\*@h:1": allowed is host:port/,
+      /^REDIS_CLUSTER is "redis:\/\/\*\*\*@h:1"; it must be host:port/,
     ],
     [
       { ...sentinel, REDIS_SENTINEL: 'u:hidden@h:1,b:1' },
-      /^REDIS_SENTINEL is "u:\*\*\*@h:1,b:1": allowed is/,
+      /^REDIS_SENTINEL is "u:\*\*\*@h:1,b:1"; it must be/,
     ],
     [{ ...cluster, REDIS_USERNAME: 'u' }, /^REDIS_USERNAME is set, but REDIS_PASSWORD is not/],
-    [{ ...cluster, REDIS_TLS: 'yes' }, /^REDIS_TLS is "yes": allowed is true, false$/],
+    [{ ...cluster, REDIS_TLS: 'yes' }, /^REDIS_TLS is "yes"; it must be one of true, false$/],
     [{ REDIS_URL: 'redis://h', REDIS_TLS: 'true' }, /^REDIS_TLS is "true", but REDIS_URL/],
-    [{ REDIS_URL: 'redis://h', REDIS_TLS_CA: CA }, /^REDIS_TLS_CA is set, but has no meaning without TLS/],
+    [{ REDIS_URL: 'redis://h', REDIS_TLS_CA: CA }, /^REDIS_TLS_CA is set, but has no effect without TLS/],
     [
       { ...cluster, REDIS_TLS: 'true', REDIS_TLS_CERT: CERT },
-      /^REDIS_TLS_CERT and REDIS_TLS_KEY go together/,
+      /^REDIS_TLS_CERT and REDIS_TLS_KEY need each other/,
     ],
     [
       { ...cluster, REDIS_WAIT_REPLICAS: '-1' },
-      /^REDIS_WAIT_REPLICAS is "-1": allowed is a whole number from 0/,
+      /^REDIS_WAIT_REPLICAS is "-1"; it must be a whole number from 0/,
     ],
   ])('refuse %p, and show no password', (env, message) => {
     expect(() => read(env)).toThrow(ConfigError);
@@ -113,7 +116,7 @@ describe('settings of Redis', () => {
     const env = { ...cluster, REDIS_TLS: 'true' };
     const absent = join(dir, 'absent.pem');
     expect(() => read({ ...env, REDIS_TLS_CA: absent })).toThrow(
-      `REDIS_TLS_CA is "${absent}", which cannot be read (ENOENT): allowed is a PEM file`,
+      `REDIS_TLS_CA is "${absent}", which cannot be read (ENOENT); it must be a PEM file`,
     );
     expect(() => read({ ...env, REDIS_TLS_CA: dir })).toThrow('cannot be read (EISDIR)');
     const binary = join(dir, 'ca.der');

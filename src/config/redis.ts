@@ -21,7 +21,7 @@ const NODES = 'host:port,host:port,…';
 /** Undefined if no setting says where Redis is. Throws ConfigError, which shows no password. */
 export function redisSettings(read: SettingReader): RedisSettings | undefined {
   const place = PLACES.filter((name) => read.text(name, undefined) !== undefined);
-  if (place.length > 1) throw new ConfigError(`${place.join(' and ')} are set: allowed is one of them`);
+  if (place.length > 1) throw new ConfigError(`${place.join(' and ')} are set; set only one of them`);
   const [placeName] = place;
   const url = read.url('REDIS_URL');
   const clusterNodes = read.list('REDIS_CLUSTER', NODE, NODES);
@@ -48,7 +48,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   const nodes = read.list('REDIS_SENTINEL', NODE, NODES);
   const master = read.text('REDIS_SENTINEL_MASTER', undefined);
   if (nodes.length > 0 !== (master !== undefined)) {
-    throw new ConfigError('REDIS_SENTINEL and REDIS_SENTINEL_MASTER go together: set both, or neither');
+    throw new ConfigError('REDIS_SENTINEL and REDIS_SENTINEL_MASTER need each other; set both or neither');
   }
   const username = read.text('REDIS_SENTINEL_USERNAME', undefined);
   const password = read.text('REDIS_SENTINEL_PASSWORD', undefined);
@@ -74,7 +74,7 @@ function credentials(read: SettingReader, place: string | undefined) {
   if (place !== 'REDIS_CLUSTER' && place !== 'REDIS_SENTINEL') {
     if (username !== undefined || password !== undefined) {
       throw new ConfigError(
-        'REDIS_USERNAME and REDIS_PASSWORD are for REDIS_CLUSTER or REDIS_SENTINEL: put those of a single server into REDIS_URL',
+        'REDIS_USERNAME and REDIS_PASSWORD apply only to REDIS_CLUSTER and REDIS_SENTINEL; put the credentials of a single server into REDIS_URL',
       );
     }
     return {};
@@ -88,7 +88,7 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
   const encrypted = url === undefined ? asked === 'true' : url.startsWith('rediss:');
   if (url !== undefined && asked !== undefined && (asked === 'true') !== encrypted) {
     throw new ConfigError(
-      `REDIS_TLS is "${asked}", but REDIS_URL says otherwise: rediss:// is with TLS, redis:// without`,
+      `REDIS_TLS is "${asked}", but REDIS_URL contradicts it: rediss:// uses TLS, redis:// does not`,
     );
   }
   const [ca, cert, key] = ['REDIS_TLS_CA', 'REDIS_TLS_CERT', 'REDIS_TLS_KEY'].map((name) => {
@@ -96,7 +96,7 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
     return pemFile(read, name);
   });
   if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY go together: set both, or neither');
+    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY need each other; set both or neither');
   }
   if (!encrypted) return undefined;
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && key !== undefined && { cert, key }) };
@@ -112,12 +112,12 @@ function pemFile(read: SettingReader, name: string): string | undefined {
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new ConfigError(
-      `${name} is ${JSON.stringify(path)}, which cannot be read (${reason}): allowed is a PEM file`,
+      `${name} is ${JSON.stringify(path)}, which cannot be read (${reason}); it must be a PEM file`,
     );
   }
   if (!text.includes('-----BEGIN ')) {
     throw new ConfigError(
-      `${name} is ${JSON.stringify(path)}, which has no PEM block in it: allowed is a PEM file`,
+      `${name} is ${JSON.stringify(path)}, which has no PEM block in it; it must be a PEM file`,
     );
   }
   return text;
@@ -131,5 +131,5 @@ function needsPassword(
   password: string | undefined,
 ): void {
   if (user === undefined || password !== undefined) return;
-  throw new ConfigError(`${userName} is set, but ${passwordName} is not: set both, or the password alone`);
+  throw new ConfigError(`${userName} is set, but ${passwordName} is not; set both, or only the password`);
 }

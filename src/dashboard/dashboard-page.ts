@@ -27,7 +27,7 @@ const OPEN = { config: { access: 'public', sharedAnswer: true } } as const;
 export function serveDashboard(server: FastifyInstance, logger: Logger): void {
   const built = builtDashboard();
   if (!built) {
-    logger.warn('the dashboard has not been built: npm run build');
+    logger.warn('the dashboard is not built; run: npm run build');
     return;
   }
   const page = new Asset(built.page);

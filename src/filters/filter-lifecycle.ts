@@ -162,7 +162,7 @@ export class FilterLifecycle {
         const limit = humanBytes(this.config.maxFilterBytes);
         throw new ProblemError(
           'FILTER_TOO_LARGE',
-          `it has grown beyond the ${limit} that MAX_FILTER_BYTES allows`,
+          `the exported filter takes more than the ${limit} that MAX_FILTER_BYTES allows`,
         );
       }
       yield part;
@@ -186,7 +186,7 @@ export class FilterLifecycle {
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);
   if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;
-  const detail = `"${name}" was made by this operation and dropped since: make it anew under another Idempotency-Key`;
+  const detail = `this operation created "${name}", which was deleted since; create it again with another Idempotency-Key`;
   return new ProblemError(problem.code, detail, { cause: error });
 }
 

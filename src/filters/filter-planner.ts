@@ -55,7 +55,7 @@ export class FilterPlanner {
     if (bytes <= maxFilterBytes) return;
     throw new ProblemError(
       'FILTER_TOO_LARGE',
-      `it would take ${humanBytes(bytes)} (${bytes} bytes); MAX_FILTER_BYTES allows ${humanBytes(maxFilterBytes)}`,
+      `the filter would take ${humanBytes(bytes)} (${bytes} bytes); MAX_FILTER_BYTES allows ${humanBytes(maxFilterBytes)}. Ask for less capacity or a higher errorRate`,
     );
   }
 
@@ -66,7 +66,7 @@ export class FilterPlanner {
     if (maxAgeSeconds !== undefined && type !== 'counting')
       throw invalid(
         '#/maxAgeSeconds',
-        `maxAgeSeconds must be absent for a ${type} filter, which does not age`,
+        `maxAgeSeconds must be absent for a ${type} filter, because it does not age`,
       );
     const cellBits = maxAgeSeconds !== undefined ? 8 : type === 'counting' ? 4 : 1;
     const sizing = { capacity, errorRate, cellBits } as const;

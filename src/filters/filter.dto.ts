@@ -113,6 +113,6 @@ export class ListQueryDto {
 
   @ApiPropertyOptional({ description: '`next` of the previous page' })
   @Optional()
-  @Matches(NAME_PATTERN, must('be the `next` of the page before'))
+  @Matches(NAME_PATTERN, must('be the `next` of the previous page'))
   readonly cursor?: string;
 }

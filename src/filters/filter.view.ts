@@ -45,9 +45,10 @@ class SizedView {
 
 /** A layer that a filter may grow to. */
 export class PlannedLayerView {
-  @ApiProperty({ type: 'integer', description: 'Items after which the next layer opens' })
+  @ApiProperty({ type: 'integer', description: 'Number of items at which the next layer opens' })
   readonly capacity!: number;
-  @ApiProperty({ description: 'Share of the error rate' }) readonly errorRate!: number;
+  @ApiProperty({ description: 'Part of the error rate that this layer may take' })
+  readonly errorRate!: number;
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
@@ -57,7 +58,7 @@ export class PlanView extends SizedView {
   @ApiProperty({
     type: [PlannedLayerView],
     required: false,
-    description: 'If the filter grows: the layers that it may have, including the first',
+    description: 'If the filter grows: the layers that it can have, including the first',
   })
   readonly plannedLayers?: PlannedLayerView[];
 }

@@ -4,7 +4,7 @@ import type { Filter, Finding, LayerSample } from '#store';
 /** The cells of some pages of a layer. */
 export class LayerCountersView {
   @ApiProperty({ type: 'integer', description: 'Pages of the layer' }) readonly pages!: number;
-  @ApiProperty({ type: 'integer', description: 'Pages that were read: at most 256 for all layers together' })
+  @ApiProperty({ type: 'integer', description: 'Pages that were read: at most 256 in all layers' })
   readonly sampledPages!: number;
   @ApiProperty({
     type: 'array',
@@ -27,7 +27,7 @@ export class FoundCounterView {
     description: 'Position in the segment: `#index` of BITFIELD, with the width in `cell`',
   })
   readonly index!: number;
-  @ApiProperty({ type: 'integer', description: '0 if the counter has expired, in a set that ages' })
+  @ApiProperty({ type: 'integer', description: 'In a set that ages: 0 if the counter has expired' })
   readonly value!: number;
 }
 
@@ -107,7 +107,7 @@ export class ExplainedUrlView {
   @ApiProperty({
     required: false,
     type: [UrlStepView],
-    description: 'The rules that changed the URL, in order. The last one results in the key',
+    description: 'The rules that changed the URL, in order. The last rule yields the key',
   })
   readonly rules?: UrlStepView[];
   @ApiProperty({ required: false, ...ANSWER }) readonly answer?: 'seen' | 'unseen';

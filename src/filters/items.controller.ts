@@ -89,7 +89,7 @@ export class ItemsController {
     verb: 'count',
     entries: 'items',
     access: 'read',
-    summary: 'Estimate how often items were added (counting filters only). 15 stands for 15 or more',
+    summary: 'Estimate how many times items were added (counting filters only). 15 stands for 15 or more',
     mutates: false,
     body: ItemsDto,
     answer: CountsView,
@@ -106,7 +106,7 @@ export class ItemsController {
   @Post('explain')
   @HttpCode(200)
   @ExplainRoute({
-    summary: "Explain the answers for a few items: their counters and the counters' values",
+    summary: 'Explain the answers for a few items, with their counters',
     codes: ['FILTER_NOT_FOUND'],
   })
   @ApiBody({ type: ExplainItemsDto })

@@ -81,6 +81,6 @@ function counting(filter: Filter): Filter {
   if (filter.type === 'counting') return filter;
   throw new ProblemError(
     'REMOVAL_UNSUPPORTED',
-    `"${filter.name}" is a standard filter: it has no counters to take from or to read`,
+    `"${filter.name}" is a standard filter, which cannot remove or count items; create a counting filter`,
   );
 }

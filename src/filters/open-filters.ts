@@ -40,7 +40,11 @@ export class OpenFilters {
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.code === 'STORE_DATA_LOST') {
-    return new ProblemError('STORE_DATA_LOST', `the store has lost data of "${name}"`, { cause: error });
+    return new ProblemError(
+      'STORE_DATA_LOST',
+      `the store has lost data of "${name}"; restore, clear or delete it`,
+      { cause: error },
+    );
   }
   return error.code === 'FILTER_NOT_FOUND' ? notFound(kind, name) : error;
 }

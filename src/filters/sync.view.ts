@@ -19,14 +19,14 @@ export class SyncView {
   @ApiProperty({ description: 'New error rate, applied on commit' }) readonly errorRate!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Items listed so far, without those answered `invalid` or `forgotten`',
+    description: 'Items listed so far, except those answered `invalid` or `forgotten`',
   })
   readonly listed!: number;
-  @ApiProperty({ type: 'integer', description: 'How many of them were answered `new`' })
+  @ApiProperty({ type: 'integer', description: 'Listed items that were answered `new`' })
   readonly new!: number;
   @ApiProperty({ type: 'integer', description: 'Items that the commit would forget, or has forgotten' })
   readonly wouldForget!: number;
-  @ApiProperty({ type: 'integer', description: 'Items of the filter, without those that only the sync has' })
+  @ApiProperty({ type: 'integer', description: 'Items of the filter, except items that only the sync has' })
   readonly items!: number;
   @ApiProperty({
     type: 'integer',

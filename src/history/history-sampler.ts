@@ -109,7 +109,8 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
       this.failing = false;
     } catch (error) {
       if (error instanceof StoreError || this.end.signal.aborted) return;
-      if (!this.failing) this.logger.warn({ err: error }, 'the history of filters could not be kept');
+      if (!this.failing)
+        this.logger.warn({ err: error }, 'the service could not record the history of filters');
       this.failing = true;
     }
   }

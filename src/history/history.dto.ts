@@ -14,7 +14,7 @@ export class HistoryQueryDto {
     minimum: LEAST_SECONDS,
     maximum: MOST_SECONDS,
     default: MOST_SECONDS,
-    description: 'How far back, in seconds',
+    description: 'How far back the history goes, in seconds',
   })
   @Optional()
   @Matches(SECONDS_PATTERN, must(`be a whole number from ${LEAST_SECONDS} to ${MOST_SECONDS}`))

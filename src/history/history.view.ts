@@ -14,7 +14,10 @@ export class PointView {
   @ApiProperty({ type: 'integer' }) readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1 }) readonly fill!: number;
   @ApiProperty() readonly estimatedErrorRate!: number;
-  @ApiProperty({ type: 'integer', description: 'Since the filter was created, like the next three' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Counted since the filter was created, like the next three members',
+  })
   readonly added!: number;
   @ApiProperty({ type: 'integer' }) readonly duplicate!: number;
   @ApiProperty({ type: 'integer' }) readonly removed!: number;

@@ -9,9 +9,9 @@ export function HistoryRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({
       access: 'read',
-      summary: 'Get the last hours, minute by minute',
+      summary: 'Get the history of the last hours, minute by minute',
       description:
-        'The instance that answers keeps the history in memory: at most six hours, and not from ' +
+        'The instance that answers keeps the history in memory: at most six hours, and nothing from ' +
         'before its start or the last clear. It watches at most 500 filters.',
       codes: [missing],
     }),

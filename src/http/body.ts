@@ -69,7 +69,7 @@ export function useBodyParsers(
           .filter(({ isTakenBy }) => isTakenBy(route))
           .flatMap(({ mediaTypes }) => mediaTypes);
         const taken = route.takesExports ? other : ['application/json', ...other];
-        throw unsupported(payload, `this route takes ${taken.join(', ')}, not ${mediaType}`);
+        throw unsupported(payload, `this route accepts ${taken.join(', ')}, not ${mediaType}`);
       });
     }
   }

@@ -91,11 +91,14 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
 }
 
 function tooLarge(limit: number): ProblemError {
-  return new ProblemError('BODY_TOO_LARGE', `a JSON body may have at most ${limit} bytes`);
+  return new ProblemError(
+    'BODY_TOO_LARGE',
+    `a JSON body may have at most ${limit} bytes; split it, or send a stream`,
+  );
 }
 
 function cutOff(): ProblemError {
-  return tooLate('the connection was closed in mid-body');
+  return tooLate('the client closed the connection before the end of the body');
 }
 
 function tooLate(detail: string): ProblemError {
@@ -113,7 +116,7 @@ export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown
     if (hasTooManyParts(raw, mostParts)) {
       throw new ProblemError(
         'VALIDATION_FAILED',
-        `the body has more than ${mostParts} arrays, objects, members and elements in all`,
+        `the body has more than ${mostParts} arrays, objects, members and elements in total`,
       );
     }
     if (turn.isSpent()) await turn.next();

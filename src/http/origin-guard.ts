@@ -41,7 +41,10 @@ export class OriginGuard {
       (text, i) => i % 2 === 0 && text.length === 4 && /^host$/i.test(text),
     ).length;
     if (hosts !== 1 && !(hosts === 0 && httpVersion === '1.0')) {
-      throw new ProblemError('VALIDATION_FAILED', `a request must have one Host header, not ${hosts}`);
+      throw new ProblemError(
+        'VALIDATION_FAILED',
+        `a request must have exactly one Host header, not ${hosts}`,
+      );
     }
     const name = host.replace(/:\d*$/, '').toLowerCase();
     const isOwnHost =
@@ -49,18 +52,21 @@ export class OriginGuard {
     if (!isOwnHost && (hosts > 0 || !isProbe)) {
       throw new ProblemError(
         'FORBIDDEN',
-        `Host ${show(host)} is not one of this service's names (ALLOWED_HOSTS)`,
+        `Host ${show(host)} is not a name of this service; the operator can add it to ALLOWED_HOSTS`,
       );
     }
     if (this.anyOrigin || (origin !== undefined && this.origins.has(origin))) return;
     if (origin !== undefined && !isOwn(origin, host)) {
       throw new ProblemError(
         'FORBIDDEN',
-        `requests of web pages of another origin are refused: ${show(origin)}`,
+        `web pages of origin ${show(origin)} may not call this service; the operator can add it to CORS_ORIGINS`,
       );
     }
     if (site === 'cross-site')
-      throw new ProblemError('FORBIDDEN', 'requests of web pages of another site are refused');
+      throw new ProblemError(
+        'FORBIDDEN',
+        'web pages of another site may not call this service; the operator can add their origin to CORS_ORIGINS',
+      );
   }
 }
 

@@ -66,7 +66,7 @@ export class StreamedBody {
           yield chunk.subarray(0, room);
           throw new ProblemError(
             'BODY_TOO_LARGE',
-            `a stream may have at most ${limits.maxStreamBytes} bytes`,
+            `a stream may have at most ${limits.maxStreamBytes} bytes; send the rest as another stream`,
           );
         }
         total += chunk.length;
@@ -76,7 +76,9 @@ export class StreamedBody {
       // Whatever the socket says of an aborted request, nobody will read the answer.
       throw error instanceof ProblemError
         ? error
-        : new ProblemError('REQUEST_TIMEOUT', 'the connection was closed in mid-body', { cause: error });
+        : new ProblemError('REQUEST_TIMEOUT', 'the client closed the connection before the end of the body', {
+            cause: error,
+          });
     } finally {
       // Not awaited: after a timeout the iterator is still waiting for the sender.
       source.return?.().catch(() => undefined);
@@ -92,7 +94,10 @@ export class StreamedBody {
   /** What arrives, unless nothing does for `idleMs`, or the grace or the wait is over before. */
   private async arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
     const idle = (): ProblemError =>
-      new ProblemError('REQUEST_TIMEOUT', `nothing was sent for ${idleMs} ms in mid-stream`);
+      new ProblemError(
+        'REQUEST_TIMEOUT',
+        `the client sent nothing for ${idleMs} ms before the end of the stream; send without longer pauses`,
+      );
     let end: (() => void) | undefined;
     const over = new Promise<never>((_, reject) => {
       this.endWait = () => reject(new Error('nobody waits for it'));
@@ -125,7 +130,7 @@ class Pace {
     if (this.waitedMs <= idleMs + (bytes / minBytesPerSecond) * 1_000) return arrived;
     throw new ProblemError(
       'REQUEST_TIMEOUT',
-      `a stream must bring at least ${minBytesPerSecond} bytes a second`,
+      `a stream must send at least ${minBytesPerSecond} bytes per second`,
     );
   }
 }

@@ -13,13 +13,16 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
 >([
   [
     'FST_ERR_CTP_INVALID_MEDIA_TYPE',
-    ['UNSUPPORTED_MEDIA_TYPE', 'Content-Type is missing, malformed or not taken here: send application/json'],
+    [
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Content-Type is missing, malformed or not accepted here; send application/json',
+    ],
   ],
-  ['FST_ERR_CTP_BODY_TOO_LARGE', ['BODY_TOO_LARGE', 'the body is too large']],
+  ['FST_ERR_CTP_BODY_TOO_LARGE', ['BODY_TOO_LARGE', 'the body is too large; split it, or send a stream']],
   ['FST_ERR_BAD_URL', ['VALIDATION_FAILED', 'the URL has an invalid percent escape']],
-  ['FST_ERR_MAX_PARAM_LENGTH', ['ROUTE_NOT_FOUND', 'a segment of the path is too long']],
-  ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', 'the headers did not arrive in time']],
-  ['HPE_HEADER_OVERFLOW', ['VALIDATION_FAILED', 'the headers are larger than 16 KiB']],
+  ['FST_ERR_MAX_PARAM_LENGTH', ['ROUTE_NOT_FOUND', 'a segment of the path is too long; see /docs']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', 'the request headers did not arrive in time; retry']],
+  ['HPE_HEADER_OVERFLOW', ['VALIDATION_FAILED', 'the request headers are larger than 16 KiB']],
 ]);
 
 /** The problem that an error of any origin is answered as. What nobody foresaw is INTERNAL_ERROR and tells nothing. */
@@ -33,12 +36,16 @@ export function toProblem(error: unknown): ProblemError {
   if (error instanceof StaleFilterError) {
     return new ProblemError(
       'FILTER_BUSY',
-      `"${error.filterName}" was cleared, made anew or synced in each of several tries; try again`,
+      `"${error.filterName}" kept being cleared, re-created or synced during the call; retry`,
     );
   }
   return (
     fromFramework(error) ??
-    new ProblemError('INTERNAL_ERROR', 'the service failed; its log has the request id', { cause: error })
+    new ProblemError(
+      'INTERNAL_ERROR',
+      'the service failed because of a defect; its log has the cause under this requestId',
+      { cause: error },
+    )
   );
 }
 
@@ -48,7 +55,8 @@ function fromFramework(error: unknown): ProblemError | undefined {
   const known = FRAMEWORK.get(codeOf(origin));
   if (known) return new ProblemError(known[0], known[1], { cause: error });
   const status = error instanceof HttpException ? error.getStatus() : statusOf(origin);
-  if (status === 404) return new ProblemError('ROUTE_NOT_FOUND', 'there is no such route', { cause: error });
+  if (status === 404)
+    return new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs', { cause: error });
   if (status === 413) return new ProblemError('BODY_TOO_LARGE', 'the body is too large', { cause: error });
   if (status >= 400 && status < 500) {
     return new ProblemError('VALIDATION_FAILED', 'the request is malformed', { cause: error });

@@ -66,7 +66,10 @@ function repeatable(
   }
   const checksum = checksumOf(route, body);
   if (checksum !== made.fingerprint) {
-    throw new ProblemError('IDEMPOTENCY_KEY_REUSED', 'this operation id was made for another request');
+    throw new ProblemError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'this Idempotency-Key belongs to another request; nothing was changed. Send a new key',
+    );
   }
   return { id: key, origin: 'made', repeat: true, madeAt: made.madeAt, fingerprint: checksum.toString(16) };
 }

@@ -35,17 +35,22 @@ export class FilterGauges {
     this.gauges = new Map([
       [gauge('items', 'Items in the filter'), (_, stats) => stats.items],
       [
-        gauge('capacity', 'Items that its layers were made for'),
+        gauge('capacity', 'Items that its layers are sized for'),
         (filter, stats) => capacityOf(filter, stats),
       ],
-      [gauge('layers', 'One; more if it has grown'), (_, stats) => stats.layers.length],
-      [gauge('syncs', 'Syncs that are open or committing, one at most'), (_, { sync }) => (sync ? 1 : 0)],
+      [
+        gauge('layers', 'Layers of the filter: more than one if it has grown'),
+        (_, stats) => stats.layers.length,
+      ],
+      [gauge('syncs', 'Syncs that are open or committing, at most one'), (_, { sync }) => (sync ? 1 : 0)],
       [gauge('fill_ratio', 'Share of non-zero counters'), (filter, stats) => fillOf(filter, stats)],
-      [gauge('saturated_counters', 'Counters at 15, for ever'), (_, stats) => stats.saturatedCells],
+      [gauge('saturated_counters', 'Counters at 15, which stay at 15'), (_, stats) => stats.saturatedCells],
     ]);
-    this.window = gauge('operation_record_window_seconds', 'How long operation records are surely kept', [
-      'origin',
-    ]);
+    this.window = gauge(
+      'operation_record_window_seconds',
+      'Minimum time for which operation records are kept',
+      ['origin'],
+    );
     const ofQueue = (name: string, help: string, labels: string[] = []): Gauge =>
       new Gauge({
         name: `unseen_queue_${name}`,
@@ -53,10 +58,10 @@ export class FilterGauges {
         labelNames: ['visited_set', ...labels],
         registers: [registry],
       });
-    this.queue = ofQueue('urls', 'URLs in the queue by where they are', ['state']);
+    this.queue = ofQueue('urls', 'URLs in the queue by state', ['state']);
     this.oldest = ofQueue(
       'oldest_seconds',
-      'Since the URL at the head of the queue was discovered, 0 if none waits',
+      'Time since the URL at the head of the queue was discovered; 0 if no URL waits',
     );
   }
 

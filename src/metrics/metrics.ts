@@ -19,14 +19,14 @@ export class Metrics {
   private readonly requests = new TalliedCounter(
     new Counter({
       name: 'unseen_http_requests_total',
-      help: 'Answered requests',
+      help: 'Requests that the service answered',
       labelNames: ['method', 'route', 'status'],
       registers: [this.registry],
     }),
   );
   private readonly durations = new Histogram({
     name: 'unseen_http_request_duration_seconds',
-    help: 'From the request line to the last byte of the answer',
+    help: 'Time from the request line to the last byte of the answer',
     labelNames: ['method', 'route'],
     buckets: DURATION_BUCKETS,
     registers: [this.registry],
@@ -34,7 +34,7 @@ export class Metrics {
   private readonly items = new TalliedCounter(
     new Counter({
       name: 'unseen_items_total',
-      help: 'Items and URLs by what was asked and answered',
+      help: 'Items and URLs by verb and verdict',
       labelNames: ['verb', 'verdict'],
       registers: [this.registry],
     }),

@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY = ApiHeader({
   required: false,
   description:
     '1 to 255 visible ASCII characters. A repeat with the same key gets the same answer and ' +
-    'changes nothing. If absent, the service makes one. Every answer has it, errors too.',
+    'changes nothing. If absent, the service makes one. Every answer returns it, error answers too.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 });
 
@@ -89,7 +89,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
             name: 'ttlSeconds',
             required: false,
             schema: { type: 'integer', minimum: 1 },
-            description: 'The same as in a JSON body',
+            description: 'Same as `ttlSeconds` in a JSON body',
           }),
         ]
       : []),
@@ -100,7 +100,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
 
 const EXPLAIN =
   'Shows why an answer is what it is. It reads the counters and changes nothing. During a ' +
-  'sync it reads the layers from before the sync. It takes the scope `admin` because it ' +
+  'sync it reads the layers from before the sync. It needs the scope `admin` because it ' +
   'shows where items are stored.';
 
 /** A route that explains the answers for a few entries. */
@@ -115,7 +115,7 @@ export function CountersRoute(missing: ErrorCode): MethodDecorator {
   return route(
     {
       access: 'read',
-      summary: 'Count the counters of a sample by their value',
+      summary: 'Count how many counters of a sample have each value',
       description:
         'Reads at most 256 pages, drawn at random for each call, or all pages of a small filter. ' +
         'During a sync it reads the layers from before the sync.',

@@ -68,7 +68,7 @@ export function operationId(controller: string, method: string): string {
 /** Groups of routes, in the order in which people read them. */
 export const TAGS = [
   { name: 'Visited sets', description: 'Sets of the URLs that a crawler has seen' },
-  { name: 'URLs', description: 'Mark, check and forget the URLs of a visited set' },
+  { name: 'URLs', description: 'Visit, check and forget the URLs of a visited set' },
   { name: 'Queue', description: 'The URLs of a visited set that wait to be fetched' },
   { name: 'Syncs', description: 'Keep the items on a list, and forget all others' },
   { name: 'Filters', description: 'Filters of strings' },

@@ -58,8 +58,8 @@ const SCHEME = {
   type: 'http',
   scheme: 'bearer',
   description:
-    'An API key (`unseen_…`), or a token of the issuer that the service knows. With AUTH unset and no key made yet, or with ' +
-    'AUTH=none, no credentials are needed. The scope `write` includes `read`, `admin` includes `write`.',
+    'An API key (`unseen_…`), or a token of the configured issuer. The service needs no credentials with AUTH=none, or with ' +
+    'AUTH unset until the first key exists. The scope `write` includes `read`, `admin` includes `write`.',
 } as const;
 
 /**
@@ -123,7 +123,7 @@ function setExample(body: { example?: unknown } | undefined, example: unknown): 
 
 function addScope(operation: OperationObject, scope: Access | undefined): void {
   const forbidden = operation.responses['403'] as ResponseObject;
-  forbidden.description += `. The route takes the scope \`${scope}\``;
+  forbidden.description += `. The route needs the scope \`${scope}\``;
 }
 
 function addProblems(operation: OperationObject, codes: ReadonlySet<ErrorCode>): void {
@@ -164,6 +164,6 @@ function addStreams(operation: OperationObject): void {
 
 const STREAM_ANSWER =
   'The answer to a stream. One line per 1,000 input lines: `{"from", "results", "invalid"?}`. `from` is the number of ' +
-  'the first of these lines, counted from 1, with empty lines. `results` has one entry per item, and none for an empty ' +
+  'the first of these lines, counted from 1 and including empty lines. `results` has one entry per item, and none for an empty ' +
   'line. `index` in `invalid` is an index in `results`. Blocks of empty lines have no answer line. The last line is ' +
-  '`{"done": true, "counts"}`, or `{"error": problem, "line"}`: then all answers before it still hold.';
+  '`{"done": true, "counts"}`, or `{"error": problem, "line"}`; then all answers before it remain valid.';

@@ -15,14 +15,14 @@ export class HealthController {
   ) {}
 
   @Get('healthz')
-  @Documented({ access: 'public', summary: 'Is the process alive?' }, { probe: true })
+  @Documented({ access: 'public', summary: 'Check whether the process is alive' }, { probe: true })
   @ApiOkResponse({ type: HealthView })
   health(): HealthView {
     return { status: 'ok' };
   }
 
   @Get('readyz')
-  @Documented({ access: 'public', summary: 'Can requests be served?' }, { probe: true })
+  @Documented({ access: 'public', summary: 'Check whether the service can serve requests' }, { probe: true })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: UnreadyView, description: 'Not ready' })
   async ready(@Res({ passthrough: true }) reply: Reply): Promise<ReadyView | UnreadyView> {

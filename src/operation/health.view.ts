@@ -8,7 +8,7 @@ export class ReadyView {
   @ApiProperty({ enum: ['ready'] }) readonly status!: 'ready';
   @ApiProperty({
     type: [String],
-    description: 'What an operator should change, for example eviction, persistence, or replicas',
+    description: 'Settings that an operator should change, for example eviction, persistence, or replicas',
   })
   readonly warnings!: string[];
 }

@@ -18,14 +18,14 @@ const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 export function encodingFault({ headers }: Head): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
-    return 'the service takes no compressed bodies (Content-Encoding)';
+    return 'the service does not accept compressed bodies; send the body without Content-Encoding';
   }
   const transfer = headers['transfer-encoding'] ?? 'chunked';
   if (transfer.toLowerCase() !== 'chunked') {
-    return `a body is sent as it is or chunked, not as ${show(transfer)} (Transfer-Encoding)`;
+    return `Transfer-Encoding must be absent or chunked, not ${show(transfer)}`;
   }
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
   return ['utf-8', 'utf8', 'us-ascii'].includes(charset)
     ? undefined
-    : `a body is UTF-8, not ${show(charset)}`;
+    : `the charset of a body must be UTF-8, not ${show(charset)}`;
 }

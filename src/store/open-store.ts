@@ -31,7 +31,7 @@ async function openAdapter(config: Config, random: RandomSource, clock: Clock): 
     });
   }
   const { RedisStore } = await import('#store/redis');
-  if (!config.redis) throw new TypeError('STORE is redis, but nothing says where it is');
+  if (!config.redis) throw new TypeError('STORE is redis, but no setting says where Redis is');
   const { operationRecordBytes: maxRecordBytes, syncIdleMs } = config;
   return RedisStore.open({ ...config.redis, maxRecordBytes, syncIdleMs, random, clock });
 }

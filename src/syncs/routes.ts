@@ -23,7 +23,7 @@ export function OpenSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     MutatingRoute({
       access: 'admin',
-      summary: 'Open a sync, which keeps exactly the items on a list',
+      summary: 'Open a sync, to keep the items on a list and forget all others',
       codes,
     }),
     ApiBody({ type: OpenSyncDto, required: false }),

@@ -9,6 +9,6 @@ const SYNC_ID = /^[0-9a-f]{16}$/;
 export class SyncIdPipe implements PipeTransform<string, string> {
   transform(id: string): string {
     if (SYNC_ID.test(id)) return id;
-    throw new ProblemError('SYNC_NOT_FOUND', `there is no sync ${show(id)}`);
+    throw new ProblemError('SYNC_NOT_FOUND', `sync ${show(id)} does not exist`);
   }
 }

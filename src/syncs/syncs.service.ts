@@ -55,7 +55,10 @@ export class SyncsService {
   private mostOf({ force = false, maxForgetShare }: CommitSyncDto): number {
     if (!force) return maxForgetShare ?? this.config.syncMaxForgetShare;
     if (maxForgetShare === undefined) return 1;
-    throw invalid('#/maxForgetShare', 'maxForgetShare must not come with force, which allows any share');
+    throw invalid(
+      '#/maxForgetShare',
+      'maxForgetShare and force exclude each other, because force allows any share',
+    );
   }
 }
 
@@ -63,7 +66,10 @@ export class SyncsService {
 function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
   const { id, state, items, reason } = sync;
   if (state === 'abandoned') {
-    throw new ProblemError('SYNC_ENDED', `sync ${id} of "${name}" is abandoned, since ${reason}`);
+    throw new ProblemError(
+      'SYNC_ENDED',
+      `sync ${id} of "${name}" is abandoned because ${reason}; open another sync`,
+    );
   }
   const refused = state === 'open' && items > 0 && forgottenBy(sync) / items > most;
   return { ...syncView(sync), maxForgetShare: most, refused };

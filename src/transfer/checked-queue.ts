@@ -37,7 +37,7 @@ function keyOf({ payload }: QueuedItem, canonicaliser: UrlCanonicaliser, maxItem
   }
   const key = canonicaliser.key(url);
   if (!(key instanceof InvalidUrl)) return key;
-  throw new ExportFileError(`a queue entry is no URL for this set (${key.reason}): ${show(url)}`);
+  throw new ExportFileError(`a queue entry is not a valid URL for this set (${key.reason}): ${show(url)}`);
 }
 
 function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], { seed, geometry }: Queued) {
@@ -47,7 +47,7 @@ function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], {
     for (let word = 0; word < 4; word++) {
       if (words.getUint32(word * 4) === hash[n * 4 + word]) continue;
       const url = show(Buffer.from(entry.payload).toString());
-      throw new ExportFileError(`a queue entry has another hash than its URL, ${url}`);
+      throw new ExportFileError(`the hash of a queue entry does not match its URL, ${url}`);
     }
   }
 }

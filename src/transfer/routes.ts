@@ -21,7 +21,7 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
     ApiOkResponse({
       schema: BINARY,
       description:
-        'The file that docs/export-format.md describes. It is complete if it has its end mark. ' +
+        'The export file, in the format of docs/export-format.md. It is complete if it has its end mark. ' +
         'On failure the service closes the connection',
     }),
     Documented(
@@ -41,7 +41,10 @@ export function ImportRoute({
   return applyDecorators(
     ApiConsumes(...EXPORT_TYPES),
     ApiBody({ schema: BINARY }),
-    ApiCreatedResponse({ type: answer, description: 'Also for a repeat with the same Idempotency-Key' }),
+    ApiCreatedResponse({
+      type: answer,
+      description: 'Created. A repeat with the same Idempotency-Key gets the same answer',
+    }),
     MutatingRoute({ access: 'admin', summary, codes: [...refusals, ...codes] }, { takesExports: true }),
   );
 }

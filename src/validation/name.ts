@@ -4,7 +4,7 @@ import { show } from '../errors/show.js';
 
 /** Names of filters and visited sets, which share one name space. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-export const NAME_REQUIREMENT = 'be 1 to 64 of a-z, 0-9, ".", "_" and "-", the first a letter or digit';
+export const NAME_REQUIREMENT = 'be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit';
 
 /** `@Param('name', NamePipe) name: string`. */
 @Injectable()

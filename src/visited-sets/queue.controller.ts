@@ -109,7 +109,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Put dead letters back into the queue, with no attempts counted',
+    summary: 'Put dead letters back into the queue, with their attempts reset to zero',
     codes: CODES,
   })
   @ApiOkResponse({ type: PutBackView, description: ONE_EACH })

@@ -16,7 +16,7 @@ export function ttlOf({ query, body }: Request): number | undefined {
   const inBody =
     body instanceof LineInput ? undefined : (body as { ttlSeconds?: unknown } | null)?.ttlSeconds;
   if (asked !== undefined && inBody !== undefined)
-    throw invalid('#/ttlSeconds', 'ttlSeconds must be in the query or in the body, not in both');
+    throw invalid('#/ttlSeconds', 'ttlSeconds must be in the query or in the body, not both');
   if (asked !== undefined && (typeof asked !== 'string' || !WHOLE.test(asked))) throw notWhole(asked);
   const seconds = asked === undefined ? inBody : Number(asked);
   if (seconds === undefined) return undefined;
@@ -29,7 +29,10 @@ export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undef
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;
   if (maxAgeSeconds === undefined) {
-    throw invalid('#/ttlSeconds', `ttlSeconds must be absent: visited set ${name} has no maxAgeSeconds`);
+    throw invalid(
+      '#/ttlSeconds',
+      `ttlSeconds must be absent, because visited set ${name} has no maxAgeSeconds`,
+    );
   }
   if (seconds > maxAgeSeconds) {
     throw invalid(

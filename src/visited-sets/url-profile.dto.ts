@@ -47,33 +47,33 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @Rule('Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`')
   readonly formQuery!: boolean;
 
-  @Rule('Sorts parameters of the same name by value. Not with `strict`')
+  @Rule('Sorts parameters of the same name by value. Not allowed with `strict`')
   readonly sortValues!: boolean;
 
   @Rule('Drops parameters without a value: `a=`, with `formQuery` also `a`')
   readonly dropBlank!: boolean;
 
-  @Rule('`/a/` is `/a`')
+  @Rule('Treats `/a/` as `/a`')
   readonly stripTrailingSlash!: boolean;
 
-  @Rule('`www.a.b` is `a.b`')
+  @Rule('Treats `www.a.b` as `a.b`')
   readonly stripWww!: boolean;
 
-  @Rule('http is https')
+  @Rule('Treats http as https')
   readonly ignoreScheme!: boolean;
 
-  @Rule('`/a/index.html` is `/a/`, and so are other names of such pages')
+  @Rule('Treats `/a/index.html` as `/a/`, and other names of index pages likewise')
   readonly stripDirIndex!: boolean;
 
-  @Rule('`/a//b` is `/a/b`')
+  @Rule('Treats `/a//b` as `/a/b`')
   readonly collapseSlashes!: boolean;
 
-  @Rule('`user:password@a.b` is `a.b`')
+  @Rule('Treats `user:password@a.b` as `a.b`')
   readonly stripUserinfo!: boolean;
 
   @Rule('Drops the fragments `#!…` and `#/…`, too')
   readonly dropFragments!: boolean;
 
-  @Rule('Keeps every fragment that is not empty. Not with `dropFragments`')
+  @Rule('Keeps every fragment that is not empty. Not allowed with `dropFragments`')
   readonly keepFragments!: boolean;
 }

@@ -102,7 +102,7 @@ export class LeaseDto {
     minimum: 0,
     maximum: MAX_WAIT_SECONDS,
     default: 0,
-    description: 'How long to wait for a URL if none is waiting',
+    description: 'How long to wait if no URL can be leased',
   })
   @Optional()
   @IsInt(WAIT_SECONDS)
@@ -176,7 +176,7 @@ export class DeadLettersQueryDto {
 
   @ApiPropertyOptional({ description: '`next` of the previous page' })
   @Optional()
-  @Matches(DEAD_LETTERS_CURSOR, must('be the `next` of the page before'))
+  @Matches(DEAD_LETTERS_CURSOR, must('be the `next` of the previous page'))
   readonly cursor?: string;
 }
 

@@ -18,7 +18,7 @@ export class QueueView {
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'Seconds since the first waiting URL was discovered. Absent if none waits',
+    description: 'Seconds since the first waiting URL was discovered. Absent if no URL waits',
   })
   readonly oldestSeconds?: number;
 }
@@ -53,7 +53,7 @@ export class AgeView {
 
 const URL_PROFILE = {
   type: UrlProfileDto,
-  description: 'With `base`, `version`, and the rules that are on',
+  description: 'Contains `base`, `version`, and the rules that are on',
 } as const;
 
 export class VisitedSetView extends FilterView {
@@ -61,13 +61,13 @@ export class VisitedSetView extends FilterView {
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'As in the creation. Absent if there is no limit',
+    description: 'As given on creation. Absent if there is no limit',
   })
   readonly maxAttempts?: number;
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'As in the creation. Absent if the set does not age',
+    description: 'As given on creation. Absent if the set does not age',
   })
   readonly maxAgeSeconds?: number;
   @ApiProperty({ required: false, type: AgeView, description: 'For a set that ages' })

@@ -34,7 +34,7 @@ export class WaitingLeases {
     const waiting = (): number => this.waiting;
     new Gauge({
       name: 'unseen_leases_waiting',
-      help: 'Leases that wait until there is something in a queue',
+      help: 'Lease requests that wait for URLs in a queue',
       registers: [registry],
       collect() {
         this.set(waiting());

@@ -75,7 +75,7 @@ describe('the user that the documentation gives the service', () => {
     try {
       const store = await open(url());
       expect((await store.readiness()).warnings).toEqual([
-        'Redis keeps no append-only file: a crash of it loses what was not saved',
+        'Redis keeps no append-only file: a crash loses all changes since its last snapshot; set appendonly yes',
       ]);
     } finally {
       await client.call('ACL', 'SETUSER', username, '+config|get');

@@ -8,7 +8,7 @@ import { freePort, startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 const SAFE = ['--appendonly', 'yes', '--appendfsync', 'always'];
-const NOTHING_KEPT = 'Redis keeps nothing on disk: when it restarts, every filter is lost';
+const NOTHING_KEPT = 'Redis keeps nothing on disk: a restart loses every filter; set appendonly yes';
 
 async function readinessOf(options: Omit<RedisStoreOptions, 'timeoutMs'>) {
   const store = await RedisStore.open({ ...options, timeoutMs: 10_000 });
@@ -78,7 +78,7 @@ describe('readiness on Redis warns of what can lose data', () => {
     try {
       expect(await readinessOf({ clusterNodes: cluster.nodes })).toEqual({
         ready: true,
-        warnings: ['a master of the Redis cluster has no replica'],
+        warnings: ['a master of the Redis cluster has no replica: if it is lost, so are its segments'],
       });
     } finally {
       await cluster.stop();

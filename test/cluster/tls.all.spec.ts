@@ -70,7 +70,7 @@ function tlsTests(): void {
     const { ready, reason } = await store.readiness();
     expect([ready, reason]).toEqual([
       false,
-      expect.stringMatching(/^Redis cannot be reached: TLS fails \(\w+\)$/),
+      expect.stringMatching(/^Redis cannot be reached: the TLS handshake failed \(\w+\)$/),
     ]);
   });
 
@@ -93,7 +93,7 @@ function tlsTests(): void {
       const answer = await fetch(`${base}/readyz`);
       expect(answer.status).toBe(503);
       const readiness = await answer.text();
-      expect(readiness).toContain('TLS fails');
+      expect(readiness).toContain('the TLS handshake failed');
       const refused = await fetch(`${base}/v1/filters`);
       expect(refused.status).toBe(503);
       const body = await refused.text();

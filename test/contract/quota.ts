@@ -73,7 +73,7 @@ export function quotaContract(subject: Subject): void {
         await store.create(named(prefix, 'a', { kind }), made(), quota);
         await expect(store.create(named(prefix, 'b', { kind }), made(), quota)).rejects.toMatchObject({
           code: 'QUOTA_EXCEEDED',
-          message: `there are 2 filters and visited sets of "${prefix}"; at most 2 are allowed`,
+          message: `prefix "${prefix}" has 2 filters and visited sets, and its quota allows 2`,
         });
         await expectRefusal(store.open(`${prefix}b`, kind, { fresh: true }), 'FILTER_NOT_FOUND');
         await store.drop(`${prefix}a`, kind, made());
@@ -90,7 +90,7 @@ export function quotaContract(subject: Subject): void {
       const more = filterBytes(large.geometry);
       await expect(store.create(large, made(), quota)).rejects.toMatchObject({
         code: 'QUOTA_EXCEEDED',
-        message: `it would take ${more} bytes; filters and visited sets of "${prefix}" take ${BYTES} and may take ${2 * BYTES}`,
+        message: `this takes ${more} bytes; prefix "${prefix}" uses ${BYTES} bytes, and its quota allows ${2 * BYTES}`,
       });
       expect((await store.create(named(prefix, 'b'), made(), quota)).created).toBe(true);
       await expectRefusal(store.create(named(prefix, 'c'), made(), quota), 'QUOTA_EXCEEDED');

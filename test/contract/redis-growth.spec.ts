@@ -320,7 +320,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
       await expectRefusal(add(store, filter, items(200)), 'STORE_FULL');
       expect(await add(store, filter, keys)).toEqual(keys.map(() => 0));
       expect((await store.readiness()).warnings).toContain(
-        'a filter is nearly full, and there is no memory to grow',
+        'a filter is nearly full, and the store has no memory for another layer',
       );
       await expectRefusal(add(store, filter, items(200)), 'STORE_FULL');
       await until('nothing is left of it', async () => (await harness.kept()).length === before.length);

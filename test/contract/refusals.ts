@@ -29,28 +29,28 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'FILTER_NOT_FOUND',
     call: (store) =>
       verb === 'open' ? store.open('nobody', 'filter') : store[verb]('nobody', 'filter', made()),
-    text: () => 'there is no filter nobody',
+    text: () => 'filter nobody does not exist',
   })),
   {
     when: 'another filter under a name',
     kind: 'FILTER_EXISTS',
     call: (store, { name }) => store.create(filterSpec({ name, capacity: 11 }), made()),
     text: (name) =>
-      `${name} exists already with other parameters: a counting filter (set), capacity 10, errorRate 0.000001`,
+      `${name} already exists with other parameters: a counting filter (set), capacity 10, errorRate 0.000001; choose another name`,
   },
   {
     when: 'an import under a name that is taken',
     kind: 'FILTER_EXISTS',
     call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
     text: (name) =>
-      `${name} exists already and is not overwritten: a counting filter (set), capacity 10, errorRate 0.000001`,
+      `${name} already exists, and an import does not overwrite it: a counting filter (set), capacity 10, errorRate 0.000001; choose another name`,
   },
   {
     when: 'items beyond twice the capacity',
     kind: 'FILTER_FULL',
     call: (store, filter) => add(store, filter, ['a', 'b', 'item 1']),
     text: (name) =>
-      `filter ${name} holds 20 items; 2 more would pass twice its capacity of 10; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
+      `filter ${name} holds 20 items, and 2 more would exceed twice its capacity of 10; nothing was added. Forget items, or sync it with a larger capacity`,
   },
   ...(['add', 'create', 'drop'] as const).map((verb): Refusal => ({
     when: `an id used for another ${verb}`,
@@ -62,7 +62,8 @@ const REFUSALS: readonly Refusal[] = [
       await store.drop(filter.name, filter.kind, operation);
       return store.drop(filter.name, filter.kind, other);
     },
-    text: (_, id) => `Idempotency-Key ${id} was used before with another request; nothing was changed`,
+    text: (_, id) =>
+      `Idempotency-Key ${id} was already used for another request; nothing was changed. Send a new key`,
   })),
   ...(['remove', 'drop'] as const).map((verb): Refusal => ({
     when: `a made id whose record is gone: ${verb}`,
@@ -70,7 +71,7 @@ const REFUSALS: readonly Refusal[] = [
     call: (store, filter) =>
       verb === 'remove' ? remove(store, filter, ['a'], old()) : store.drop(filter.name, filter.kind, old()),
     text: () =>
-      'Idempotency-Key old is older than the record of its request; whether that was executed is not known any more, and nothing was changed now',
+      'the record of Idempotency-Key old has expired, so the service cannot tell whether the request ran; this attempt changed nothing. Check, then send it without the key',
   })),
   ...(['count', 'remove'] as const).map((verb): Refusal => ({
     when: `${verb} in a standard filter`,
@@ -80,7 +81,7 @@ const REFUSALS: readonly Refusal[] = [
       await add(store, standard, ['a']);
       return verb === 'count' ? count(store, standard, ['a']) : remove(store, standard, ['a']);
     },
-    text: (name) => `filter ${name}.standard is a standard one: it has no counters`,
+    text: (name) => `filter ${name}.standard is a standard filter: it has no counters`,
   })),
   {
     when: 'payloads for a filter without a queue',
@@ -130,7 +131,7 @@ export function refusalsContract(subject: Subject): void {
       ]) {
         await expect(call()).rejects.toMatchObject({
           code: 'STORE_DATA_LOST',
-          message: `filter ${filter.name} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
+          message: `filter ${filter.name} has lost data: part of it is missing, truncated or outdated; restore, clear or delete it`,
         });
       }
     });
@@ -156,7 +157,7 @@ export function refusalsContract(subject: Subject): void {
       await add(store, filter, items(20));
       expect(await messageOf(add(store, filter, ['a', 'b']))).toContain(`${called} holds 20 items`);
       expect(await messageOf(store.open(`${filter.name}.not`, kind))).toBe(
-        `there is no ${word} ${filter.name}.not`,
+        `${word} ${filter.name}.not does not exist`,
       );
       expect(await messageOf(calls.get(filter, { id: 'none' }))).toBe(`${called} has no sync none`);
       const { id } = await calls.open(filter);

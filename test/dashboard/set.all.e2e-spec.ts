@@ -344,7 +344,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByRole('link', { name: 'fresh', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'crawl', exact: true }).count()).toBe(0);
     await tab.goTo('#/sets/crawl');
-    await page.getByText('There is no visited set of this name').waitFor();
+    await page.getByText('Visited set not found').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await tab.close();
   });

@@ -160,7 +160,7 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByText('70 of 100 items').waitFor();
     await button(page, 'Give it up …').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click();
-    await page.getByText('The sync is over: it was given up. Nothing was forgotten').waitFor();
+    await page.getByText('The sync is over: a caller abandoned it. Nothing was forgotten').waitFor();
     expect(await sync.describe()).toMatchObject({ state: 'abandoned' });
     expect(await set.describe()).toMatchObject({ items: ITEMS });
     await tab.leave(401, 409);
@@ -227,7 +227,7 @@ describeInBrowser(`a sync${why}`, () => {
     await button(page, 'Another list').click();
     await list(page, urls(0, 60).join('\n'));
     await page.getByText('Nothing was done').waitFor();
-    await page.getByText('The sync is over: it was given up.').waitFor();
+    await page.getByText('The sync is over: a caller abandoned it.').waitFor();
     await button(page, 'Another list').waitFor({ state: 'detached' });
     // Nobody is away because a sync is over.
     expect(await page.getByText('does not answer').count()).toBe(0);
@@ -282,7 +282,7 @@ describeInBrowser(`a sync${why}`, () => {
     await signIn(tab.page, admin.key);
     await tab.page.getByText('A multiset cannot be synced').waitFor();
     await tab.goTo('#/filters/no-such-filter/sync');
-    await tab.page.getByText('There is no filter of this name').waitFor();
+    await tab.page.getByText('Filter not found').waitFor();
     await tab.close();
   });
 });

@@ -130,7 +130,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     expect(
       await set.send('POST', '/urls/visit?ttlSeconds=60', { urls: [url(1)], ttlSeconds: 60 }),
-    ).toMatchObject(refused(400, 'VALIDATION_FAILED', expect.stringContaining('not in both')));
+    ).toMatchObject(refused(400, 'VALIDATION_FAILED', expect.stringContaining('not both')));
     expect(await set.send('POST', '/urls/check', { urls: [url(1)], ttlSeconds: 60 })).toMatchObject(
       refused(400, 'VALIDATION_FAILED'),
     );

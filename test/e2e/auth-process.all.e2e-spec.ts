@@ -123,7 +123,7 @@ describe('npm run keys', () => {
       {
         principal: { id: 'cli', name: expect.any(String) },
         key: { id, name: 'ops', scopes: ['admin'], createdAt: expect.any(String) },
-        msg: 'key made',
+        msg: 'key created',
       },
     ]);
     expect(made.stderr).not.toContain(key.slice(-43));
@@ -159,7 +159,7 @@ describe('npm run keys', () => {
       const env = { REDIS_URL: redis.url };
       const service = await start({ ...env, AUTH: 'keys' });
       const url = await service.url();
-      await until('it warns', async () => service.stderr().includes('there is no API key'));
+      await until('it warns', async () => service.stderr().includes('no API key exists'));
       expect(service.stderr()).toMatch(/npm run keys -- create --name ops --scope admin/);
       expect(await send(url, 'GET', '/v1/filters')).toMatchObject({ status: 401 });
       const made = await keys(
@@ -197,7 +197,8 @@ describe('npm run keys', () => {
     const service = await start();
     await service.clean();
     const ended = await keys({ DATA_DIR: service.dataDir }, 'create', '--name', 'x', '--scope', 'root');
-    const stderr = 'unseen: scopes must be a list of "read", "write" and "admin": "root" is none of them\n';
+    const stderr =
+      'unseen: scopes must be a list of "read", "write" and "admin"; "root" is not one of them\n';
     const many = await keys(
       { DATA_DIR: service.dataDir },
       ...['create', '--name', 'x', '--scope', 'read', '--prefix', 'a-', '--max-filters', 'many'],
@@ -233,13 +234,13 @@ describe('the audit log', () => {
       {
         principal: { id: 'anonymous', name: 'anonymous' },
         key: expect.objectContaining({ id, name: 'ops' }),
-        msg: 'key made',
+        msg: 'key created',
       },
       {
         ...{ principal: { id: 'anonymous', name: 'anonymous' }, requestId: first.requestId, method: 'POST' },
         ...{ route: '/v1/keys', target: 'ops', status: 201, msg: 'admin call' },
       },
-      { ...by, key: expect.objectContaining({ id: readId, scopes: ['read'] }), msg: 'key made' },
+      { ...by, key: expect.objectContaining({ id: readId, scopes: ['read'] }), msg: 'key created' },
       call(by, 'POST', '/v1/keys', 'reader', reader),
       call(by, 'POST', '/v1/filters', 'pages', made),
       call(

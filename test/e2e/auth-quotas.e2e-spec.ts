@@ -42,7 +42,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
   };
   const refusal = (detail: string) => ({
     status: 403,
-    body: { code: 'QUOTA_EXCEEDED', title: 'The quota of the prefix would be exceeded', detail },
+    body: { code: 'QUOTA_EXCEEDED', title: 'The request exceeds the quota of the prefix', detail },
   });
 
   it('bound filters and visited sets together, whoever made them, and are shown with what there is', async () => {
@@ -57,7 +57,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await as(key, 'POST', '/v1/visited-sets', { name: 'acme-v', ...VISITED })).toMatchObject({
       status: 201,
     });
-    const detail = 'there are 3 filters and visited sets of "acme-"; at most 3 are allowed';
+    const detail = 'prefix "acme-" has 3 filters and visited sets, and its quota allows 3';
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-b', ...FILTER })).toMatchObject(
       refusal(detail),
     );
@@ -91,7 +91,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       const made = await as(key, 'POST', '/v1/filters', { name, ...FILTER });
       expect(made).toMatchObject({ status: 201, body: { memoryBytes: bytes } });
     }
-    const detail = `it would take ${bytes} bytes; filters and visited sets of "bytes-" take ${2 * bytes} and may take ${2 * bytes}`;
+    const detail = `this takes ${bytes} bytes; prefix "bytes-" uses ${2 * bytes} bytes, and its quota allows ${2 * bytes}`;
     expect(await as(key, 'POST', '/v1/filters', { name: 'bytes-c', ...FILTER })).toMatchObject(
       refusal(detail),
     );
@@ -185,9 +185,9 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     [
       { maxFilters: 1 },
       '#/maxFilters',
-      'maxFilters is for a key with a prefix: send one, or leave out maxFilters 1',
+      'maxFilters needs a prefix: send a prefix, or leave out maxFilters 1',
     ],
-    [{ maxBytes: 5 }, '#/maxBytes', 'maxBytes is for a key with a prefix: send one, or leave out maxBytes 5'],
+    [{ maxBytes: 5 }, '#/maxBytes', 'maxBytes needs a prefix: send a prefix, or leave out maxBytes 5'],
     ...['maxFilters', 'maxBytes'].flatMap((limit) =>
       [0, -1, 1.5, '5', null, 2 ** 53].map(
         (value) =>

@@ -145,7 +145,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
         answers.add((answer.body as { detail: string }).detail);
       }
     }
-    expect([...answers]).toEqual(['the credentials are for names that begin with "beta-" only']);
+    expect([...answers]).toEqual(['the credentials allow only names that begin with "beta-"']);
     expect(await as(beta, 'POST', '/v1/filters', { name: 'beta-new', ...FILTER })).toMatchObject({
       status: 201,
     });
@@ -190,7 +190,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const answer = await as(beta, method, path);
       expect(answer).toMatchObject({
         status: 403,
-        body: { detail: 'this needs credentials without a name prefix' },
+        body: { detail: 'this route needs credentials without a name prefix' },
       });
     }
     expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });

@@ -193,15 +193,15 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
       return (made.body as { detail: string }).detail;
     };
     expect(await refusal({ scopes: ['read', 'root'] })).toBe(
-      'scopes must be a list of "read", "write" and "admin": "root" is none of them',
+      'scopes must be a list of "read", "write" and "admin"; "root" is not one of them',
     );
     for (const expiresAt of ['2100-13-01T00:00:00Z', '2100-02-30T00:00:00Z', '2100-01-01T25:00:00Z']) {
       expect(await refusal({ scopes: ['read'], expiresAt })).toBe(
-        `expiresAt must be a time such as 2030-01-31T12:00:00Z: there is no "${expiresAt}"`,
+        `expiresAt must be a time such as 2030-01-31T12:00:00Z; "${expiresAt}" does not exist`,
       );
     }
     expect(await refusal({ scopes: ['read'], expiresAt: '2001-01-01T00:00:00Z' })).toBe(
-      'expiresAt must be a time to come, not "2001-01-01T00:00:00Z"',
+      'expiresAt must be in the future, not "2001-01-01T00:00:00Z"',
     );
   });
 

@@ -155,7 +155,7 @@ describe('batches', () => {
       'at most 8192 bytes in UTF-8, not 9216',
     ],
     ['too many', { items: Array<string>(10_001).fill('a') }, '#/items', 'at most 10000 entries, not 10001'],
-    ['an unknown member', { items: ['a'], urls: [] }, '#', '"urls" is no member'],
+    ['an unknown member', { items: ['a'], urls: [] }, '#', '"urls" is not a member'],
   ])('refuses %s', async (_, body, pointer, detail) => {
     const problem = await add(body);
     expect(problem.detail).toContain(detail);
@@ -242,7 +242,7 @@ describe('batches', () => {
     const path = `/v1/visited-sets/${set}/urls/discover`;
     expect((await invalid('POST', path, { urls: [7] })).detail).toContain('[0] must be a string');
     expect((await invalid('POST', path, { items: ['http://a.org/'] })).detail).toContain(
-      '"items" is no member',
+      '"items" is not a member',
     );
     const { status, body } = await call(app, 'POST', path, '{"urls":["http://a.org/\\ud800"]}');
     expect({ status, body }).toMatchObject({

@@ -118,7 +118,7 @@ describe('defects', () => {
         title: 'The service failed',
         status: 500,
         code: 'INTERNAL_ERROR',
-        detail: 'the service failed; its log has the request id',
+        detail: 'the service failed because of a defect; its log has the cause under this requestId',
         requestId: response.headers.get('x-request-id'),
       });
     } finally {

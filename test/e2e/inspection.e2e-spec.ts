@@ -157,7 +157,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
   });
 
   it.each<[unknown, string]>([
-    [{}, 'must be an array of strings, but is missing'],
+    [{}, 'must be an array of strings; it is missing'],
     [[], 'must be a JSON object'],
     ['"a"', 'must be a JSON object'],
     [{ items: 'a' }, 'must be an array of strings, not "a"'],
@@ -165,10 +165,10 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     [{ items: [''] }, 'must not be empty'],
     [{ items: ['\ud800'] }, 'well-formed'],
     [{ items: [null] }, 'must be a string'],
-    [{ items: ['a'], deep: true }, 'is no member'],
+    [{ items: ['a'], deep: true }, 'is not a member'],
     [{ items: Array(101).fill('a') }, 'must have at most 100 entries, not 101'],
     [{ items: ['x'.repeat(9_000)] }, 'must have at most 8192 bytes'],
-    [{ items: Array(9).fill('x'.repeat(8_000)) }, 'must have at most 65536 characters together, not 72000'],
+    [{ items: Array(9).fill('x'.repeat(8_000)) }, 'must have at most 65536 characters in total, not 72000'],
   ])('are not explained for a body that is wrong: case %#', async (body, detail) => {
     const name = await makeFilter();
     const answer = await send('POST', `/v1/filters/${name}/items/explain`, body);

@@ -67,7 +67,8 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(refused.body).toMatchObject({
       code: 'RATE_LIMITED',
-      detail: 'no more than 3 requests a second are taken from one caller (RATE_LIMIT)',
+      detail:
+        'the service takes at most 3 requests per second from one caller (RATE_LIMIT); wait as Retry-After says',
     });
     await until('it is served again', async () => (await list(app, one)()).status === 200);
   });

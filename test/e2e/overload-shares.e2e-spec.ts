@@ -11,7 +11,7 @@ const MAX_STREAMS = 3;
 const REFUSED = {
   status: 503,
   body: expect.stringContaining(
-    'no more than 3 streamed bodies and exports are taken at a time (MAX_STREAMS), and for one caller no more than are left for others',
+    'the service takes at most 3 streamed bodies and exports at a time (MAX_STREAMS), and leaves part of that to other callers',
   ),
 };
 
@@ -73,7 +73,7 @@ describe('streams, without keys', () => {
     expect(await (await post(path, {})).answer()).toMatchObject({
       status: 503,
       body: expect.stringContaining(
-        'no more than 3 streamed bodies and exports are taken at a time (MAX_STREAMS)"',
+        'at most 3 streamed bodies and exports at a time (MAX_STREAMS); retry later"',
       ),
     });
   });

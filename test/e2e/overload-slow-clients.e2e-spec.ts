@@ -64,7 +64,7 @@ describe('a slow or endless client is cut off', () => {
 
   it('whose head does not end, however it trickles', async () => {
     const slow = (await client()).send(`POST ${items}/add HTTP/1.1\r\nhost: 127.0.0.1\r\n`);
-    await sendsUntil(slow, 'x: y\r\n', 50, /408 [^]*the headers did not arrive in time/);
+    await sendsUntil(slow, 'x: y\r\n', 50, /408 [^]*the request headers did not arrive in time/);
     await slow.closed();
   });
 
@@ -75,12 +75,12 @@ describe('a slow or endless client is cut off', () => {
 
   it('whose stream trickles a byte at a time', async () => {
     const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
-    await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream must bring at least 1000 bytes a second/);
+    await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream must send at least 1000 bytes per second/);
   });
 
   it('whose stream pauses', async () => {
     const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT), chunk('x\n'));
-    await slow.receives(/nothing was sent for 400 ms/);
+    await slow.receives(/the client sent nothing for 400 ms/);
   });
 
   it('whose JSON body does not end', async () => {
@@ -98,7 +98,7 @@ describe('a slow or endless client is cut off', () => {
     ['NDJSON', NDJSON],
   ])('whose line does not end, in %s', async (_, headers) => {
     const endless = (await client()).send(postHead(`${items}/add?results=none`, headers));
-    await sendsUntil(endless, chunk('x'.repeat(16 * KIB)), 0, /400 [^]*a line has at most/);
+    await sendsUntil(endless, chunk('x'.repeat(16 * KIB)), 0, /400 [^]*a line may have at most/);
   });
 
   it('that reads no answer, of a page or of calls', async () => {

@@ -83,7 +83,7 @@ describe('a service with all it may take in flight', () => {
     expect(problem).toMatchObject({
       code: 'OVERLOADED',
       status: 503,
-      detail: 'no more than 3 requests are worked on at a time (MAX_REQUESTS_IN_FLIGHT)',
+      detail: 'the service takes at most 3 requests at a time (MAX_REQUESTS_IN_FLIGHT); retry later',
     });
     expect(answer.head).toContain(`x-request-id: ${problem['requestId']?.toLowerCase()}`);
 
@@ -125,7 +125,7 @@ describe('a service with all it may take in flight', () => {
     const refused = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1 }));
     expect(JSON.parse((await refused.answer()).body)).toMatchObject({
       code: 'OVERLOADED',
-      detail: 'no more than 2000 bytes of bodies are taken at a time (MAX_BYTES_IN_FLIGHT)',
+      detail: 'the service takes at most 2000 bytes of bodies at a time (MAX_BYTES_IN_FLIGHT); retry later',
     });
     expect(await call(app, 'GET', '/v1/filters')).toMatchObject({ status: 200 });
   });
@@ -166,7 +166,7 @@ describe('a service with all it may take in flight', () => {
     const refused = (await client()).send(postHead(`${items}/add`, TEXT_TYPE));
     expect(JSON.parse((await refused.answer()).body)).toMatchObject({
       code: 'OVERLOADED',
-      detail: 'no more than 2 streamed bodies and exports are taken at a time (MAX_STREAMS)',
+      detail: 'the service takes at most 2 streamed bodies and exports at a time (MAX_STREAMS); retry later',
     });
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');

@@ -37,11 +37,14 @@ describe('starting', () => {
   });
 
   it.each([
-    [{ PORT: 'http' }, 'PORT is "http": allowed is a whole number from 0 to 65535'],
-    [{ STORE: 'mongo' }, 'STORE is "mongo": allowed is embedded, redis'],
-    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud": allowed is trace, debug, info, warn, error, fatal, silent'],
-    [{ AUTH: 'open' }, 'AUTH is "open": allowed is keys, none'],
-    [{ HOST: '0.0.0.0' }, 'HOST is "0.0.0.0", which other machines may reach: say AUTH=keys'],
+    [{ PORT: 'http' }, 'PORT is "http"; it must be a whole number from 0 to 65535'],
+    [{ STORE: 'mongo' }, 'STORE is "mongo"; it must be one of embedded, redis'],
+    [
+      { LOG_LEVEL: 'loud' },
+      'LOG_LEVEL is "loud"; it must be one of trace, debug, info, warn, error, fatal, silent',
+    ],
+    [{ AUTH: 'open' }, 'AUTH is "open"; it must be one of keys, none'],
+    [{ HOST: '0.0.0.0' }, 'HOST is "0.0.0.0", which other machines may reach: set AUTH=keys'],
     [{ REDIS_URL: 'http://user:secret@host' }, 'REDIS_URL is not a URL of Redis (its value is not shown)'],
   ])('refuses %j in one line', async (env, message) => {
     const service = await start(env);

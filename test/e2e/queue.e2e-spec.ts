@@ -117,7 +117,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       [{ url: url('a'), payload: 'é'.repeat(513) }, 'at most 1024 bytes in UTF-8, not 1026'],
       [{ url: url('a'), payload: 7 }, 'must have a payload that is a string'],
       [{ url: url('a') }, 'must have a payload that is a string'],
-      [{ payload: 'x' }, 'must be a string, or an object whose url is one'],
+      [{ payload: 'x' }, 'must be a string, or an object whose url is a string'],
       [{ url: url('a'), payload: 'x', priority: 1 }, 'not \"priority\"'],
       [{ url: url('a'), payload: '\ud800' }, 'well-formed Unicode'],
       [null, 'must be a string, or an object'],
@@ -224,7 +224,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ['release', { ids: [], reason: 'é'.repeat(129) }, 'at most 256 bytes in UTF-8'],
     ['release', { ids: [], countAttempt: 'no' }, 'countAttempt must be true or false'],
     ['extend', { ids: [] }, 'leaseSeconds must be a whole number from 1 to 86400, but is missing'],
-    ['extend', { leaseSeconds: 1 }, 'ids must be an array of strings, but is missing'],
+    ['extend', { leaseSeconds: 1 }, 'ids must be an array of strings; it is missing'],
     ['dead-letters/purge', { ids: 'x' }, 'ids must be an array of strings'],
     ['ack', { ids: [], reason: 'x' }, 'reason'],
   ])('refuses %s with %j', async (route, body, why) => {

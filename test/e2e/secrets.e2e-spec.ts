@@ -194,13 +194,13 @@ describe('a Redis that is away', () => {
     const url = await service.url();
     const detail = async (): Promise<string> =>
       ((await (await fetch(`${url}${SET}`)).json()) as { detail: string }).detail;
-    expect(await detail()).toBe('Redis cannot be reached. Repeat the request later');
+    expect(await detail()).toBe('Redis cannot be reached; retry later');
     const args = ['--user', 'joe', 'on', '>redisWord1', '~*', '&*', '+@all'];
     redis = await startRedis({ port: redisPort, args });
-    await until('Redis is there', async () => (await detail()) === 'there is no visited set "crawl"');
+    await until('Redis is there', async () => (await detail()) === 'visited set "crawl" does not exist');
     await redis.stop();
     redis = undefined;
-    expect(await detail()).toMatch(/^Redis (cannot be reached|does not answer)\. Repeat the request later$/);
+    expect(await detail()).toMatch(/^Redis (cannot be reached|does not answer)\; retry later$/);
     expect(service.stderr()).toContain('the store is not ready (Redis cannot be reached)');
     const output = service.stdout() + service.stderr();
     expect(output).toContain('STORE_UNAVAILABLE');

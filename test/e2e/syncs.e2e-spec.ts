@@ -271,7 +271,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     for (let time = 0; time < 2; time++) expect(await set.abandon(id)).toMatchObject({ status: 204 });
     expect(await set.sync(id)).toMatchObject({
       state: 'abandoned',
-      reason: 'it was given up',
+      reason: 'a caller abandoned it',
       memoryBytes: 0,
     });
     expect(await set.describe()).not.toHaveProperty('sync');
@@ -570,7 +570,7 @@ describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) =
       app.advance(600_000);
       // Describing the set is no call of its sync.
       await until('it is given up', async () => !(await set.describe()).sync);
-      const over = { state: 'abandoned', reason: 'nobody called it for too long' };
+      const over = { state: 'abandoned', reason: 'no request used it for too long' };
       expect(await set.sync(id)).toMatchObject(over);
       expect(await set.list(id, [url(0)])).toMatchObject(refusal(409, 'SYNC_ENDED'));
       expect(await set.batch('check', [url(0)])).toEqual(['seen']);

@@ -101,9 +101,9 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
   });
 
   it.each([
-    ['javascript:alert(1)', 'is no URL for this set'],
-    ['', 'is no URL for this set'],
-    ['https://other.example/', 'has another hash than its URL'],
+    ['javascript:alert(1)', 'is not a valid URL for this set'],
+    ['', 'is not a valid URL for this set'],
+    ['https://other.example/', 'does not match its URL'],
     [`https://example.org/${'x'.repeat(8_192)}`, 'must have at most 8192 bytes in UTF-8, not 8212'],
   ])('a queue with an entry that discover would not have made is refused: %.40s', async (url, why) => {
     const name = freshName('crawl');
@@ -200,11 +200,11 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
   it('foreign files are refused, saying so', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     for (const foreign of ['{"name":"crawl"}', 'GIF89a…', gzipSync(file), Buffer.alloc(100_000)]) {
-      expect(await refused(foreign)).toContain('it does not begin as one');
+      expect(await refused(foreign)).toContain('its signature is missing');
     }
     const later = Buffer.from(file);
     later[11] = 99;
-    expect(await refused(later)).toContain('format version 99; this service reads 1');
+    expect(await refused(later)).toContain('format version 99; this service reads only version 1');
     for (const type of ['application/json', 'text/plain', 'image/png']) {
       const answer = await upload(app, '/v1/filters/import', '{}', { 'content-type': type });
       expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });

@@ -74,7 +74,7 @@ describe('npm run verify', () => {
     const nowhere = await verify({ DATA_DIR: missing });
     expect(nowhere).toMatchObject({ code: 2, stdout: '' });
     expect(nowhere.stderr).toBe(
-      `verify: DATA_DIR ${JSON.stringify(missing)}: there is no data.mdb in it, or an empty one\n`,
+      `verify: DATA_DIR ${JSON.stringify(missing)}: data.mdb is missing or empty\n`,
     );
     expect(existsSync(missing)).toBe(false);
 

@@ -303,7 +303,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
     expect(next).not.toBe(id);
     expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({
       state: 'abandoned',
-      reason: 'the service that opened it ended before it was open',
+      reason: 'the service stopped while opening it',
     });
     await commit(filter, next);
     expect(await stored(filter, HELD)).toEqual(all(HELD, 0));

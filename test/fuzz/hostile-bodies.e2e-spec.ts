@@ -174,7 +174,7 @@ describe('bodies that explode', () => {
         status: 400,
         body: {
           code: 'VALIDATION_FAILED',
-          detail: 'the body has more than 41000 arrays, objects, members and elements in all',
+          detail: 'the body has more than 41000 arrays, objects, members and elements in total',
         },
       });
     }

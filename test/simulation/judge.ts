@@ -241,6 +241,6 @@ export type Refusal = StoreError['code'] | 'STALE' | 'TORN' | 'NOT_COUNTING';
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof StaleFilterError) return 'STALE';
   if (error instanceof Torn) return 'TORN';
-  if (error instanceof TypeError && /is a standard one/.test(error.message)) return 'NOT_COUNTING';
+  if (error instanceof TypeError && /is a standard filter/.test(error.message)) return 'NOT_COUNTING';
   return error instanceof StoreError ? error.code : undefined;
 }

@@ -11,9 +11,9 @@ const HISTORIES = 600;
 const RULES = [
   ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
   ...['lease', 'ack', 'release', 'extend', 'dead-letters', 'put-back', 'purge', 'drained'],
-  ...['open-sync', 'keep', 'get-sync', 'sync committed', 'sync abandoned, since it was given up'],
-  'sync abandoned, since nobody called it for too long',
-  'sync abandoned, since more items were removed meanwhile than can be noted',
+  ...['open-sync', 'keep', 'get-sync', 'sync committed', 'sync abandoned, since a caller abandoned it'],
+  'sync abandoned, since no request used it for too long',
+  'sync abandoned, since more items were removed meanwhile than it can record',
   ...['repeated add', 'repeated remove', 'repeated discover', 'repeated lease', 'repeated release'],
   ...['repeated create', 'repeated clear', 'repeated drop', 'repeated keep', 'repeated open-sync'],
   ...['refused: STALE', 'refused: FILTER_NOT_FOUND', 'refused: FILTER_FULL', 'refused: SYNC_ENDED'],

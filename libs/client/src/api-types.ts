@@ -137,7 +137,7 @@ export type Health = {
 export type Ready = {
   status: 'ready';
   /**
-   * What an operator should change, for example eviction, persistence, or replicas
+   * Settings that an operator should change, for example eviction, persistence, or replicas
    */
   warnings: Array<string>;
 };
@@ -215,11 +215,11 @@ export type Sync = {
    */
   errorRate: number;
   /**
-   * Items listed so far, without those answered `invalid` or `forgotten`
+   * Items listed so far, except those answered `invalid` or `forgotten`
    */
   listed: number;
   /**
-   * How many of them were answered `new`
+   * Listed items that were answered `new`
    */
   new: number;
   /**
@@ -227,7 +227,7 @@ export type Sync = {
    */
   wouldForget: number;
   /**
-   * Items of the filter, without those that only the sync has
+   * Items of the filter, except items that only the sync has
    */
   items: number;
   /**
@@ -346,7 +346,7 @@ export type LayerCounters = {
    */
   pages: number;
   /**
-   * Pages that were read: at most 256 for all layers together
+   * Pages that were read: at most 256 in all layers
    */
   sampledPages: number;
   /**
@@ -381,11 +381,11 @@ export type PlanOptions = {
 
 export type PlannedLayer = {
   /**
-   * Items after which the next layer opens
+   * Number of items at which the next layer opens
    */
   capacity: number;
   /**
-   * Share of the error rate
+   * Part of the error rate that this layer may take
    */
   errorRate: number;
   memoryBytes: number;
@@ -409,7 +409,7 @@ export type Plan = {
    */
   maxAgeSeconds?: number;
   /**
-   * If the filter grows: the layers that it may have, including the first
+   * If the filter grows: the layers that it can have, including the first
    */
   plannedLayers?: Array<PlannedLayer>;
 };
@@ -446,7 +446,7 @@ export type FoundCounter = {
    */
   index: number;
   /**
-   * 0 if the counter has expired, in a set that ages
+   * In a set that ages: 0 if the counter has expired
    */
   value: number;
 };
@@ -543,7 +543,7 @@ export type UrlProfile = {
    */
   formQuery?: boolean;
   /**
-   * Sorts parameters of the same name by value. Not with `strict`
+   * Sorts parameters of the same name by value. Not allowed with `strict`
    */
   sortValues?: boolean;
   /**
@@ -551,27 +551,27 @@ export type UrlProfile = {
    */
   dropBlank?: boolean;
   /**
-   * `/a/` is `/a`
+   * Treats `/a/` as `/a`
    */
   stripTrailingSlash?: boolean;
   /**
-   * `www.a.b` is `a.b`
+   * Treats `www.a.b` as `a.b`
    */
   stripWww?: boolean;
   /**
-   * http is https
+   * Treats http as https
    */
   ignoreScheme?: boolean;
   /**
-   * `/a/index.html` is `/a/`, and so are other names of such pages
+   * Treats `/a/index.html` as `/a/`, and other names of index pages likewise
    */
   stripDirIndex?: boolean;
   /**
-   * `/a//b` is `/a/b`
+   * Treats `/a//b` as `/a/b`
    */
   collapseSlashes?: boolean;
   /**
-   * `user:password@a.b` is `a.b`
+   * Treats `user:password@a.b` as `a.b`
    */
   stripUserinfo?: boolean;
   /**
@@ -579,7 +579,7 @@ export type UrlProfile = {
    */
   dropFragments?: boolean;
   /**
-   * Keeps every fragment that is not empty. Not with `dropFragments`
+   * Keeps every fragment that is not empty. Not allowed with `dropFragments`
    */
   keepFragments?: boolean;
 };
@@ -655,7 +655,7 @@ export type Queue = {
    */
   forgotten: number;
   /**
-   * Seconds since the first waiting URL was discovered. Absent if none waits
+   * Seconds since the first waiting URL was discovered. Absent if no URL waits
    */
   oldestSeconds?: number;
 };
@@ -725,15 +725,15 @@ export type VisitedSet = {
    */
   sync?: Sync;
   /**
-   * With `base`, `version`, and the rules that are on
+   * Contains `base`, `version`, and the rules that are on
    */
   urlProfile: UrlProfile;
   /**
-   * As in the creation. Absent if there is no limit
+   * As given on creation. Absent if there is no limit
    */
   maxAttempts?: number;
   /**
-   * As in the creation. Absent if the set does not age
+   * As given on creation. Absent if the set does not age
    */
   maxAgeSeconds?: number;
   /**
@@ -768,7 +768,7 @@ export type LostVisitedSet = {
    */
   state: 'lost';
   /**
-   * With `base`, `version`, and the rules that are on
+   * Contains `base`, `version`, and the rules that are on
    */
   urlProfile: UrlProfile;
 };
@@ -890,7 +890,7 @@ export type ExplainedUrl = {
    */
   key?: string;
   /**
-   * The rules that changed the URL, in order. The last one results in the key
+   * The rules that changed the URL, in order. The last rule yields the key
    */
   rules?: Array<UrlStep>;
   /**
@@ -918,7 +918,7 @@ export type Lease = {
   max: number;
   leaseSeconds: number;
   /**
-   * How long to wait for a URL if none is waiting
+   * How long to wait if no URL can be leased
    */
   waitSeconds?: number;
 };
@@ -1062,7 +1062,7 @@ export type CommitSync = {
    */
   force?: boolean;
   /**
-   * Changes nothing. Answers the sync, and whether the commit would be refused
+   * Changes nothing. Answers the sync, and whether the service would refuse the commit
    */
   dryRun?: boolean;
   /**
@@ -1087,11 +1087,11 @@ export type CommittedSync = {
    */
   errorRate: number;
   /**
-   * Items listed so far, without those answered `invalid` or `forgotten`
+   * Items listed so far, except those answered `invalid` or `forgotten`
    */
   listed: number;
   /**
-   * How many of them were answered `new`
+   * Listed items that were answered `new`
    */
   new: number;
   /**
@@ -1099,7 +1099,7 @@ export type CommittedSync = {
    */
   wouldForget: number;
   /**
-   * Items of the filter, without those that only the sync has
+   * Items of the filter, except items that only the sync has
    */
   items: number;
   /**
@@ -1144,7 +1144,7 @@ export type Point = {
   fill: number;
   estimatedErrorRate: number;
   /**
-   * Since the filter was created, like the next three
+   * Counted since the filter was created, like the next three members
    */
   added: number;
   duplicate: number;

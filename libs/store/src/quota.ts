@@ -6,12 +6,12 @@ export function assertWithin(quota: Quota, used: Usage, added: Usage): void {
   const { prefix, maxFilters = Infinity, maxBytes = Infinity } = quota;
   if (added.filters > 0 && used.filters + added.filters > maxFilters) {
     throw exceeded(
-      `there are ${used.filters} filters and visited sets of "${prefix}"; at most ${maxFilters} are allowed`,
+      `prefix "${prefix}" has ${used.filters} filters and visited sets, and its quota allows ${maxFilters}`,
     );
   }
   if (added.bytes > 0 && used.bytes + added.bytes > maxBytes) {
     throw exceeded(
-      `it would take ${added.bytes} bytes; filters and visited sets of "${prefix}" take ${used.bytes} and may take ${maxBytes}`,
+      `this takes ${added.bytes} bytes; prefix "${prefix}" uses ${used.bytes} bytes, and its quota allows ${maxBytes}`,
     );
   }
 }

@@ -12,7 +12,7 @@ const KINDS = { filter: 'filter', 'visited-set': 'visited set' } as const;
 export const called = ({ kind, name }: Named): string => `${KINDS[kind]} ${name}`;
 
 export function notFound(missing: Named): StoreError {
-  return new StoreError('FILTER_NOT_FOUND', `there is no ${called(missing)}`);
+  return new StoreError('FILTER_NOT_FOUND', `${called(missing)} does not exist`);
 }
 
 /** `how` says why the existing filter is in the way. */
@@ -24,66 +24,66 @@ function exists(
   const what = kind === 'filter' ? `a ${type} filter (${semantics})` : 'a visited set';
   return new StoreError(
     'FILTER_EXISTS',
-    `${name} exists already ${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}`,
+    `${name} already exists${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}; choose another name`,
   );
 }
 
 /** A creation failed because another filter has the name. */
 export function otherExists(existing: Parameters<typeof exists>[0]): StoreError {
-  return exists(existing, 'with other parameters');
+  return exists(existing, ' with other parameters');
 }
 
 /** An import failed because the name is taken. */
 export function taken(existing: Parameters<typeof exists>[0]): StoreError {
-  return exists(existing, 'and is not overwritten');
+  return exists(existing, ', and an import does not overwrite it');
 }
 
 /** The filter has `items` items, and `more` would be new. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const limit = layers
-    ? `the room in its newest layer and those that it may grow to, ${layers.length} in all`
+    ? `the space in its newest layer and the layers that it can grow to (${layers.length} in all)`
     : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
-    `${called(filter)} holds ${items} items; ${more} more would pass ${limit}; nothing was added. Forget items, or sync it to what is live, with a larger capacity`,
+    `${called(filter)} holds ${items} items, and ${more} more would exceed ${limit}; nothing was added. Forget items, or sync it with a larger capacity`,
   );
 }
 
 /** A warning that names no filter, since everyone may read it. */
 export function cannotGrow(filters: number): string {
-  return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and there is no memory to grow`;
+  return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and the store has no memory for another layer`;
 }
 
 /** `doing` says what keeps the filter busy, as in "is creating". */
 export function busy(filter: Named, doing: string): StoreError {
-  return new StoreError('FILTER_BUSY', `${called(filter)} ${doing}; try again`);
+  return new StoreError('FILTER_BUSY', `${called(filter)} ${doing}; retry`);
 }
 
 export function dataLost(filter: Named): StoreError {
   return new StoreError(
     'STORE_DATA_LOST',
-    `${called(filter)} has lost data: part of it is missing, cut short or outdated; restore it, clear it, or drop it`,
+    `${called(filter)} has lost data: part of it is missing, truncated or outdated; restore, clear or delete it`,
   );
 }
 
 export function keyReused({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_REUSED',
-    `Idempotency-Key ${id} was used before with another request; nothing was changed`,
+    `Idempotency-Key ${id} was already used for another request; nothing was changed. Send a new key`,
   );
 }
 
 export function keyExpired({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_EXPIRED',
-    `Idempotency-Key ${id} is older than the record of its request; whether that was executed is not known any more, and nothing was changed now`,
+    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. Check, then send it without the key`,
   );
 }
 
 /** Throws TypeError for a standard filter: its callers know the type, so the call is a defect. */
 export function assertCounting({ name, type }: Filter): void {
-  if (type !== 'counting') throw new TypeError(`filter ${name} is a standard one: it has no counters`);
+  if (type !== 'counting') throw new TypeError(`filter ${name} is a standard filter: it has no counters`);
 }
 
 /** Throws TypeError unless the filter has a queue and each of the `items` items has a payload. */
@@ -98,9 +98,10 @@ export function syncNotFound(filter: Named, id: string): StoreError {
 
 /** `existing` is open or committing. */
 export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>): StoreError {
+  const now = existing.state === 'open' ? 'commit or abandon it first' : 'wait until it has finished';
   return new StoreError(
     'SYNC_EXISTS',
-    `sync ${existing.id} of ${called(filter)} is ${existing.state}: commit it, or give it up, first`,
+    `sync ${existing.id} of ${called(filter)} is ${existing.state}: ${now}`,
   );
 }
 
@@ -109,17 +110,17 @@ export function syncEnded(
   filter: Named,
   { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
 ): StoreError {
-  const why = reason === undefined ? '' : `, since ${reason}`;
+  const why = reason === undefined ? '' : ` because ${reason}`;
   return new StoreError(
     'SYNC_ENDED',
-    `sync ${id} of ${called(filter)} is ${state}${why}; nothing was changed`,
+    `sync ${id} of ${called(filter)} is ${state}${why}; nothing was changed. Open another sync`,
   );
 }
 
 export function syncUnsupported(filter: Named): StoreError {
   return new StoreError(
     'SYNC_UNSUPPORTED',
-    `${called(filter)} is a multiset: a list does not say how often an item is in it`,
+    `${called(filter)} is a multiset and cannot be synced: a list does not say how many times it holds an item`,
   );
 }
 
@@ -132,19 +133,19 @@ export function syncWouldForget(
   const percent = Math.round(most * 1000) / 10;
   return new StoreError(
     'SYNC_WOULD_FORGET',
-    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${called(filter)}, and ${percent} % are allowed; nothing was forgotten`,
+    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${called(filter)}, more than the allowed ${percent} %; nothing was forgotten. Check that the list is complete, or commit with force`,
   );
 }
 
 /** Reasons for abandoning a sync, as callers read them. */
 export const ABANDONED = {
-  caller: 'it was given up',
-  idle: 'nobody called it for too long',
-  forgets: 'more items were removed meanwhile than can be noted',
-  full: 'it had no room left for what was added meanwhile',
-  memory: 'there was no memory for it',
-  lost: 'the store has lost a part of it',
-  opening: 'the service that opened it ended before it was open',
+  caller: 'a caller abandoned it',
+  idle: 'no request used it for too long',
+  forgets: 'more items were removed meanwhile than it can record',
+  full: 'it had no room for the items added meanwhile',
+  memory: 'the store had no memory for it',
+  lost: 'the store lost part of its data',
+  opening: 'the service stopped while opening it',
 } as const;
 
 /** Codes of the errors for layers that cannot take more items. */
@@ -159,7 +160,7 @@ export function lacksRoom(error: unknown): boolean {
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
-    `${called(filter)} notes ${hidden} forgotten items whose counters others keep alive, and at most ${most}: nothing was forgotten. Try again when some have expired`,
+    `${called(filter)} records ${hidden} forgotten items whose counters other items keep above zero, and the limit is ${most}; nothing was forgotten. Retry when some of them have expired`,
   );
 }
 

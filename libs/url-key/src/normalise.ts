@@ -22,7 +22,9 @@ export class InvalidUrlProfileError extends Error {
 export function normaliseProfile(input: unknown): NormalisedUrlProfile {
   if (typeof input === 'string') return { base: oneOf('URL profile', input, BASES), version: 1 };
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new InvalidUrlProfileError(`URL profile is ${show(input)}: must be ${list(BASES)}, or an object`);
+    throw new InvalidUrlProfileError(
+      `URL profile is ${show(input)}; it must be ${list(BASES)}, or an object`,
+    );
   }
   const given = givenValues(input);
   const base = given.has('base') ? oneOf('base', given.get('base'), BASES) : 'safe';
@@ -46,11 +48,11 @@ export function normaliseProfile(input: unknown): NormalisedUrlProfile {
 function refuseContradictions(base: NormalisedUrlProfile['base'], on: readonly string[]): void {
   if (base === 'strict' && on.includes('sortValues')) {
     throw new InvalidUrlProfileError(
-      "sortValues is true: must be false with base 'strict', which does not sort by name",
+      "sortValues is true; it must be false with base 'strict', which does not sort by name",
     );
   }
   if (on.includes('keepFragments') && on.includes('dropFragments')) {
-    throw new InvalidUrlProfileError('keepFragments is true: must be false with dropFragments');
+    throw new InvalidUrlProfileError('keepFragments is true; it must be false with dropFragments');
   }
 }
 
@@ -62,7 +64,7 @@ function givenValues(input: object): Given {
   const entries: [string, unknown][] = Object.entries(input);
   for (const [name] of entries) {
     if (!allowed.includes(name)) {
-      throw new InvalidUrlProfileError(`URL profile has ${show(name)}: must have only ${list(allowed)}`);
+      throw new InvalidUrlProfileError(`URL profile has ${show(name)}; it must have only ${list(allowed)}`);
     }
   }
   return new Map(entries.filter(([, value]) => value !== undefined));
@@ -70,7 +72,7 @@ function givenValues(input: object): Given {
 
 function isOn(name: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value;
-  throw new InvalidUrlProfileError(`${name} is ${show(value)}: must be true or false`);
+  throw new InvalidUrlProfileError(`${name} is ${show(value)}; it must be true or false`);
 }
 
 function trackingVersion(
@@ -84,7 +86,7 @@ function trackingVersion(
   }
   if (!given.has('trackingVersion')) return {};
   throw new InvalidUrlProfileError(
-    `trackingVersion is ${show(value)}: must be absent unless stripTracking is true`,
+    `trackingVersion is ${show(value)}; it must be absent unless stripTracking is true`,
   );
 }
 
@@ -97,13 +99,13 @@ function nameList(
   const value = given.get(key);
   if (!Array.isArray(value) || value.length > MAX_NAMES) {
     throw new InvalidUrlProfileError(
-      `${key} is ${show(value)}: must be an array of at most ${MAX_NAMES} names`,
+      `${key} is ${show(value)}; it must be an array of at most ${MAX_NAMES} names`,
     );
   }
   if (value.length === 0) {
     if (key === 'dropParams') return {};
     // An empty list would drop every query, which no profile offers.
-    throw new InvalidUrlProfileError('keepParams is an empty array: must hold at least one name');
+    throw new InvalidUrlProfileError('keepParams is an empty array; it must hold at least one name');
   }
   const names = new Set(value.map((name: unknown) => canonicalName(key, name, form)));
   return { [key]: [...names].sort() };
@@ -123,7 +125,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;
   }
   throw new InvalidUrlProfileError(
-    `${key} has ${show(name)}: must be a name as a URL has it, well-formed Unicode of 1 to ${MAX_NAME_LENGTH} ` +
+    `${key} has ${show(name)}; it must be a name as a URL has it, well-formed Unicode of 1 to ${MAX_NAME_LENGTH} ` +
       'characters once escaped, without & = #',
   );
 }
@@ -131,7 +133,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
 function oneOf<T extends string | number>(key: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value);
   if (found !== undefined) return found;
-  throw new InvalidUrlProfileError(`${key} is ${show(value)}: must be ${list(allowed)}`);
+  throw new InvalidUrlProfileError(`${key} is ${show(value)}; it must be ${list(allowed)}`);
 }
 
 function list(values: readonly (string | number)[]): string {

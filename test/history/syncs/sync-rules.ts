@@ -33,9 +33,9 @@ export type SyncRule = (typeof SYNC_RULES)[number];
 export type Finding = (rule: SyncRule, holds: boolean, what: string, calls: readonly SyncedAttempt[]) => void;
 
 /** The reason of a sync that a caller abandoned. */
-const GIVEN_UP = 'it was given up';
+const GIVEN_UP = 'a caller abandoned it';
 /** The reason of a sync whose opening a killed service left undone, and no caller repeated. */
-const NOT_OPENED = 'the service that opened it ended before it was open';
+const NOT_OPENED = 'the service stopped while opening it';
 
 export function judgeSyncs(
   events: readonly SyncedEvent[],
@@ -60,7 +60,7 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
     const givenUp = abandonFrom < abandonedBy && (reason === undefined || reason === GIVEN_UP);
     const isOpened = events.some((event) => isVerb(event, 'open') && openedIn(event, id));
     const holds = committedBy < Infinity ? committed : givenUp || (reason === NOT_OPENED && !isOpened);
-    const how = committedBy < Infinity ? 'is committed' : `is abandoned, since ${reason ?? 'unknown'}`;
+    const how = committedBy < Infinity ? 'is committed' : `is abandoned because ${reason ?? 'unknown'}`;
     find(
       'a sync ends only by a commit, by a call that abandons it, or for a reason that is true',
       holds,

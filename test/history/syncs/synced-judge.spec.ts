@@ -151,7 +151,7 @@ const CASES: readonly Case[] = [
     wrong: look({
       id: S,
       state: 'abandoned',
-      reason: 'more items were removed meanwhile than can be noted',
+      reason: 'more items were removed meanwhile than it can record',
     }),
     right: abandon(),
   },
@@ -284,7 +284,7 @@ describe('judgeSynced', () => {
   });
 
   it('lets a sync end that no answer said was open', () => {
-    const reason = 'the service that opened it ended before it was open';
+    const reason = 'the service stopped while opening it';
     const taken = open(S, { code: 'SYNC_EXISTS', state: 'open' });
     const ended = look({ id: S, state: 'abandoned', reason });
     expect(judged([unanswered(open()), taken, ended]).violations).toEqual([]);

@@ -11,7 +11,7 @@ const STATES: readonly SyncState[] = ['open', 'committing', 'committed', 'abando
 /** Errors that say how a sync stands. */
 const STANDINGS: readonly unknown[] = ['SYNC_EXISTS', 'SYNC_ENDED', 'SYNC_NOT_FOUND'];
 const NAMED = /sync ([0-9a-f]{16})/;
-const ENDED = /is (open|committing|committed|abandoned)(?:, since ([^;]+))?/;
+const ENDED = /is (open|committing|committed|abandoned)(?: because ([^;]+))?/;
 
 /** The routes of a visited set, of its queue and of its syncs. */
 export const SYNCED: Protocol<SyncedOperation, SyncedAnswers> = {

@@ -88,7 +88,7 @@ describe('a store whose last write failed', () => {
       await store.describe(visited);
       unready = (await store.readiness()).reason;
     }
-    expect(unready).toBe('the last write to the data directory failed');
+    expect(unready).toBe('the last write to the data directory failed; the store retries soon');
     await until('it is ready again', async () => (await store.readiness()).ready);
   });
 });

@@ -83,7 +83,7 @@ describe('a filter of which something is missing', () => {
       ],
     });
     expect(readFileSync(`${dataDir}/data.mdb`).equals(before)).toBe(true);
-    await expect(verifyDirectory(`${dataDir}/none`)).rejects.toThrow('there is no data.mdb');
+    await expect(verifyDirectory(`${dataDir}/none`)).rejects.toThrow('data.mdb is missing or empty');
     expect(existsSync(`${dataDir}/none`)).toBe(false);
     const reading = Database.open(dataDir, undefined, { readOnly: true });
     const writing = reading.transaction(() => void reading.catalogue.removeSync(Buffer.from('whole')), false);

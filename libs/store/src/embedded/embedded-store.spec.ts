@@ -284,7 +284,7 @@ it('warns of a filter that is nearly full while there is no memory for its next 
   expect((await store.readiness()).warnings).toEqual([]);
   await store.counters.add(filter, positions(filter, keys(15, 80)), operation());
   expect((await store.readiness()).warnings).toEqual([
-    'a filter is nearly full, and there is no memory to grow',
+    'a filter is nearly full, and the store has no memory for another layer',
   ]);
   const before = await store.describe(filter);
   await expect(

@@ -26,7 +26,7 @@ export interface VerifiedDirectory {
  * version wrote it, or there is no data in it.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
-  if (!hasData(directory)) throw new Error(`there is no ${DATA_FILE} in it, or an empty one`);
+  if (!hasData(directory)) throw new Error(`${DATA_FILE} is missing or empty`);
   const lock = DirectoryLock.take(directory);
   try {
     takeLockFile(directory);

@@ -17,7 +17,7 @@ export class ByteReader {
     for (let missing = length; missing > 0;) {
       if (this.chunk.length === 0 && !(await this.next())) {
         throw new ExportFileError(
-          `the file ends after ${this.position + length - missing} bytes: it is cut short`,
+          `the export is truncated: it ends after ${this.position + length - missing} bytes`,
         );
       }
       const piece = this.chunk.subarray(0, missing);

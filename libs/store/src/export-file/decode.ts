@@ -60,11 +60,14 @@ export class ExportFileReader {
     if (!start.equals(MAGIC)) throw foreign();
     const version = await this.bytes.take(1);
     if (version[0] !== VERSION) {
-      throw new ExportFileError(`the export has format version ${version[0]}; this service reads ${VERSION}`);
+      throw new ExportFileError(
+        `the export has format version ${version[0]}; this service reads only version ${VERSION}`,
+      );
     }
     this.sha256.update(start).update(version);
     const { type, payload } = await this.frame();
-    if (type !== HEADER) throw new ExportFileError(`the first frame is ${show(type)}, not the header`);
+    if (type !== HEADER)
+      throw new ExportFileError(`the first frame of the export must be the header, not ${show(type)}`);
     return decodeHeader(parseJson(payload));
   }
 
@@ -110,11 +113,11 @@ export class ExportFileReader {
           const aged = header.maxAgeSeconds === undefined ? {} : { hidden };
           yield { type: 'counts', ...this.end(payload, { ...totals, ...aged }, held) };
           if (!(await this.bytes.atEnd()))
-            throw new ExportFileError('something follows the end of the export');
+            throw new ExportFileError('the body continues after the end of the export');
           return;
         }
         default:
-          throw new ExportFileError(`there is no frame of type ${show(type)}`);
+          throw new ExportFileError(`the export has an unexpected frame of type ${show(type)}`);
       }
     }
   }
@@ -151,11 +154,11 @@ export class ExportFileReader {
     held: readonly ItemsHeld[],
   ): { counts: CallCounts; layerItems: number[] } {
     const json = parseJson(payload);
-    if (!isObject(json)) throw new ExportFileError('the end must be a JSON object');
+    if (!isObject(json)) throw new ExportFileError('the end frame of the export must be a JSON object');
     for (const [name, found] of Object.entries(totals)) whole(json, name, found, found);
     const sha256 = text(json, 'sha256', /^[0-9a-f]{64}$/);
     if (sha256 !== this.sha256.digest('hex'))
-      throw new ExportFileError('the SHA-256 of the export is another');
+      throw new ExportFileError('the SHA-256 of the export does not match its contents');
     const count = (name: string) => whole(json, name, 0, Number.MAX_SAFE_INTEGER);
     const removed = count('removed');
     const layerItems = layerItemsOf(json, held, removed);
@@ -190,7 +193,7 @@ function refuseFuture(
     const stamp = stampOf(cells, page);
     if (stamp <= latest) continue;
     throw new ExportFileError(
-      `a page is of epoch ${stamp}, more than a day ahead of the clock: at most ${latest}`,
+      `a page is of epoch ${stamp}, more than a day ahead of the clock; the latest allowed epoch is ${latest}`,
     );
   }
 }
@@ -203,7 +206,7 @@ function layerItemsOf(
 ): number[] {
   const found = json['layerItems'];
   if (!Array.isArray(found) || found.length !== held.length) {
-    throw new ExportFileError(`layerItems of the end must be a list of ${held.length} numbers`);
+    throw new ExportFileError(`layerItems of the end frame must be a list of ${held.length} numbers`);
   }
   return held.map((layer, number) => {
     const { least, most } = layer.bounds({ removed });
@@ -212,7 +215,7 @@ function layerItemsOf(
 }
 
 function segmentOf(payload: Buffer, head = SEGMENT_BYTES): number {
-  if (payload.length <= head) throw new ExportFileError('a frame is empty');
+  if (payload.length <= head) throw new ExportFileError('the export has an empty frame');
   return payload.readUInt32BE();
 }
 
@@ -220,16 +223,16 @@ function parseJson(payload: Buffer): unknown {
   try {
     return JSON.parse(payload.toString()) as unknown;
   } catch (cause) {
-    throw new ExportFileError('a frame is not valid JSON', { cause });
+    throw new ExportFileError('a frame of the export is not valid JSON', { cause });
   }
 }
 
 function foreign(): ExportFileError {
-  return new ExportFileError('the body is no export of this service: it does not begin as one');
+  return new ExportFileError('the body is not an export of this service: its signature is missing');
 }
 
 function altered(at: number): ExportFileError {
-  return new ExportFileError(`the export was altered: the frame at byte ${at} does not match its checksum`);
+  return new ExportFileError(`the export is damaged: the frame at byte ${at} does not match its checksum`);
 }
 
 function show(type: string): string {

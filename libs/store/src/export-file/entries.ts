@@ -26,7 +26,7 @@ export function* decodeEntries(
     while (at < last && entries.length < PIECE_ENTRIES) {
       const { entry, end } = decodeEntry(payload, at);
       if (segmentOf(payload.readUInt32BE(at), geometry.segments) !== segment) {
-        throw new ExportFileError(`a queue entry of segment ${segment} belongs to another`);
+        throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
       }
       entries.push(entry);
       at = end;
@@ -44,11 +44,11 @@ function decodeEntry(frame: Buffer, at: number): { entry: QueuedItem; end: numbe
   if (end > frame.length) throw longerThanFrame();
   const attempt = head.readUInt32BE(ATTEMPT_AT);
   if (attempt > MAX_ATTEMPT)
-    throw new ExportFileError(`a queue entry was leased ${attempt} times: at most ${MAX_ATTEMPT}`);
+    throw new ExportFileError(`a queue entry was leased ${attempt} times; the limit is ${MAX_ATTEMPT}`);
   const reason = frame.subarray(at + ENTRY_HEAD_BYTES, payloadAt);
   if (reason.length > MAX_REASON_BYTES)
     throw new ExportFileError(
-      `a dead letter has a reason of ${reason.length} bytes: at most ${MAX_REASON_BYTES}`,
+      `a dead letter has a reason of ${reason.length} bytes; the limit is ${MAX_REASON_BYTES}`,
     );
   const payload = frame.subarray(payloadAt, end);
   if (!isUtf8(payload) || !isUtf8(reason)) throw new ExportFileError('a queue entry is not valid UTF-8');

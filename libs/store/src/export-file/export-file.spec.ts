@@ -143,7 +143,7 @@ describe('an export file', () => {
 
   it('cut short at any byte is refused', async () => {
     for (let length = 0; length < file.length; length++) {
-      expect(await refusal(file.subarray(0, length))).toMatch(/cut short|does not begin as one/);
+      expect(await refusal(file.subarray(0, length))).toMatch(/truncated|its signature is missing/);
     }
   });
 
@@ -159,30 +159,30 @@ describe('an export file', () => {
   });
 
   it('with bytes behind its end is refused', async () => {
-    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('something follows');
+    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('continues after the end');
   });
 
   it('of another program, or another version, is refused, saying so', async () => {
     for (const foreign of ['', '{"name":"crawl"}', 'GIF89a', '\0'.repeat(1_000)].map((text) =>
       Buffer.from(text),
     )) {
-      expect(await refusal(foreign)).toContain('it does not begin as one');
+      expect(await refusal(foreign)).toContain('its signature is missing');
     }
-    expect(await refusal(gzipSync(file))).toContain('it does not begin as one');
+    expect(await refusal(gzipSync(file))).toContain('its signature is missing');
     expect(await refusal(Buffer.from(file.toString('latin1').replace('\r\n', '\n'), 'latin1'))).toContain(
-      'begin',
+      'signature',
     );
     const later = Buffer.from(file);
     later[MAGIC.length] = 99;
-    expect(await refusal(later)).toContain('format version 99; this service reads 1');
+    expect(await refusal(later)).toContain('format version 99; this service reads only version 1');
   });
 
   it('takes no memory on the word of a length', async () => {
     const lying = Buffer.concat([file.subarray(0, 12), Buffer.from('48ffffffff', 'hex'), Buffer.alloc(100)]);
     const before = process.memoryUsage().arrayBuffers;
-    expect(await refusal(lying)).toContain('altered');
+    expect(await refusal(lying)).toContain('the export is damaged');
     lying.write('C', 12);
-    expect(await refusal(lying)).toContain('altered');
+    expect(await refusal(lying)).toContain('the export is damaged');
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 22);
   });
 });
@@ -218,12 +218,12 @@ describe('a forged header', () => {
     [
       'more items than its cells hold',
       { capacity: 1_000 },
-      /the geometry holds 2\d items at the errorRate 0.01, fewer than the capacity 1000/,
+      /the geometry holds 2\d items at errorRate 0.01, fewer than the capacity 1000/,
     ],
     [
       'a rate that its cells do not keep',
       { errorRate: 1e-9 },
-      'items at the errorRate 1e-9, fewer than the capacity 10',
+      'items at errorRate 1e-9, fewer than the capacity 10',
     ],
     ['more hashes than its rate bears', geometry({ hashes: 32 }), 'fewer than the capacity 10'],
     ['errorRate as text', { errorRate: '0.01' }, 'errorRate'],
@@ -247,14 +247,10 @@ describe('a forged header', () => {
     ],
     ['no segments', geometry({ segments: 0 }), 'segments'],
     ['2^31 segments', geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
-    ['65536 small segments', geometry({ segments: 65_536 }), 'are too many: at most 1024'],
+    ['65536 small segments', geometry({ segments: 65_536 }), 'are too many; the limit is 1024'],
     ['no layers', { layers: [] }, 'layers of the header must be a list of 1 to 6'],
     ['seven layers', { layers: Array(7).fill(LAYER) }, 'layers of the header must be a list of 1 to 6'],
-    [
-      'layers of another capacity',
-      { layers: [{ ...LAYER, capacity: 11 }] },
-      'the first of the layers must have',
-    ],
+    ['layers of another capacity', { layers: [{ ...LAYER, capacity: 11 }] }, 'the first layer must have'],
     [
       'a layer of fewer hashes',
       { layers: [LAYER, layer({ hashes: 5 })] },
@@ -267,7 +263,7 @@ describe('a forged header', () => {
     [
       'layers that break the rate',
       { layers: [LAYER, LAYER, LAYER] },
-      'error rates of 0.015 together, more than 0.01',
+      'add up to 0.015, more than errorRate 0.01',
     ],
     ['a layer that is none', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
@@ -302,19 +298,27 @@ describe('forged frames', () => {
   });
 
   it.each([
-    ['no header', [cells(0)], 'the first frame is "C"'],
-    ['two headers', [header, header], 'no frame of type "H"'],
-    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'no frame of type "Z"'],
-    ['no cells at all', [header], 'the cells of segment 0 of 2 are not all there'],
-    ['a segment missing', [header, cells(0)], 'the cells of segment 1 of 2'],
-    ['cells missing', [header, cells(0), cells(1, 63)], 'the cells of segment 1 of 2'],
+    ['no header', [cells(0)], 'must be the header, not "C"'],
+    ['two headers', [header, header], 'an unexpected frame of type "H"'],
+    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'an unexpected frame of type "Z"'],
+    ['no cells at all', [header], 'the export lacks counters of segment 0 of 2'],
+    ['a segment missing', [header, cells(0)], 'the export lacks counters of segment 1 of 2'],
+    ['cells missing', [header, cells(0), cells(1, 63)], 'the export lacks counters of segment 1 of 2'],
     ['cells too many', [header, cells(0, 65)], 'more than 64 bytes'],
     ['segments out of order', [header, cells(1)], 'segment 1 is out of order'],
     ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
     ['a segment of none', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
-    ['an empty frame', [header, cells(0, 0)], 'a frame is empty'],
-    ['a queue behind the cells', [header, cells(0, 1), queue(0, entry(0, Buffer.of()))], 'behind its cells'],
-    ['an entry of another segment', [header, queue(0, entry(0x80, Buffer.of()))], 'belongs to another'],
+    ['an empty frame', [header, cells(0, 0)], 'the export has an empty frame'],
+    [
+      'a queue behind the cells',
+      [header, cells(0, 1), queue(0, entry(0, Buffer.of()))],
+      'after its counters',
+    ],
+    [
+      'an entry of another segment',
+      [header, queue(0, entry(0x80, Buffer.of()))],
+      'belongs to another segment',
+    ],
     ['an entry cut short', [header, queue(0, Buffer.alloc(29))], 'longer than its frame'],
     ['a payload cut short', [header, queue(0, entry(0, Buffer.of(), 2 ** 32 - 1))], 'longer than its frame'],
     ['a payload of no characters', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
@@ -326,7 +330,7 @@ describe('forged frames', () => {
     [
       'a reason that is too long',
       [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.alloc(257, 'x')))],
-      'a reason of 257 bytes: at most 256',
+      'a reason of 257 bytes; the limit is 256',
     ],
     [
       'more leases than there can have been',

@@ -135,11 +135,11 @@ function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
   };
   const bytes = segmentBytes(geometry);
   if (bytes > MAX_SEGMENT_BYTES) {
-    throw new ExportFileError(`a segment of ${bytes} bytes is too large: at most ${MAX_SEGMENT_BYTES}`);
+    throw new ExportFileError(`a segment of ${bytes} bytes is too large; the limit is ${MAX_SEGMENT_BYTES}`);
   }
   if (geometry.segments > MANY_SEGMENTS && bytes < MIN_BYTES_OF_MANY) {
     throw new ExportFileError(
-      `${geometry.segments} segments for ${filterBytes(geometry)} bytes are too many: at most ${MANY_SEGMENTS}`,
+      `${geometry.segments} segments for ${filterBytes(geometry)} bytes are too many; the limit is ${MANY_SEGMENTS}`,
     );
   }
   return geometry;
@@ -158,7 +158,7 @@ function refuseTooSmall({ capacity, errorRate, geometry }: Layer): void {
   const held = capacityAt(geometry, errorRate);
   if (capacity <= held) return;
   throw new ExportFileError(
-    `the geometry holds ${held} items at the errorRate ${errorRate}, fewer than the capacity ${capacity}`,
+    `the geometry holds ${held} items at errorRate ${errorRate}, fewer than the capacity ${capacity}`,
   );
 }
 
@@ -167,13 +167,13 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
   if (!layers) return;
   const [first] = layers;
   if (first?.capacity !== capacity || !isDeepStrictEqual(first.geometry, geometry)) {
-    throw new ExportFileError(
-      'the first of the layers must have the capacity and the geometry of the header',
-    );
+    throw new ExportFileError('the first layer must have the capacity and the geometry of the header');
   }
   const rate = layers.reduce((sum, layer) => sum + layer.errorRate, 0);
   if (rate > errorRate * (1 + ROUNDING)) {
-    throw new ExportFileError(`the layers have error rates of ${rate} together, more than ${errorRate}`);
+    throw new ExportFileError(
+      `the error rates of the layers add up to ${rate}, more than errorRate ${errorRate}`,
+    );
   }
   let before = 0;
   for (const layer of layers) {
@@ -182,7 +182,7 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
       hashScheme === geometry.hashScheme && hashes === geometry.hashes && pageCells === geometry.pageCells;
     if (!same || segments % geometry.segments !== 0 || segments < before) {
       throw new ExportFileError(
-        'every layer must have the hash scheme, hashes and page size of the first, a multiple of its segments, and no fewer than the one before',
+        'every layer must have the hash scheme, hashes and page size of the first layer, a multiple of its segments, and no fewer segments than the layer before',
       );
     }
     before = segments;

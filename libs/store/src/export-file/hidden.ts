@@ -7,11 +7,11 @@ import type { ExportHeader } from './header.js';
 /** What is hidden in a segment. Throws for items of other segments. */
 export function decodeHidden(bytes: Buffer, { geometry }: ExportHeader, segment: number): HiddenItem[] {
   if (bytes.length % HIDDEN_BYTES !== 0)
-    throw new ExportFileError('a frame of hidden items ends in the middle of one');
+    throw new ExportFileError('a frame of hidden items ends in the middle of an item');
   return Array.from({ length: bytes.length / HIDDEN_BYTES }, (_, n) => {
     const hash = bytes.subarray(n * HIDDEN_BYTES, n * HIDDEN_BYTES + 16);
     if (segmentOf(hash.readUInt32BE(), geometry.segments) !== segment)
-      throw new ExportFileError(`an item hidden in segment ${segment} is not of it`);
+      throw new ExportFileError(`a hidden item of segment ${segment} belongs to another segment`);
     return { hash, until: bytes.readUInt32BE(n * HIDDEN_BYTES + 16) };
   });
 }

@@ -25,7 +25,7 @@ export class SegmentOrder {
     if (segment === this.current + 1 && this.layersWhole()) this.nextSegment();
     if (segment !== this.current || segment >= this.header.geometry.segments) throw outOfOrder(segment);
     if (this.filled > 0 || this.layer > 0 || this.pieces > 0) {
-      throw new ExportFileError(`segment ${segment} has its queue behind its cells`);
+      throw new ExportFileError(`segment ${segment} has its queue after its counters`);
     }
     return segment;
   }
@@ -47,11 +47,11 @@ export class SegmentOrder {
     const bytes = segmentBytes(geometry);
     if (geometry.cellBits === 8 && length % pageBytes(geometry) !== 0)
       throw new ExportFileError(
-        `segment ${segment} has a frame of ${length} bytes, which are no whole pages`,
+        `segment ${segment} has a frame of ${length} bytes, which is not a whole number of pages`,
       );
     this.filled += length;
     if (this.filled > bytes) {
-      throw new ExportFileError(`segment ${segment} has more than ${bytes} bytes of cells`);
+      throw new ExportFileError(`segment ${segment} has more than ${bytes} bytes of counters`);
     }
     if (this.filled === bytes) {
       this.filled = 0;
@@ -68,7 +68,7 @@ export class SegmentOrder {
     const { segments } = this.header.geometry;
     if (this.layersWhole()) this.nextSegment();
     if (this.current === segments) return;
-    throw new ExportFileError(`the cells of segment ${this.current} of ${segments} are not all there`);
+    throw new ExportFileError(`the export lacks counters of segment ${this.current} of ${segments}`);
   }
 
   /** Whether the current segment has the cells of at least one layer, and none by halves. */
@@ -83,5 +83,5 @@ export class SegmentOrder {
 }
 
 function outOfOrder(segment: number): ExportFileError {
-  return new ExportFileError(`segment ${segment} is out of order, or none of the filter's`);
+  return new ExportFileError(`segment ${segment} is out of order, or not a segment of the filter`);
 }

@@ -139,7 +139,7 @@ function readMeta(fd: number, at: number, whole: boolean): Meta {
   const read = readSync(fd, bytes, 0, META_BYTES, at);
   const isMeta = (bytes.readUInt16LE(META.kind) & IS_META) !== 0 && bytes.readUInt32LE(META.magic) === MAGIC;
   if (whole && (read < META_BYTES || !isMeta)) {
-    throw new DataFileError('it is no data file, or its beginning is not readable');
+    throw new DataFileError('it is not a data file, or its start is unreadable');
   }
   const flags = bytes.readUInt16LE(META.freeTree + 4);
   const meta = {

@@ -24,7 +24,7 @@ export class DataPages {
     this.pageSize = meta.pageSize;
     this.filePages = Math.floor(fstatSync(fd).size / meta.pageSize);
     if (meta.lastPage > MOST_PAGES_FEWER * this.filePages + MOST_PAGES_FEWER) {
-      throw new DataFileError('it was cut short');
+      throw new DataFileError('it is truncated');
     }
     this.taken = new Uint8Array(meta.lastPage + 1);
   }
@@ -34,7 +34,7 @@ export class DataPages {
     const header = Buffer.alloc(PAGE_HEADER);
     if (page < this.filePages) readSync(this.fd, header, 0, PAGE_HEADER, page * this.pageSize);
     if (page === 0 || readPageNumber(header, 0) !== page)
-      throw new DataFileError(`page ${page} is another one`);
+      throw new DataFileError(`page ${page} holds another page`);
     return readPageNumber(header, 8);
   }
 
@@ -43,7 +43,7 @@ export class DataPages {
     this.load(page, 1, buffer);
     const kind = buffer.readUInt16LE(18);
     if (kind !== PageKind.Branch && kind !== PageKind.Leaf)
-      throw new DataFileError(`page ${page} is of no kind`);
+      throw new DataFileError(`page ${page} has an unknown type`);
     return kind;
   }
 
@@ -51,14 +51,14 @@ export class DataPages {
   readOverflow(page: number, count: number, buffer: Buffer, bytes = count * this.pageSize): void {
     this.load(page, count, buffer, bytes);
     if (buffer.readUInt16LE(18) !== PageKind.Overflow || buffer.readUInt32LE(20) !== count) {
-      throw new DataFileError(`page ${page} does not begin a long value`);
+      throw new DataFileError(`page ${page} is not the start of a long value`);
     }
   }
 
   /** Takes free pages. Their contents are unknown, and some of them may be beyond the end of the file. */
   takeFree(page: number, count: number): void {
     if (!(page > 1 && count > 0 && page + count - 1 <= this.meta.lastPage)) {
-      throw new DataFileError(`page ${page} is on the list of free pages, but is no page of the data`);
+      throw new DataFileError(`page ${page} is on the list of free pages, but outside the data`);
     }
     for (let at = page; at < page + count; at++) this.take(at);
   }
@@ -74,12 +74,12 @@ export class DataPages {
     const commit = readPageNumber(buffer, 8);
     // LMDB would take a page of a later commit for a copy of its own and write to it.
     if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
-      throw new DataFileError(`page ${page} is another one`);
+      throw new DataFileError(`page ${page} holds another page`);
     }
   }
 
   private take(page: number): void {
-    if (this.taken[page] === 1) throw new DataFileError(`page ${page} is in use twice`);
+    if (this.taken[page] === 1) throw new DataFileError(`page ${page} is used twice`);
     this.taken[page] = 1;
   }
 }

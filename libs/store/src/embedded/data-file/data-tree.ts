@@ -51,7 +51,7 @@ export class DataTree {
       tree.overflowPages !== this.overflowPages ||
       tree.entries !== this.entries
     ) {
-      throw new DataFileError('a tree has not the pages and rows that it is said to have');
+      throw new DataFileError('the pages and rows of a tree do not match its description');
     }
   }
 
@@ -60,7 +60,7 @@ export class DataTree {
     const buffer = (this.buffers[depth] ??= Buffer.alloc(this.pages.pageSize));
     const kind = this.pages.read(number, buffer);
     if ((kind === PageKind.Leaf) !== (depth === 1))
-      throw new DataFileError(`page ${number} is too deep or not`);
+      throw new DataFileError(`page ${number} is at the wrong depth`);
     const nodes = this.layout.nodes(buffer, number, kind);
     if (kind === PageKind.Leaf) this.leaf(buffer, nodes, low, high);
     else this.branch(buffer, nodes, depth, low, high);
@@ -74,7 +74,7 @@ export class DataTree {
     high: Buffer | undefined,
   ): void {
     this.branchPages++;
-    if (nodes.length < 2) throw new DataFileError('a branch of a tree has nothing to choose from');
+    if (nodes.length < 2) throw new DataFileError('a branch of a tree is empty');
     // The key of the first node has no meaning.
     let from = low;
     for (const [i, node] of nodes.entries()) {
@@ -115,7 +115,7 @@ export class DataTree {
     if (flags !== NodeFlag.Long) return page.subarray(at, at + length);
     const count = readPageNumber(page, at + 16);
     if (count !== Math.floor((PAGE_HEADER - 1 + length) / this.pages.pageSize) + 1) {
-      throw new DataFileError('a long value has not the pages that it needs');
+      throw new DataFileError('a long value has too few or too many pages');
     }
     const bytes = this.skim ? PAGE_HEADER : count * this.pages.pageSize;
     if (this.long.length < bytes) this.long = Buffer.alloc(2 * bytes);

@@ -130,5 +130,7 @@ export class Database {
 
 /** The error for a directory of another version. */
 export function otherFormat(version: string): Error {
-  return new Error(`the data directory has format ${version}; this version reads ${FORMAT_VERSION}`);
+  return new Error(
+    `the data directory has format ${version}, and this version reads only format ${FORMAT_VERSION}`,
+  );
 }

@@ -59,7 +59,9 @@ export class DirectoryLock {
     const fd = openSync(file, 'a');
     this.fds = [...this.fds, fd];
     if (!tryLock(fd)) {
-      throw new Error(`the data directory ${directory} is in use by another store; one process owns it`);
+      throw new Error(
+        `the data directory ${directory} is in use by another store; stop the process that uses it`,
+      );
     }
   }
 

@@ -16,5 +16,5 @@ export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise
 }
 
 function late(): StoreError {
-  return new StoreError('STORE_UNAVAILABLE', 'the data directory did not take the change in time');
+  return new StoreError('STORE_UNAVAILABLE', 'writing to the data directory timed out; retry');
 }

@@ -183,7 +183,10 @@ export class Engine {
 
   private assertNotPausing(): void {
     if (this.options.clock.monotonic() < this.retryAt) {
-      throw new StoreError('STORE_UNAVAILABLE', 'the last write to the data directory failed');
+      throw new StoreError(
+        'STORE_UNAVAILABLE',
+        'the last write to the data directory failed; the store retries soon',
+      );
     }
   }
 
@@ -218,7 +221,7 @@ export class Engine {
       return this.session;
     } catch (cause) {
       if (cause instanceof DamagedRow) this.database.damage.add(cause);
-      throw new StoreError('STORE_UNAVAILABLE', 'the data directory could not be loaded anew', { cause });
+      throw new StoreError('STORE_UNAVAILABLE', 'the data directory could not be reloaded', { cause });
     }
   }
 
@@ -251,7 +254,7 @@ export class Engine {
 
 /** Of a filter whose name is not known here; the next call for it says it. */
 function lost(cause: DamagedRow): StoreError {
-  return new StoreError('STORE_DATA_LOST', `${cause.message}; restore its filter, clear it, or drop it`, {
+  return new StoreError('STORE_DATA_LOST', `${cause.message}; restore, clear or delete its filter`, {
     cause,
   });
 }

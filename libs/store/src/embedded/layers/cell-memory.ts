@@ -27,14 +27,14 @@ export function allocateSegment(geometry: Geometry): Uint8Array {
 
 function noMemory(geometry: Geometry, cause: unknown): StoreError {
   const bytes = filterBytes(geometry);
-  return new StoreError('STORE_FULL', `there is no memory for ${bytes} bytes of cells`, { cause });
+  return new StoreError('STORE_FULL', `the machine has no memory for ${bytes} bytes of counters`, { cause });
 }
 
 /** Throws STORE_FULL if the machine has less memory free than `bytes`. */
 export function assertAvailable(bytes: number): void {
   const available = process.availableMemory();
   if (bytes <= available) return;
-  throw new StoreError('STORE_FULL', `the cells take ${bytes} bytes of memory, ${available} are free`);
+  throw new StoreError('STORE_FULL', `the counters take ${bytes} bytes of memory, and ${available} are free`);
 }
 
 /**

@@ -270,7 +270,7 @@ function withList(
 }
 
 function noMemory(filter: RedisFilter): StoreError {
-  return new StoreError('STORE_FULL', `Redis has not enough memory for ${called(filter)} to grow`);
+  return new StoreError('STORE_FULL', `Redis does not have enough memory for ${called(filter)} to grow`);
 }
 
 function isFull(error: unknown): boolean {

@@ -131,7 +131,7 @@ export class SyncChanges {
       const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
       if (done) return;
       if (msUntil(deadline) < 0) {
-        throw new StoreError('STORE_UNAVAILABLE', `the sync of ${called(entry)} could not be ended in time`);
+        throw new StoreError('STORE_UNAVAILABLE', `the sync of ${called(entry)} did not end in time; retry`);
       }
     }
   }

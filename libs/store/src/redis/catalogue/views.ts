@@ -30,7 +30,7 @@ export class Views {
     deadline: number,
   ): Promise<SegmentView> {
     if (msUntil(deadline) < 0) {
-      throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
+      throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} kept changing during the call; retry`);
     }
     const { raw, entry } = await this.catalogue.entryOf(filter, deadline);
     if (entry.sync?.stage === 'committing') {

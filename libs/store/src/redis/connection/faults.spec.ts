@@ -37,7 +37,7 @@ describe('an unavailable Redis', () => {
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({
       ...{ code: 'STORE_UNAVAILABLE', isPublic: true },
-      message: 'Redis cannot be reached. Repeat the request later',
+      message: 'Redis cannot be reached; retry later',
       cause: { message: 'the connection to Redis was lost' },
     });
   });

@@ -26,15 +26,19 @@ export function finalError(error: unknown, clustered: boolean): Error | undefine
   const { message } = error;
   if (/^OOM\b/.test(message)) return new StoreError('STORE_FULL', 'Redis is out of memory (maxmemory)');
   if (/^(WRONGTYPE|UNSEEN)\b/.test(message)) {
-    return new StoreError('STORE_DATA_LOST', 'a key of the filter was changed by another program');
+    return new StoreError('STORE_DATA_LOST', 'another program changed a Redis key of the filter');
   }
   if (/^MOVED\b/.test(message) && !clustered) {
-    return unavailable('Redis is a node of a cluster: name the cluster instead', error);
+    return unavailable(
+      'this Redis server is a node of a cluster; name the nodes in REDIS_CLUSTER instead',
+      error,
+    );
   }
   if (PASSING.test(message)) return undefined;
   if (NOT_LET_IN.test(message)) return unavailable('Redis refuses the credentials', error);
   if (NOT_PERMITTED.test(message)) return unavailable(`Redis refuses: ${notPermitted(message)}`, error);
-  if (/^MISCONF\b/.test(message)) return unavailable('Redis refuses: MISCONF', error);
+  if (/^MISCONF\b/.test(message))
+    return unavailable('Redis refuses writes, because it cannot save its data to disk (MISCONF)', error);
   return error;
 }
 
@@ -47,7 +51,7 @@ export function unavailable(message: string, cause: unknown): StoreError {
  * log.
  */
 export function away(fault: string, cause: unknown): StoreError {
-  const message = `${fault}. Repeat the request later`;
+  const message = `${fault}; retry later`;
   return new StoreError('STORE_UNAVAILABLE', message, { cause: inOurWords(cause), isPublic: true });
 }
 
@@ -80,7 +84,7 @@ export function inOurWords(error: unknown): unknown {
 /** Redis 7.0 does not name the command if it is inside a script. */
 function notPermitted(message: string): string {
   const command = /'([\w|-]+)' command/.exec(message)?.[1];
-  return `its user may not run ${command ?? 'a command of a script, or not on that key'}`;
+  return `its user may not run ${command ?? 'a command of a script, or may not use its key'}`;
 }
 
 /**
@@ -91,8 +95,8 @@ export function faultOf(error: unknown, encrypted: boolean): string {
   const message = text(origin, 'message');
   const code = text(origin, 'code');
   if (NOT_LET_IN.test(message) || NOT_PERMITTED.test(message)) return 'Redis refuses the credentials';
-  if (UNTRUSTED.test(code)) return `Redis cannot be reached: TLS fails (${code})`;
-  if (UNTRUSTED_WORDS.test(message)) return 'Redis cannot be reached: TLS fails';
+  if (UNTRUSTED.test(code)) return `Redis cannot be reached: the TLS handshake failed (${code})`;
+  if (UNTRUSTED_WORDS.test(message)) return 'Redis cannot be reached: the TLS handshake failed';
   return encrypted ? 'Redis cannot be reached over TLS' : 'Redis cannot be reached';
 }
 

@@ -48,15 +48,15 @@ async function persistenceWarning(
 ): Promise<string | undefined> {
   if (field(info, 'aof_enabled') === '0') {
     return (await setting(node, 'save')) === ''
-      ? 'Redis keeps nothing on disk: when it restarts, every filter is lost'
-      : 'Redis keeps no append-only file: a crash of it loses what was not saved';
+      ? 'Redis keeps nothing on disk: a restart loses every filter; set appendonly yes'
+      : 'Redis keeps no append-only file: a crash loses all changes since its last snapshot; set appendonly yes';
   }
   const fsync = await setting(node, 'appendfsync');
   if (fsync === 'no') {
-    return 'Redis leaves writing to the system (appendfsync no): a crash of its machine loses the last half minute';
+    return 'Redis leaves writing to the system (appendfsync no): a crash of its machine loses about the last 30 seconds; set appendfsync everysec';
   }
   return fsync === 'everysec' && waitReplicas === 0
-    ? 'Redis writes to disk every second (appendfsync everysec): a crash of its machine loses that second'
+    ? 'Redis writes to disk every second (appendfsync everysec): a crash of its machine loses the last second'
     : undefined;
 }
 
@@ -68,7 +68,7 @@ function replicaWarning(
     return `a Redis master has ${replicas} replicas, fewer than REDIS_WAIT_REPLICAS (${waitReplicas}): changes are refused`;
   }
   if (replicas > 0) return undefined;
-  if (clusterNodes) return 'a master of the Redis cluster has no replica';
+  if (clusterNodes) return 'a master of the Redis cluster has no replica: if it is lost, so are its segments';
   return sentinel ? 'the Redis master has no replica that a Sentinel could promote' : undefined;
 }
 

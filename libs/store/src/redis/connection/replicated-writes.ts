@@ -17,7 +17,7 @@ export interface Write {
 /** Fewer replicas than required have a change. The server that answered has it. */
 export class TooFewReplicasError extends Error {
   constructor(wanted: number, acknowledged: number) {
-    super(`a change was acknowledged by ${acknowledged} replicas in time, not by ${wanted}`);
+    super(`${acknowledged} replicas acknowledged a change in time; REDIS_WAIT_REPLICAS requires ${wanted}`);
   }
 }
 

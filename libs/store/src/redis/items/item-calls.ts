@@ -228,7 +228,7 @@ export class ItemCalls {
         continue;
       }
       if (msUntil(deadline) < 0) {
-        throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} could not grow in time`);
+        throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} did not grow in time; retry`);
       }
       const lacking = layerLacking(view, known, answer);
       try {

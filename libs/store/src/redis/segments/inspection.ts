@@ -235,7 +235,7 @@ export class RedisInspection implements Inspection {
 /** Throws STORE_UNAVAILABLE after the deadline. */
 function assertInTime(filter: RedisFilter, deadline: number): void {
   if (msUntil(deadline) < 0)
-    throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} was changed again and again`);
+    throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} kept changing during the call; retry`);
 }
 
 /** Indexes of a batch's items, by the piece of their segment. */

@@ -59,7 +59,7 @@ export class SyncQueue {
       // Waiting callers get the error.
       copy.catch(() => undefined);
     }
-    const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; try again');
+    const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; retry');
     await within(msUntil(deadline), copy, late);
   }
 
@@ -158,5 +158,5 @@ export class SyncQueue {
 
 /** The sync has ended in the meantime, or data is lost. The next attempt finds out which. */
 function cutOff(filter: RedisFilter): StoreError {
-  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; try again`);
+  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; retry`);
 }

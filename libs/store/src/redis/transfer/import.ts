@@ -195,7 +195,7 @@ export class RedisImport {
     const values = [entry.generation, segmentBytes(geometry), ...args];
     const reply = await this.connection.mutate(script, keys, values, this.deadline);
     if (reply === 'OK') return;
-    if (reply === 'LOST') throw busy(entry, 'was taken over while it was imported');
+    if (reply === 'LOST') throw busy(entry, 'was claimed by another request during the import');
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
 
