@@ -31,13 +31,13 @@ const YEARS_10 = 315_576_000;
 
 const ENVIRONMENT = `
 Environment:
-  UNSEEN_URL      the service (${DEFAULT_URL})
-  UNSEEN_API_KEY  the key, if the service wants one
+  UNSEEN_URL      URL of the service (default: ${DEFAULT_URL})
+  UNSEEN_API_KEY  API key, if the service requires one
 
-Exit status: 0 done; 1 check printed nothing, or some items were refused; 2 the call is not understood; 3 the service was
-not reached; 4 the service refused; 130 interrupted.`;
+Exit status: 0 done; 1 check printed nothing, or some entries were refused; 2 usage or file error; 3 the service could not
+be reached; 4 the service refused the call; 130 interrupted.`;
 
-const SOURCES = 'files, URLs, or - for stdin: lines, sitemaps or sitemap indexes, gzip or not';
+const SOURCES = 'files, URLs, or - for stdin, with lines, sitemaps or sitemap indexes, also gzipped';
 
 /** All commands of `unseen`. */
 export function commandTree(interruption: Interruption, outcome: Outcome): Command {
@@ -45,9 +45,9 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   program
     .description('Have we seen this URL? The command line of the Unseen service')
     .version(VERSION)
-    .option('--url <url>', 'the service')
-    .option('--json', 'results as JSON, one a line')
-    .option('--quiet', 'no results and no progress, only the exit status')
+    .option('--url <url>', 'URL of the service')
+    .option('--json', 'print results as JSON, one per line')
+    .option('--quiet', 'print no results and no progress; only set the exit status')
     .addHelpText('after', ENVIRONMENT)
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
@@ -67,7 +67,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
 
   program
     .command('serve')
-    .description('start the service, with the settings of the environment')
+    .description('start the service with the settings in the environment')
     .action(async () => {
       await import('../main.js');
     });
@@ -88,32 +88,55 @@ type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
 function addSets(program: Command, run: Runner): void {
   const shape = (command: Command): Command =>
     command
-      .addOption(new Option('--growth <growth>', 'when it is full').choices(['auto', 'none']))
+      .addOption(
+        new Option(
+          '--growth <growth>',
+          'auto: open more layers at the capacity; none: refuse items at twice the capacity',
+        ).choices(['auto', 'none']),
+      )
       .option(
         '--max-age <time>',
-        'a set that forgets what was not seen for so long: 12h, 30d',
+        'forget URLs not visited for this long, such as 12h or 30d',
         seconds(10, YEARS_10),
       );
   shape(
     program
       .command('create')
-      .description('make a visited set, or a filter with --type; one that is there already is left as it is')
+      .description('create a visited set, or a filter with --type; no-op if it exists')
       .argument('<name>')
-      .requiredOption('--capacity <items>', 'how many it is to hold', whole(1, MOST))
-      .option('--error-rate <rate>', 'promised share of false positives (sets: 1e-4)', decimal(0, 1))
-      .addOption(new Option('--type <type>', 'a filter of any strings').choices(['counting', 'standard']))
-      .addOption(new Option('--semantics <semantics>', 'of a counting filter').choices(['set', 'multiset']))
-      .option('--url-profile <profile>', 'which spellings are one URL: a name, or rules as JSON')
-      .option('--max-attempts <n>', 'leases of a URL before it is a dead letter', whole(1, 1_000_000)),
+      .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
+      .option(
+        '--error-rate <rate>',
+        'highest share of false positives (default for visited sets: 1e-4)',
+        decimal(0, 1),
+      )
+      .addOption(
+        new Option('--type <type>', 'create a filter of any strings, of this type').choices([
+          'counting',
+          'standard',
+        ]),
+      )
+      .addOption(
+        new Option('--semantics <semantics>', 'whether a counting filter counts repeated adds').choices([
+          'set',
+          'multiset',
+        ]),
+      )
+      .option('--url-profile <profile>', 'rules that decide which URLs are the same page: a name, or JSON')
+      .option('--max-attempts <n>', 'leases after which a URL becomes a dead letter', whole(1, 1_000_000)),
   ).action(run(create));
-  program.command('list').description('all visited sets and filters').action(run(list));
-  program.command('show').description('describe one').argument('<name>').action(run(showOne));
+  program.command('list').description('list all visited sets and filters').action(run(list));
+  program
+    .command('show')
+    .description('describe a visited set or filter')
+    .argument('<name>')
+    .action(run(showOne));
   for (const verb of ['clear', 'drop'] as const) {
     program
       .command(verb)
-      .description(verb === 'clear' ? 'take everything out of one' : 'take one away, with everything in it')
+      .description(verb === 'clear' ? 'empty a visited set or filter' : 'delete a visited set or filter')
       .argument('<name>')
-      .option('--dry-run', 'say what would go, and do nothing')
+      .option('--dry-run', 'print what the command would remove, and change nothing')
       .action(
         run((context: Context, name: string, options: { dryRun?: boolean }) =>
           empty(context, verb, name, options),
@@ -123,11 +146,11 @@ function addSets(program: Command, run: Runner): void {
   shape(
     program
       .command('plan')
-      .description('what a set or filter would take')
-      .requiredOption('--capacity <items>', 'how many it is to hold', whole(1, MOST))
-      .option('--error-rate <rate>', 'promised share of false positives', decimal(0, 1), 1e-4)
+      .description('compute the memory of a visited set or filter')
+      .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
+      .option('--error-rate <rate>', 'highest share of false positives', decimal(0, 1), 1e-4)
       .addOption(
-        new Option('--type <type>', 'a filter; a standard one cannot forget').choices([
+        new Option('--type <type>', 'plan a filter of this type; a standard filter cannot forget').choices([
           'counting',
           'standard',
         ]),
@@ -138,9 +161,9 @@ function addSets(program: Command, run: Runner): void {
 function addTransfers(program: Command, run: Runner): void {
   program
     .command('export')
-    .description('write one to a file')
+    .description('export a visited set or filter to a file')
     .argument('<name>')
-    .option('-o, --output <file>', 'the file', '-')
+    .option('-o, --output <file>', 'file to write, or - for stdout', '-')
     .action(
       run((context: Context, name: string, { output }: { output: string }) =>
         exportTo(context, name, output),
@@ -148,17 +171,17 @@ function addTransfers(program: Command, run: Runner): void {
     );
   program
     .command('import')
-    .description('make one of an export')
-    .argument('<file>', 'an export, or - for stdin')
-    .option('--name <name>', 'another name than that it was exported under')
+    .description('create a visited set or filter from an export')
+    .argument('<file>', 'an export file, or - for stdin')
+    .option('--name <name>', 'name to import it as (default: the name in the export)')
     .action(run(importFrom));
   program
     .command('import-set')
-    .description('mark the members of a Redis SET as seen, while others go on writing it')
-    .argument('<name>', 'a visited set, for URLs, or a filter, for fingerprints')
-    .requiredOption('--redis <url>', 'where the SET is: redis:// or rediss://')
-    .requiredOption('--key <key>', 'of the SET')
-    .option('--parallel <calls>', 'calls at once', whole(1, 16), 4)
+    .description('add the members of a Redis SET, while others keep writing to it')
+    .argument('<name>', 'a visited set for URLs, or a filter for fingerprints')
+    .requiredOption('--redis <url>', 'URL of the Redis server, redis:// or rediss://')
+    .requiredOption('--key <key>', 'Redis key of the SET')
+    .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4)
     // The client of Redis is loaded only for this.
     .action(
       run(async (context: Context, name: string, options: ImportSetOptions) =>
@@ -172,46 +195,55 @@ function fed(command: Command): Command {
   return command
     .argument('[sources...]', SOURCES)
     .addOption(
-      new Option('--format <format>', 'what sources are')
+      new Option('--format <format>', 'format of the sources')
         .choices(['auto', 'lines', 'sitemap'])
         .default('auto'),
     )
-    .option('--parallel <calls>', 'calls at once', whole(1, 16), 4);
+    .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4);
 }
 
 /** What sources are to change. */
 const CHANGES: Readonly<Record<ChangingVerb, string>> = {
-  discover: 'mark the URLs of sources as seen, and put the new ones into the queue',
-  visit: 'mark the URLs of sources as seen',
-  forget: 'make the URLs of sources unseen',
-  add: 'add the items of sources to a filter',
-  remove: 'remove the items of sources from a filter',
+  discover: 'visit the URLs of the sources and queue the new ones',
+  visit: 'visit the URLs of the sources',
+  forget: 'forget the URLs of the sources',
+  add: 'add the items of the sources to a filter',
+  remove: 'remove the items of the sources from a filter',
 };
 
 function addChanges(program: Command, run: Runner): void {
   const kept = (command: Command): Command =>
     fed(command)
-      .option('--checkpoint <file>', 'where to keep how far it has come (a file of its own for each job)')
-      .option('--no-checkpoint', 'keep nothing')
-      .option('--restart', 'start over, ignoring the checkpoint');
+      .option('--checkpoint <file>', 'file that keeps the progress of this job')
+      .option('--no-checkpoint', 'keep no checkpoint')
+      .option('--restart', 'start over and overwrite the checkpoint');
   for (const [verb, description] of Object.entries(CHANGES) as [ChangingVerb, string][]) {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
-      command.option('--dry-run', 'say what would go, and do nothing');
+      command.option('--dry-run', 'print what the command would remove, and change nothing');
     command.action(
       run((context: Context, name: string, sources: string[], options: Parameters<typeof change>[4]) =>
         change(context, verb, name, sources, options),
       ),
     );
   }
-  kept(program.command('sync').description('forget whatever the sources do not list').argument('<name>'))
+  kept(
+    program
+      .command('sync')
+      .description('keep the entries of the sources and forget all others')
+      .argument('<name>'),
+  )
     .option('--capacity <items>', 'new capacity, applied on commit', whole(1, MOST))
     .option('--error-rate <rate>', 'new error rate, applied on commit', decimal(0, 1))
-    .option('--max-forget-share <share>', 'forget no more than this share, 0 to 1', decimal(0, 1))
-    .option('--force', 'forget however much it is')
+    .option(
+      '--max-forget-share <share>',
+      'largest share of items that the sync may forget, 0 to 1',
+      decimal(0, 1),
+    )
+    .option('--force', 'commit however many items the sync forgets')
     .option('--allow-incomplete', 'commit even if a source is empty or entries were refused')
     .option('--abandon', 'abandon the open sync and exit')
-    .option('--dry-run', 'say what would go, and do nothing')
+    .option('--dry-run', 'print what the command would remove, and change nothing')
     .action(run(sync));
 }
 
@@ -220,27 +252,32 @@ function addQuestions(program: Command, run: Runner): void {
   fed(
     program
       .command('check')
-      .description('print the items of sources that are unseen, as grep prints lines')
+      .description('print the entries of the sources that are unseen')
       .argument('<name>'),
   )
-    .option('--seen', 'print those that are seen instead')
+    .option('--seen', 'print the seen entries instead')
     .action(run(check));
   program
     .command('work')
-    .description('run a command for each URL of the queue: exit status 0 acknowledges it')
+    .description('run a command for each URL in the queue; exit status 0 acknowledges the URL')
     .argument('<set>')
-    .requiredOption('--exec <command>', 'gets the URL as its last argument, and as $UNSEEN_ITEM')
-    .option('--parallel <n>', 'commands at once', whole(1, 1_000), 1)
-    .option('--lease <time>', 'how long the URLs of a worker that dies are away', seconds(1, 86_400), 60)
+    .requiredOption('--exec <command>', 'command that gets the URL as its last argument and in $UNSEEN_ITEM')
+    .option('--parallel <n>', 'number of parallel commands', whole(1, 1_000), 1)
+    .option(
+      '--lease <time>',
+      'time after which other workers get the URLs of a worker that died',
+      seconds(1, 86_400),
+      60,
+    )
     .option(
       '--delay <time>',
-      'delay before a URL that failed is retried (1 s, doubled each time)',
+      'delay before a failed URL is retried (default: 1 s, doubled each time)',
       seconds(0, 86_400),
     )
-    .option('--until-empty', 'end when nothing is left but URLs that always fail')
+    .option('--until-empty', 'exit when the queue is empty, except for URLs that keep failing')
     .option(
       '--tries <n>',
-      'with --until-empty: attempts of a URL that fails (--max-attempts of the set, or 5)',
+      'with --until-empty: attempts before it skips a failing URL (default: --max-attempts of the set, or 5)',
       whole(1, 1_000_000),
     )
     .action(run(work));
@@ -249,8 +286,8 @@ function addQuestions(program: Command, run: Runner): void {
 function addKeys(program: Command, run: Runner): void {
   const keys = program
     .command('keys')
-    .description('API keys: of the running service, or with --offline of the store that the settings name')
-    .option('--offline', 'open the store; the embedded one while the service is stopped');
+    .description('manage API keys, in the running service or with --offline in its store')
+    .option('--offline', 'open the store directly; stop the service first if the store is embedded');
   const either =
     (online: Act, offline: (...args: never[]) => OfflineKeys) =>
     async (...args: unknown[]): Promise<void> => {
@@ -262,13 +299,13 @@ function addKeys(program: Command, run: Runner): void {
     };
   keys
     .command('create')
-    .description('make a key, and print it this once')
-    .requiredOption('--name <name>', 'what people call it')
+    .description('create a key and print it; it cannot be shown again')
+    .requiredOption('--name <name>', 'label of the key, for people')
     .requiredOption('--scope <scope...>', 'read, write (includes read) or admin (includes write)')
-    .option('--prefix <prefix>', 'for names that begin with it only')
-    .option('--max-filters <n>', 'filters and sets there may be of the prefix', whole(1, MOST))
-    .option('--max-bytes <n>', 'bytes they may take together', whole(1, MOST))
-    .option('--expires-at <time>', 'such as 2030-01-31T12:00:00Z')
+    .option('--prefix <prefix>', 'allow only names that begin with this prefix')
+    .option('--max-filters <n>', 'limit on filters and visited sets under the prefix', whole(1, MOST))
+    .option('--max-bytes <n>', 'limit on their total memory, in bytes', whole(1, MOST))
+    .option('--expires-at <time>', 'when the key expires, such as 2030-01-31T12:00:00Z (default: never)')
     .action(
       either(createKey, ({ scope, ...others }: KeyOptions) => ({
         verb: 'create',
@@ -277,11 +314,11 @@ function addKeys(program: Command, run: Runner): void {
     );
   keys
     .command('list')
-    .description('all keys, without the secret')
+    .description('list all keys, without their secrets')
     .action(either(listKeys, () => ({ verb: 'list' })));
   keys
     .command('revoke')
-    .description('make a key invalid for ever')
+    .description('revoke a key for good')
     .argument('<id>')
     .action(either(revokeKey, (id: string) => ({ verb: 'revoke', id })));
 }

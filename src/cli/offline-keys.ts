@@ -69,7 +69,9 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;
   const { hasData } = await import('#store/embedded');
   if (hasData(dataDir)) return;
-  throw new UsageError(`DATA_DIR ${JSON.stringify(dataDir)} has no data of the service, and so no keys`);
+  throw new UsageError(
+    `DATA_DIR ${JSON.stringify(dataDir)} holds no data of the service, so it has no keys; check the path`,
+  );
 }
 
 /** The name of the system's user. In a container the user may be a number without a name. */
@@ -96,7 +98,7 @@ function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
 
 function foreseen(error: unknown): Failure | undefined {
   if (error instanceof StoreOpenError) {
-    const hint = 'While the service runs, make and revoke keys without --offline.';
+    const hint = 'While the service runs, create and revoke keys without --offline.';
     return { exit: Exit.Usage, message: `${error.message} ${hint}` };
   }
   if (error instanceof ProblemError) return { exit: Exit.Refused, message: error.message };

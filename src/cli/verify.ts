@@ -3,10 +3,10 @@ import { configFromEnvironment, type Config } from '../config/config.js';
 
 const USAGE = `npm run verify
 
-Reads all of the embedded store's data in DATA_DIR, says of every filter whether it is whole, and changes none. The
+Reads all data of the embedded store in DATA_DIR, and prints for every filter whether it is whole. Changes nothing. The
 service must be stopped.
 
-Exits with 0 if all is whole, 1 if something is damaged or missing, 2 if that could not be found out.
+Exit status: 0 if all data is whole, 1 if data is damaged or missing, 2 if the check failed.
 `;
 
 const Exit = { Whole: 0, Damaged: 1, Unknown: 2 } as const;
@@ -21,7 +21,7 @@ try {
 async function run(args: readonly string[]): Promise<number> {
   if (args.length === 0) return verify(configFromEnvironment());
   const asked = args.length === 1 && (args[0] === '--help' || args[0] === '-h');
-  (asked ? process.stdout : process.stderr).write(asked ? USAGE : `verify: not understood\n\n${USAGE}`);
+  (asked ? process.stdout : process.stderr).write(asked ? USAGE : `verify: takes no arguments\n\n${USAGE}`);
   return asked ? Exit.Whole : Exit.Unknown;
 }
 
@@ -29,7 +29,7 @@ async function verify({ store, dataDir }: Config): Promise<number> {
   const where = `DATA_DIR ${JSON.stringify(dataDir)}`;
   if (store !== 'embedded') {
     throw new Error(
-      `only the embedded store is looked at, but the settings name Redis (STORE, or where Redis is): to look at ${where}, set STORE=embedded`,
+      `verify checks only the embedded store, but the settings choose Redis; to check ${where}, set STORE=embedded`,
     );
   }
   const { filters, refusal } = await verifyDirectory(dataDir).catch((cause: unknown) => {
@@ -42,7 +42,7 @@ async function verify({ store, dataDir }: Config): Promise<number> {
   for (const { name, kind, whole } of filters) {
     const verdict = whole
       ? 'whole'
-      : 'part of it is missing: clear it, drop it, or restore a copy of the directory';
+      : 'part of it is missing; clear or delete it, or restore a copy of the directory';
     process.stdout.write(`${kind} ${name}: ${verdict}\n`);
   }
   const lost = filters.filter(({ whole }) => !whole).length;

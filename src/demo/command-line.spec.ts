@@ -33,8 +33,8 @@ describe('the command line of the demo', () => {
   });
 
   it.each([
-    { args: ['a.txt', 'b.txt'], says: 'one list at a time' },
-    { args: ['--file', 'a.txt', 'b.txt'], says: 'one list at a time' },
+    { args: ['a.txt', 'b.txt'], says: 'give one list, not' },
+    { args: ['--file', 'a.txt', 'b.txt'], says: 'give one list, not' },
     { args: ['--url', '127.0.0.1:3000'], says: '--url' },
     { args: ['--url', 'redis://127.0.0.1'], says: 'http' },
     { args: ['--error-rate', '0'], says: '1e-9 to 0.5' },

@@ -4,13 +4,13 @@ import { DemoError } from './demo-error.js';
 export const USAGE = `npm run demo -- [--url URL] [--error-rate P] [FILE]
 npm run demo -- [--url URL] [--error-rate P] --sync OLD NEW
 
-Streams a list of URLs, one a line, through a visited set, forgets every fifth, and compares with an exact set.
+Streams a list of URLs, one per line, through a visited set, forgets every fifth URL, and compares with an exact set.
 
-  FILE, --file FILE   the list (a shipped sample of Debian packages' home pages)
-  --sync OLD NEW      two lists instead: fills a visited set with the old one and syncs it to the new one. Each is one URL a
-                      line, or JSON: an array of URLs, or an object whose values they are
-  --url URL           a running service (else one is started, and removed with its data afterwards)
-  --error-rate P      promised share of false positives, 1e-9 to 0.5 (1e-4)
+  FILE, --file FILE   the list (default: a sample of home pages of Debian packages)
+  --sync OLD NEW      compares two lists instead: fills a visited set from OLD and syncs it to NEW. A list has one URL per
+                      line, or is JSON: an array of URLs, or an object whose values are URLs
+  --url URL           a running service (default: starts one, and removes it with its data afterwards)
+  --error-rate P      highest share of false positives, 1e-9 to 0.5 (default: 1e-4)
 `;
 
 export interface CommandLine {
@@ -39,7 +39,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       return { ...common, file: undefined, sync: { old, now } };
     throw new DemoError(`--sync takes two lists, OLD and NEW, not ${files.length}`);
   }
-  if (files.length > 1) throw new DemoError(`one list at a time, not ${files.length}: ${files.join(', ')}`);
+  if (files.length > 1) throw new DemoError(`give one list, not ${files.length}: ${files.join(', ')}`);
   return { ...common, file: files[0] };
 }
 
@@ -64,11 +64,11 @@ function parse(args: readonly string[]) {
 function serviceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol)) return url;
-  throw new DemoError(`--url ${text}: must be an http or https URL, such as http://127.0.0.1:3000`);
+  throw new DemoError(`--url must be an http or https URL such as http://127.0.0.1:3000, not ${text}`);
 }
 
 function errorRate(text: string): number {
   const rate = text.trim() === '' ? NaN : Number(text);
   if (rate >= 1e-9 && rate <= 0.5) return rate;
-  throw new DemoError(`--error-rate ${text}: must be a number from 1e-9 to 0.5`);
+  throw new DemoError(`--error-rate must be a number from 1e-9 to 0.5, not ${text}`);
 }

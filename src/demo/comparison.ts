@@ -57,7 +57,7 @@ async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered>
     counts.given++;
     if ((answer === 'invalid') !== (mark === Mark.Invalid)) {
       throw new DemoError(
-        `line ${counts.given} is a URL to one of demo and service only: are their versions and MAX_ITEM_BYTES equal?`,
+        `demo and service disagree whether line ${counts.given} is a valid URL: check that their versions and MAX_ITEM_BYTES are equal`,
       );
     }
     if (answer === 'invalid') counts.invalid++;

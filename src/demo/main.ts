@@ -27,7 +27,7 @@ try {
   else await run(commandLine, interruption.signal);
 } catch (error) {
   if (!(error instanceof DemoError || error instanceof UnseenError)) throw error;
-  const hint = error instanceof UnreachableError ? ': is the service running? "npm start" starts one' : '';
+  const hint = error instanceof UnreachableError ? '; start the service with "npm start"' : '';
   // The message replaces a progress bar that was left half drawn.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}${hint}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
@@ -51,7 +51,7 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
       process.stdout.write(report({ ...comparison, ...subject, memoryBytes: visited.memoryBytes }));
     } finally {
       await visited.drop(AbortSignal.timeout(CLEAN_UP_MS)).catch((error: unknown) => {
-        process.stderr.write(`demo: its visited set may be left behind: ${String(error)}\n`);
+        process.stderr.write(`demo: its visited set may not have been deleted:  ${String(error)}\n`);
       });
     }
   } finally {

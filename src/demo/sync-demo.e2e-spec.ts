@@ -52,8 +52,8 @@ describe('the lists of a sync', () => {
   });
 
   it('are refused if they are broken or empty', async () => {
-    await expect(listOf('["http://a.example"')).rejects.toThrow(/begins as JSON, and is none/);
-    await expect(listOf('nonsense\n')).rejects.toThrow(/holds no http or https URL/);
+    await expect(listOf('["http://a.example"')).rejects.toThrow(/begins like JSON, but is not valid JSON/);
+    await expect(listOf('nonsense\n')).rejects.toThrow(/has no http or https URLs/);
     await expect(read(join(folder, 'none'))).rejects.toThrow(/cannot read the list/);
   });
 });

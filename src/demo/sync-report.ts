@@ -19,19 +19,20 @@ export function syncReport({ old, now, shared, errorRate, comparison, memory }: 
   const stale = old.urls.size - shared;
   const exact = (urls: number): string =>
     `an exact SHA-1 set: ${whole((urls * SHA1_ENTRY_BYTES) / 1_024)}, computed`;
-  const each = (urls: number, time: number): string => `${whole(urls / Math.max(time, 1e-3))} URLs a second`;
+  const each = (urls: number, time: number): string =>
+    `${whole(urls / Math.max(time, 1e-3))} URLs per second`;
   return [
     '',
     `${old.path} synced to ${now.path}, at error rate ${errorRate}`,
     '',
     row('old list', old.urls.size, different(old)),
-    row('  seen', oldSeen, 'false positives: called seen at first sight'),
+    row('  seen', oldSeen, 'false positives: answered seen, but new'),
     row('new list', now.urls.size, different(now)),
     row('  kept', listed.kept, `an exact set says ${whole(shared)}`),
     row('  new', listed.fresh, `an exact set says ${whole(now.urls.size - shared)}`),
-    row('  wrongly kept', listed.wronglyKept, 'false positives: new, and called kept'),
-    row('  wrongly new', listed.wronglyNew, 'on the old list, and called new'),
-    row('forgotten', forgotten, `as the sync estimates it; an exact set says ${whole(stale)}`),
+    row('  wrongly kept', listed.wronglyKept, 'false positives: new, but answered kept'),
+    row('  wrongly new', listed.wronglyNew, 'on the old list, but answered new'),
+    row('forgotten', forgotten, `estimated by the sync; an exact set says ${whole(stale)}`),
     row('  wrongly kept', wronglyKept, `false positives: still seen, of ${whole(stale)}`),
     row('  wrongly lost', wronglyLost, `unseen, of ${whole(now.urls.size)} on the new list; must be 0`),
     row('memory, KiB', memory.before / 1_024, `before; ${exact(old.urls.size)}`),
@@ -45,5 +46,5 @@ export function syncReport({ old, now, shared, errorRate, comparison, memory }: 
 }
 
 function different({ given, invalid }: UrlFile): string {
-  return `different URLs, of ${whole(given)} given; ${whole(invalid)} are no http or https URL`;
+  return `different URLs of ${whole(given)} lines; ${whole(invalid)} are not http or https URLs`;
 }

@@ -80,7 +80,7 @@ export class SyncedSet {
   }
 
   private get opened(): Sync<'kept' | 'new' | 'forgotten' | 'invalid'> {
-    if (!this.sync) throw new DemoError('no sync was opened');
+    if (!this.sync) throw new DemoError('the service opened no sync');
     return this.sync;
   }
 }

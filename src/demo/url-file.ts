@@ -45,7 +45,7 @@ export async function readUrlFile(
     }
     progress.add(portion.length);
   }
-  if (urls.size === 0) throw new DemoError(`${path} holds no http or https URL`);
+  if (urls.size === 0) throw new DemoError(`${path} has no http or https URLs`);
   progress.end();
   return { path, urls, given: texts.length, invalid };
 }
@@ -59,7 +59,7 @@ async function textsOf(path: string): Promise<string[]> {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new DemoError(`${path} begins as JSON, and is none: ${(error as Error).message}`);
+    throw new DemoError(`${path} begins like JSON, but is not valid JSON: ${(error as Error).message}`);
   }
   return Object.values(json as object).filter((value) => typeof value === 'string');
 }

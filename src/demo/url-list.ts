@@ -47,7 +47,7 @@ export async function readUrlList(
     }
     progress.add(lines.length);
   }
-  if (staleByKey.size === 0) throw new DemoError(`${path} holds no http or https URL, one a line`);
+  if (staleByKey.size === 0) throw new DemoError(`${path} has no lines with http or https URLs`);
   progress.end();
   return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
 }
@@ -58,7 +58,8 @@ export async function* linesOf(list: UrlList, wanted: (mark: number) => boolean)
   for await (const lines of blocksOfLines(list.path)) {
     for (const line of lines) {
       const mark = list.marks[at++];
-      if (mark === undefined) throw new DemoError(`${list.path} has grown while it was read`);
+      if (mark === undefined)
+        throw new DemoError(`${list.path} grew while the demo read it; run the demo again`);
       if (wanted(mark)) yield line;
     }
   }

@@ -54,7 +54,7 @@ export class VisitedSet {
       progress.add(results.length);
     }
     if (at !== marks.length)
-      throw new DemoError(`${verb}: ${marks.length} lines were sent, ${at} were answered`);
+      throw new DemoError(`${verb}: the service answered ${at} of ${marks.length} lines`);
     return marks.length / progress.end();
   }
 

@@ -88,7 +88,7 @@ describe('a job that cannot go on', () => {
     expect(await unseen('sync', set.name, url)).toEqual(failed);
     next(FIRST);
     expect(await unseen('sync', set.name, url)).toMatchObject({
-      ...{ code: 0, stderr: expect.stringContaining('going on after 1000 lines') },
+      ...{ code: 0, stderr: expect.stringContaining('continuing after 1000 lines') },
       stdout: expect.stringContaining('listed: 0 kept, 1,501 new'),
     });
   });
@@ -140,12 +140,12 @@ describe('a job that cannot go on', () => {
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
     expect(await unseen('sync', set.name, '--abandon')).toMatchObject({
-      ...{ code: 0, stdout: expect.stringMatching(/ is abandoned, and nothing was forgotten\n$/) },
+      ...{ code: 0, stdout: expect.stringMatching(/: abandoned \w+; nothing was forgotten\n$/) },
     });
     next(FIRST);
     expect(await unseen('sync', set.name, url)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('starting over: the sync of this job is over'),
+      stderr: expect.stringContaining('starting over: the sync of this job has ended'),
     });
   });
 
@@ -212,7 +212,10 @@ describe('a job that cannot go on', () => {
     const list = join(folder, 'list');
     await writeFile(list, `${urlAt(0)}\n`);
     expect(await unseen('sync', set.name, list)).toMatchObject({
-      ...{ code: 4, stderr: expect.stringContaining(`: unseen sync ${set.name} --abandon ends it`) },
+      ...{
+        code: 4,
+        stderr: expect.stringContaining(`to abandon it, run: unseen sync ${set.name} --abandon`),
+      },
     });
     expect(await unseen('sync', set.name, list, '--abandon')).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining('takes no sources') },

@@ -189,7 +189,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await readFile(file)).toEqual(before);
     await writeFile(join(folder, 'no.export'), 'hello');
     expect(await unseen(['import', join(folder, 'no.export')])).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*": it is no export/) },
+      ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*": it is not an export/) },
     });
     expect((await readdir(folder)).filter((one) => one.includes('.part-'))).toEqual([]);
   });
@@ -244,9 +244,13 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
       [
         ['create', 'x', '--capacity', '5', '--semantics', 'set'],
         2,
-        /^unseen: --semantics is for filters.*\n$/,
+        /^unseen: --semantics applies to filters.*\n$/,
       ],
-      [['visit', 'nobody', '-'], 4, /^unseen: there is no visited set and no filter "nobody"\n$/],
+      [
+        ['visit', 'nobody', '-'],
+        4,
+        /^unseen: no visited set or filter is called "nobody"; create it with unseen create\n$/,
+      ],
       [['visit', 'nobody', '--parallel', '17'], 2, /whole number from 1 to 16, not "17"/],
       [['work', 'nobody', '--exec', 'true', '--lease', '0'], 2, /of 1 to 86400 seconds, not "0"/],
     ];
@@ -258,7 +262,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     const set = freshName('set');
     await client.visitedSet(set).create({ capacity: 10 });
     expect(await unseen(['add', set, '-'])).toMatchObject({
-      ...{ code: 2, stderr: `unseen: add is for filters, and "${set}" is a visited set\n` },
+      ...{ code: 2, stderr: `unseen: add works on filters only, and "${set}" is a visited set\n` },
     });
     expect(await unseen(['visit', set, join(folder, 'none')])).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^unseen: cannot read ".*none": ENOENT.*\n$/) },

@@ -66,7 +66,7 @@ describe('import-set', () => {
     await crawl;
     expect(first).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/came while it was read: call it again/),
+      stdout: expect.stringMatching(/were added meanwhile: run it again/),
     });
     expect(await unseenOf(name, listOf(MANY, urlAt))).toBe(0);
     expect(await unseen(importing(name, key))).toMatchObject({
@@ -151,7 +151,7 @@ describe('import-set', () => {
     for (const [args, code, says] of [
       [importing(name, 'missing'), 2, 'Redis has no key "missing"'],
       [importing(name, 'a-list'), 2, 'the key "a-list" is a list, not a set'],
-      [importing('missing', key), 4, 'there is no visited set and no filter "missing"'],
+      [importing('missing', key), 4, 'no visited set or filter is called "missing"'],
       [importing(multiset.name, key), 2, 'is a multiset'],
       [importing(name, key, 'http://127.0.0.1'), 2, '--redis must be a URL such as redis://127.0.0.1:6379/0'],
       [importing(name, key, locked), 4, 'Redis refused: WRONGPASS'],

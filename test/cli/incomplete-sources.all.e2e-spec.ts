@@ -72,9 +72,9 @@ describe('a sync whose sources do not hold all that they should', () => {
     [
       'a page of HTML',
       () => fileOf('b.xml', HTML),
-      /b\.xml": it is a page of HTML, it begins with "<!DOCTYPE html/,
+      /b\.xml": it is an HTML page: it begins with "<!DOCTYPE html/,
     ],
-    ['a page of HTML without such a name', () => onSite('/list', HTML), /list": it is a page of HTML/],
+    ['a page of HTML without such a name', () => onSite('/list', HTML), /list": it is an HTML page/],
     [
       'a warning before the XML',
       () => fileOf('b.xml', WARNING),

@@ -79,7 +79,7 @@ describe('a job of the command line', () => {
         if (ended.code === 0) last = ended;
         else if (signal === 'SIGKILL') kills++;
         else {
-          const said = /^(?:visit .* going on after \d+ lines\n)?unseen: interrupted/;
+          const said = /^(?:visit .* continuing after \d+ lines\n)?unseen: interrupted/;
           expect([ended.code, ended.stderr]).toEqual([INTERRUPTED, expect.stringMatching(said)]);
         }
         if (ended.code !== 0) ends++;
@@ -140,7 +140,7 @@ describe('a job of the command line', () => {
       return 'items' in description && description.items >= 1_000;
     });
     const stderr = (text: string) => ({ code: 2, stdout: '', stderr: expect.stringContaining(text) });
-    expect(await visit([])).toEqual(stderr('another process is at this job'));
+    expect(await visit([])).toEqual(stderr('another process runs this job'));
     running.child.kill('SIGKILL');
     await running.ended;
     expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is the checkpoint of another job'));
@@ -152,7 +152,7 @@ describe('a job of the command line', () => {
       ...{ code: 0, stdout: expect.stringMatching(/: \d+ new, 1,\d\d\d seen/) },
     });
     await writeFile(checkpoint, 'a file of somebody else');
-    expect(await visit(urls(1))).toEqual(stderr('is no checkpoint'));
+    expect(await visit(urls(1))).toEqual(stderr('is not a checkpoint'));
   });
 
   it('that works on a queue and is interrupted waits for what it has begun, and leaves nothing leased', async () => {

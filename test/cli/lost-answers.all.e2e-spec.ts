@@ -61,7 +61,7 @@ describe('a sync of the command line that gets no answer', () => {
     const cut = await cutAt(OPENING, [list], signals);
     if (signals[0] !== 'SIGKILL')
       expect(cut).toMatchObject({
-        ...{ code: 130, stderr: expect.stringContaining('0 lines: the same command goes on from there') },
+        ...{ code: 130, stderr: expect.stringContaining('0 lines; run the same command again to continue') },
       });
     expect(await checkpoints()).toHaveLength(1);
     expect(await set.describe()).toHaveProperty('sync');
@@ -83,7 +83,7 @@ describe('a sync of the command line that gets no answer', () => {
     const args = [source === 'list' ? list : '-', ...options];
     const cut = await cutAt(OPENING, args, ['SIGINT', 'SIGTERM']);
     expect(cut).toMatchObject({
-      ...{ code: 130, stderr: expect.stringContaining('there is no checkpoint to go on from') },
+      ...{ code: 130, stderr: expect.stringContaining('without a checkpoint the job cannot continue') },
     });
     expect(await set.describe()).not.toHaveProperty('sync');
   });
@@ -126,7 +126,7 @@ describe('a sync of the command line that gets no answer', () => {
     });
     expect(ended).toMatchObject({
       ...forgotten,
-      stderr: expect.stringContaining('starting over: the sync of this job is over'),
+      stderr: expect.stringContaining('starting over: the sync of this job has ended'),
     });
   });
 

@@ -70,8 +70,8 @@ describe('the command line shows no secret', () => {
         /\/none\?code=\*\*\*&hash=\*\*\*&hmac=\*\*\*&sig=\*\*\*": HTTP 404/,
       ],
       [secret('/none').replace(/:\d+\//, `:${await freePort()}/`), /cannot fetch ".*ECONNREFUSED/],
-      [`http://${USER}:${PASSWORD}@[/`, /cannot fetch .*: it is no URL/],
-      [onSite('/html', '<html>'), /\/html.*it is a page of HTML/],
+      [`http://${USER}:${PASSWORD}@[/`, /cannot fetch .*: it is not a valid URL/],
+      [onSite('/html', '<html>'), /\/html.*it is an HTML page/],
       [onSite('/broken', '<urlset><url>'), /cannot read the sitemap .*\/broken/],
       [onSite('/packed', Buffer.from([0x1f, 0x8b, 1, 2, 3])), /cannot unpack .*\/packed/],
       [onSite('/lines', 'no URL\n'), /\/lines\?page=2&access_token=\*\*\*" line 1: "no URL"/],
@@ -95,7 +95,7 @@ describe('the command line shows no secret', () => {
     const { stderr } = await silent(['visit', set, two]);
     expect(stderr).toMatch(/cannot fetch .*away/);
     expect(await checkpoints()).toContain(`visit \\"${set}\\"`);
-    expect((await silent(['visit', set, two])).stderr).toContain('going on after');
+    expect((await silent(['visit', set, two])).stderr).toContain('continuing after');
   });
 
   it('of the URL of an index, whose user is sent for sitemaps of its origin only', async () => {
@@ -131,7 +131,7 @@ describe('the command line shows no secret', () => {
       expect(site.authorizations.get('/none')).toBe(basic);
       site.set('/odd', index('http://[/'));
       const odd = await silent(['visit', set, tree.replace('/tree', '/odd')]);
-      expect(odd.stderr).toMatch(/cannot fetch "http:\/\/\[\/": it is no URL/);
+      expect(odd.stderr).toMatch(/cannot fetch "http:\/\/\[\/": it is not a valid URL/);
     } finally {
       await other.stop();
     }

@@ -107,7 +107,7 @@ describe('the sources of the command line', () => {
       'another kind of XML',
       () => fileOf('<?xml version="1.0"?><rss/>'),
       2,
-      /it begins with "rss", not with urlset/,
+      /its root element is "rss", not urlset/,
     ],
     [
       'entities that grow',

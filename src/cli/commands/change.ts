@@ -84,7 +84,9 @@ function countsCopies({ description }: Found): boolean {
 export function interrupted(job: Job, isLeft: boolean): Interrupted {
   const far = `interrupted after ${number(job.checkpoint.entries)} lines`;
   return new Interrupted(
-    isLeft ? `${far}: the same command goes on from there` : `${far}; there is no checkpoint to go on from`,
+    isLeft
+      ? `${far}; run the same command again to continue`
+      : `${far}; without a checkpoint the job cannot continue`,
   );
 }
 

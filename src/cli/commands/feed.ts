@@ -85,7 +85,7 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const progress = new Progress(progressOutput(context), label, source.meter);
   const complaints = new Complaints(errors, progress);
   const from = job?.checkpoint;
-  if (job?.resumed) errors?.write(`${label}: going on after ${job.checkpoint.entries} lines\n`);
+  if (job?.resumed) errors?.write(`${label}: continuing after ${job.checkpoint.entries} lines\n`);
   let [complained, hasSent] = [false, false];
   const places = new Places();
   try {

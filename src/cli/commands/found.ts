@@ -29,7 +29,10 @@ export async function find(client: UnseenClient, name: string): Promise<Found> {
     return { kind: 'filter', handle: filter, description: await filter.describe() };
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
-    throw new Ending(Exit.Refused, `there is no visited set and no filter ${show(name)}`);
+    throw new Ending(
+      Exit.Refused,
+      `no visited set or filter is called ${show(name)}; create it with unseen create`,
+    );
   }
 }
 
@@ -37,12 +40,12 @@ export async function find(client: UnseenClient, name: string): Promise<Found> {
 export async function findSet(client: UnseenClient, name: string, verb: string): Promise<FoundSet> {
   const found = await find(client, name);
   if (found.kind === 'visited set') return found;
-  throw new UsageError(`${verb} is for visited sets, and ${show(name)} is a filter`);
+  throw new UsageError(`${verb} works on visited sets only, and ${show(name)} is a filter`);
 }
 
 /** The filter of a name. Throws UsageError if it is a visited set. */
 export async function findFilter(client: UnseenClient, name: string, verb: string): Promise<FoundFilter> {
   const found = await find(client, name);
   if (found.kind === 'filter') return found;
-  throw new UsageError(`${verb} is for filters, and ${show(name)} is a visited set`);
+  throw new UsageError(`${verb} works on filters only, and ${show(name)} is a visited set`);
 }

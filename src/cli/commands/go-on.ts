@@ -36,7 +36,7 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
     const why = job.resumed ? whyNot(error) : undefined;
     if (why === undefined) throw error;
     if (!isRepeatable)
-      throw new UsageError(`${why}: start over with --restart, which counts again the lines that were done`);
+      throw new UsageError(`${why}: start over with --restart, which counts the finished lines again`);
     await giveUp?.();
     job.beginAnew();
     const isRead = !(error instanceof CannotGoOn);
@@ -52,5 +52,5 @@ function whyNot(error: unknown): string | undefined {
   if (error instanceof CannotGoOn) return error.message;
   if (error instanceof ChangedListError) return `the sources changed: ${error.detail}`;
   const isOver = error instanceof ServiceError && ['SYNC_ENDED', 'SYNC_NOT_FOUND'].includes(error.code);
-  return isOver ? 'the sync of this job is over' : undefined;
+  return isOver ? 'the sync of this job has ended' : undefined;
 }

@@ -32,7 +32,7 @@ export async function importSet(context: Context, name: string, options: ImportS
       (error: unknown) => {
         if (!(error instanceof Interrupted)) throw error;
         throw new Interrupted(
-          `interrupted after ${number(job.checkpoint.entries)} members: the same command goes on`,
+          `interrupted after ${number(job.checkpoint.entries)} members; run the same command again to continue`,
         );
       },
     );
@@ -43,7 +43,9 @@ export async function importSet(context: Context, name: string, options: ImportS
       verb,
     );
     const again =
-      grown > 0 ? `; ${number(grown)} came while it was read: call it again when nothing writes there` : '';
+      grown > 0
+        ? `; ${number(grown)} members were added meanwhile: run it again when nothing writes to the SET`
+        : '';
     const told = { verb: 'import-set', name, counts, grown, seconds: Number(seconds.toFixed(3)) };
     await tell(context, told, `${label}: ${words(counts)} (${time(seconds)})${again}`);
     return partialOr(counts);
@@ -57,7 +59,7 @@ function marking(found: Found, name: string): LineVerb {
   const { description } = found;
   if ('semantics' in description && description.semantics === 'multiset')
     throw new UsageError(
-      `${show(name)} is a multiset, which would count a member as often as it is met: make a counting filter of sets`,
+      `${show(name)} is a multiset, which would count repeated members; create a counting filter with --semantics set`,
     );
   return adding(found.handle);
 }

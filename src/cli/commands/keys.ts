@@ -14,7 +14,7 @@ export interface KeyOptions {
 
 /** Prints the key, which is shown this once. */
 export async function createKey(context: Context, { scope, ...others }: KeyOptions): Promise<Exit> {
-  if (context.quiet) throw new UsageError('with --quiet nobody would learn the key');
+  if (context.quiet) throw new UsageError('--quiet would hide the new key; leave it out');
   const made = await context.client.createKey({ ...others, scopes: scope as CreateKey['scopes'] });
   await tell(context, made, made.key);
   return Exit.Done;

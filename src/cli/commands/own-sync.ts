@@ -23,7 +23,7 @@ export async function syncOf(
     if (error instanceof ServiceError && error.code === 'SYNC_NOT_FOUND') return { state: 'abandoned' };
     throw error;
   });
-  if (state === 'abandoned') throw new CannotGoOn('the sync of this job is over');
+  if (state === 'abandoned') throw new CannotGoOn('the sync of this job has ended');
   if (state === 'open') return id;
   if (state === 'committing') await sync.commit({}, { signal: soft });
   throw new CannotGoOn(`an earlier call committed sync ${id}`);

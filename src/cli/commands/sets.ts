@@ -24,7 +24,7 @@ export async function create(context: Context, name: string, options: CreateOpti
   if (type !== undefined) {
     if (urlProfile !== undefined || maxAttempts !== undefined || maxAge !== undefined)
       throw new UsageError(
-        '--url-profile, --max-attempts and --max-age are for visited sets, not with --type',
+        '--url-profile, --max-attempts and --max-age apply to visited sets only, not with --type',
       );
     if (errorRate === undefined) throw new UsageError('a filter needs --error-rate');
     const filter = { ...others, type, errorRate, ...(semantics !== undefined && { semantics }) };
@@ -32,7 +32,7 @@ export async function create(context: Context, name: string, options: CreateOpti
     await tell(context, made, `filter ${name}: ${sizes(made)}`);
     return Exit.Done;
   }
-  if (semantics !== undefined) throw new UsageError('--semantics is for filters: give their --type, too');
+  if (semantics !== undefined) throw new UsageError('--semantics applies to filters only; add --type');
   const set: Omit<CreateVisitedSet, 'name'> = {
     ...others,
     ...(errorRate !== undefined && { errorRate }),

@@ -25,7 +25,7 @@ class Incomplete extends UsageError {}
 class InterruptedInCommit extends Interrupted {
   constructor() {
     super(
-      'interrupted during the commit, which the service may finish; the same command looks at it, and goes on or syncs anew',
+      'interrupted during the commit, which the service may still finish; run the same command again to continue or start a new sync',
     );
   }
 }
@@ -81,7 +81,7 @@ function isOver(error: unknown): boolean {
 /** An error that says how to end a sync that is in the way. */
 function withAdvice(error: unknown, name: string): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'SYNC_EXISTS') return error;
-  return new Ending(Exit.Refused, `${error.message}: unseen sync ${name} --abandon ends it`);
+  return new Ending(Exit.Refused, `${error.message}; to abandon it, run: unseen sync ${name} --abandon`);
 }
 
 interface Committed {
@@ -146,7 +146,7 @@ async function giveUp(
   { kind, handle, description }: Found,
   sources: readonly string[],
 ): Promise<Exit> {
-  if (sources.length > 0) throw new UsageError('--abandon abandons the open sync, and takes no sources');
+  if (sources.length > 0) throw new UsageError('--abandon takes no sources; it only abandons the open sync');
   const { name } = handle;
   const current = 'sync' in description ? description.sync : undefined;
   if (current !== undefined)
@@ -154,7 +154,7 @@ async function giveUp(
   const line =
     current === undefined
       ? `sync ${name}: no sync is open`
-      : `sync ${name}: ${current.id} is abandoned, and nothing was forgotten`;
+      : `sync ${name}: abandoned ${current.id}; nothing was forgotten`;
   await tell(context, { verb: 'sync', name, kind, abandoned: current?.id ?? null }, line);
   return Exit.Done;
 }
@@ -170,7 +170,7 @@ async function report(
   const counts = withAll(['kept', 'new', 'forgotten'], job.checkpoint);
   const figures = { forgets: wouldForget, items, ...(dryRun && { dryRun: true, refused }) };
   const forgets = `${number(wouldForget)} of ${number(items)} items`;
-  const tooMany = refused === true ? ', which is more than is allowed' : '';
+  const tooMany = refused === true ? ', more than allowed' : '';
   const said = dryRun ? `would forget ${forgets}${tooMany}; nothing was changed` : `forgot ${forgets}`;
   const line = `sync ${name}: ${said}; listed: ${words(counts)} (${time(seconds)})`;
   await tell(context, { verb: 'sync', name, counts, ...figures }, line);

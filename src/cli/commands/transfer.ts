@@ -15,7 +15,9 @@ import { find, type Found } from './found.js';
 export async function exportTo(context: Context, name: string, file: string): Promise<Exit> {
   const isStdout = file === STDIN;
   if (isStdout && context.output.isTerminal)
-    throw new UsageError('an export is no text for a terminal: name a file with -o, or redirect it');
+    throw new UsageError(
+      'an export is binary and would garble the terminal; name a file with -o, or redirect stdout',
+    );
   const { handle } = await find(context.client, name);
   if (isStdout) {
     await receive(context, handle, process.stdout, false);
@@ -62,7 +64,7 @@ async function receive(
     // Whoever reads the pipe has enough.
     if (code === 'EPIPE') process.exit(Exit.Done);
     if (code?.startsWith('E') === true && failed === undefined) throw cannotWrite('the export', error);
-    throw new UnreachableError(`the export was cut off after ${written} bytes: ${reasonOf(failed ?? error)}`);
+    throw new UnreachableError(`the export broke off after ${written} bytes: ${reasonOf(failed ?? error)}`);
   }
   return written;
 }
@@ -75,7 +77,9 @@ function cannotWrite(what: string, error: unknown): UsageError {
 async function assertReplaceable(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found && !found.isFile())
-    throw new UsageError(`cannot write ${show(file)}: it is no file; for a pipe or a device redirect stdout`);
+    throw new UsageError(
+      `cannot write ${show(file)}: it is not a regular file; for a pipe or device, redirect stdout`,
+    );
 }
 
 /** Makes a set or filter of an export. */
@@ -136,7 +140,7 @@ function lengthIn(head: Buffer): number {
 
 function headerIn(file: string, head: Buffer): Header {
   if (!head.subarray(0, START.length).equals(START) || !hasHeader(head))
-    throw cannotRead(file, 'it is no export of a filter or visited set');
+    throw cannotRead(file, 'it is not an export of a filter or visited set');
   try {
     const text = head.subarray(HEAD_BYTES, HEAD_BYTES + lengthIn(head)).toString();
     const { kind, name } = JSON.parse(text) as Partial<Record<string, unknown>>;

@@ -48,11 +48,11 @@ describe('a checkpoint', () => {
   it('is left as it is if it is something else, and is owned by one process at a time', () => {
     written({ entries: 1 });
     const file = CheckpointFile.open(path);
-    expect(() => CheckpointFile.open(path)).toThrow('another process is at this job');
+    expect(() => CheckpointFile.open(path)).toThrow('another process runs this job');
     file.remove();
     expect(existsSync(path)).toBe(false);
     writeFileSync(path, 'notes');
-    expect(() => CheckpointFile.open(path)).toThrow('is no checkpoint');
+    expect(() => CheckpointFile.open(path)).toThrow('is not a checkpoint');
     expect(readFileSync(path, 'utf8')).toBe('notes');
     expect(() => CheckpointFile.open(folder)).toThrow('cannot keep a checkpoint');
   });

@@ -44,7 +44,8 @@ export class CheckpointFile {
     for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt++) {
       const fd = opened(path);
       try {
-        if (!tryLock(fd)) throw new UsageError(`another process is at this job: it holds ${show(path)}`);
+        if (!tryLock(fd))
+          throw new UsageError(`another process runs this job and holds ${show(path)}; wait until it ends`);
         // The one that had the lock before may have finished its job, and removed the file.
         if (isStill(path, fd)) {
           const last = lastOf(path, fd);
@@ -56,7 +57,7 @@ export class CheckpointFile {
       }
       closeSync(fd);
     }
-    throw new UsageError(`${show(path)} is made and removed all the time by others`);
+    throw new UsageError(`other processes keep creating and removing ${show(path)}; retry`);
   }
 
   /** Replaces the state. `durable`: it survives a failure of the machine, too. */
@@ -115,7 +116,7 @@ function lastOf(path: string, fd: number): Slot | undefined {
 }
 
 function notOurs(path: string): UsageError {
-  return new UsageError(`${show(path)} is no checkpoint, or a damaged one: name another file, or remove it`);
+  return new UsageError(`${show(path)} is not a checkpoint, or is damaged: name another file, or remove it`);
 }
 
 function slotIn(bytes: Buffer): Slot | undefined {

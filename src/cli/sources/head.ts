@@ -86,7 +86,10 @@ async function* transcoded(name: string, encoding: string, chunks: Chunks): Asyn
     try {
       return Buffer.from(chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode());
     } catch {
-      throw cannotRead(name, `it is not valid ${encoding.toUpperCase()}, as its byte order mark says`);
+      throw cannotRead(
+        name,
+        `its byte order mark says ${encoding.toUpperCase()}, but it is not valid ${encoding.toUpperCase()}`,
+      );
     }
   };
   for await (const chunk of chunks) yield decoded(chunk);
@@ -117,8 +120,8 @@ export async function sitemapOrLines(
     .toString()
     .replace(/^\uFEFF/, '')
     .trimStart();
-  const otherwise = `it begins with ${show(start.slice(0, 40))}: --format lines reads it as lines`;
-  if (kind === 'html') throw cannotRead(name, `it is a page of HTML, ${otherwise}`);
+  const otherwise = `it begins with ${show(start.slice(0, 40))}; use --format lines to read it as lines`;
+  if (kind === 'html') throw cannotRead(name, `it is an HTML page: ${otherwise}`);
   const why = kind === 'lines' && start !== '' ? xmlBy(name, type) : undefined;
   if (why !== undefined) throw cannotRead(name, `${why}, but ${otherwise}`);
   return { kind, chunks };

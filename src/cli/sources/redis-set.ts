@@ -33,7 +33,8 @@ export class RedisSet implements Source {
     const redis = connect(url);
     try {
       const type = await asked(() => redis.type(key));
-      if (type === 'none') throw new UsageError(`Redis has no key ${show(key)}`);
+      if (type === 'none')
+        throw new UsageError(`Redis has no key ${show(key)}; check --key and the database in --redis`);
       if (type !== 'set') throw new UsageError(`the key ${show(key)} is a ${type}, not a set`);
       return new RedisSet(redis, key, await asked(() => redis.scard(key)), signal);
     } catch (error) {
@@ -85,7 +86,7 @@ async function asked<T>(call: () => Promise<T>): Promise<T> {
     const reason = reasonOf(error);
     const [, node] = /^MOVED \d+ (\S+)$/.exec(reason) ?? [];
     if (node !== undefined)
-      throw new UsageError(`another node of the cluster has the key: --redis redis://${node}`);
+      throw new UsageError(`another node of the cluster has the key; use --redis redis://${node}`);
     if (error instanceof Error && error.name === 'ReplyError')
       throw new Ending(Exit.Refused, `Redis refused: ${reason}`);
     throw new Unreachable(`cannot read from Redis: ${reason}`);

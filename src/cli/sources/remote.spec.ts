@@ -33,7 +33,7 @@ describe('a source of the web', () => {
     jest.advanceTimersByTime(LIMIT_MS - 1);
     expect(silence.signal.aborted).toBe(false);
     jest.advanceTimersByTime(1);
-    await expect(next).rejects.toThrow('silent for 60 s');
+    await expect(next).rejects.toThrow('it sent nothing for 60 s');
     expect(jest.getTimerCount()).toBe(0);
   });
 
@@ -53,6 +53,6 @@ describe('a source of the web', () => {
     server.close();
     await once(server, 'close');
     expect(error).toBeInstanceOf(Unreachable);
-    expect((error as Error).message).toMatch(/^cannot fetch ".*\/list": silent for 0\.02 s$/);
+    expect((error as Error).message).toMatch(/^cannot fetch ".*\/list": it sent nothing for 0\.02 s$/);
   });
 });

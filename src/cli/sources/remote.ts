@@ -26,7 +26,7 @@ export class Silence {
 
   /** The source is waited for from now on. */
   begin(): void {
-    const error = new Error(`silent for ${this.idleMs / 1_000} s`);
+    const error = new Error(`it sent nothing for ${this.idleMs / 1_000} s`);
     this.timer = setTimeout(() => this.aborting.abort(error), this.idleMs);
   }
 
@@ -88,7 +88,7 @@ function failed(url: string, error: unknown): Unreachable {
  * A URL without its user and password, and the header in their place: fetch refuses URLs with either, and shows them.
  */
 function withoutUser(text: string): [URL, Record<string, string>] {
-  if (!URL.canParse(text)) throw new Error('it is no URL');
+  if (!URL.canParse(text)) throw new Error('it is not a valid URL');
   const url = new URL(text);
   const { username, password } = url;
   if (username === '' && password === '') return [url, {}];

@@ -74,7 +74,7 @@ class SitemapReader {
     this.parser.oncdata = (text) => this.text(text);
     // Entities of its own are no part of a sitemap.
     this.parser.ondoctype = () => {
-      throw this.failure('it has a DOCTYPE');
+      throw this.failure('it has a DOCTYPE, which sitemaps must not have');
     };
   }
 
@@ -84,7 +84,7 @@ class SitemapReader {
 
   close(): void {
     this.parser.close();
-    if (this.root === undefined) throw this.failure('it has no element');
+    if (this.root === undefined) throw this.failure('it has no elements');
   }
 
   /** What has been read since the last call. */
@@ -111,13 +111,14 @@ class SitemapReader {
     if (this.root === undefined) {
       const [local] = tag.split(':').slice(-1);
       if (local !== 'urlset' && local !== 'sitemapindex') {
-        throw this.failure(`it begins with ${show(tag)}, not with urlset or sitemapindex`);
+        throw this.failure(`its root element is ${show(tag)}, not urlset or sitemapindex`);
       }
       this.root = tag;
       this.entry = tag.replace(/(?:urlset|sitemapindex)$/, local === 'urlset' ? 'url' : 'sitemap');
     }
     this.open.push(tag);
-    if (this.open.length > MAX_DEPTH) throw this.failure(`its elements are more than ${MAX_DEPTH} deep`);
+    if (this.open.length > MAX_DEPTH)
+      throw this.failure(`its elements are nested more than ${MAX_DEPTH} deep`);
     if (this.isLoc()) this.loc = '';
   }
 

@@ -35,7 +35,7 @@ export class Sources implements Source {
   static async of(names: readonly string[], format: SourceFormat, signal: AbortSignal): Promise<Sources> {
     const sources = new Sources(names.length === 0 ? [STDIN] : names, format, signal);
     if (sources.names.filter((name) => name === STDIN).length > 1)
-      throw new UsageError(`stdin, ${show(STDIN)}, can be read once only`);
+      throw new UsageError(`stdin, ${show(STDIN)}, can be read only once`);
     for (const name of sources.names) {
       if (isRemote(name)) sources.meter.expect(undefined);
       else sources.meter.expect(name === STDIN ? stdinSize() : await sizeOf(name));
@@ -88,9 +88,9 @@ export class Sources implements Source {
       this.seenSitemaps.add(url);
       if (!isRemote(url)) throw cannotRead(name, `it names ${shown(url)}, which is not http or https`);
       if (depth === MAX_INDEX_DEPTH)
-        throw cannotRead(name, `indexes of sitemaps are more than ${MAX_INDEX_DEPTH} deep`);
+        throw cannotRead(name, `sitemap indexes are nested more than ${MAX_INDEX_DEPTH} deep`);
       if (this.seenSitemaps.size > MAX_SITEMAPS)
-        throw cannotRead(name, `there are more than ${MAX_SITEMAPS} sitemaps`);
+        throw cannotRead(name, `the indexes name more than ${MAX_SITEMAPS} sitemaps`);
       yield* this.runsOf(withUserOf(name, url), depth + 1);
     }
   }
