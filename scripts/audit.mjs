@@ -13,14 +13,14 @@ const { stdout, error } = spawnSync('npm', args, { encoding: 'utf8', timeout: TI
 const report = parse(stdout);
 const counts = report?.metadata?.vulnerabilities;
 if (counts === undefined) {
-  const reason = report?.message || report?.error?.summary || error?.message || 'npm wrote no report';
-  nothingChecked(`the registry gave no answer (${reason})`);
+  const reason = report?.message || report?.error?.summary || error?.message || 'npm printed no report';
+  nothingChecked(`the registry sent no report (${reason})`);
 } else if (report.metadata.dependencies?.total === 0) {
   nothingChecked('npm found no packages');
 } else if (GRAVE.every((severity) => counts[severity] === 0)) {
-  console.log(`npm audit: no high or critical vulnerability (lesser ones: ${counts.total})`);
+  console.log(`npm audit: no high or critical vulnerability (less severe: ${counts.total})`);
 } else {
-  console.error('npm audit: known vulnerabilities of packages that the service runs with:');
+  console.error('npm audit: known vulnerabilities in packages of the running service:');
   for (const { name, severity, range } of Object.values(report.vulnerabilities)) {
     if (GRAVE.includes(severity)) console.error(`  ${severity}: ${name} ${range}`);
   }
@@ -28,7 +28,7 @@ if (counts === undefined) {
 }
 
 function nothingChecked(why) {
-  const words = `WARNING: npm audit has checked NOTHING: ${why}`;
+  const words = `WARNING: npm audit checked NOTHING: ${why}`;
   const rule = '!'.repeat(72);
   console.error(`${rule}\n${words}\n${rule}`);
 }

@@ -20,7 +20,7 @@ async function run(program, ...args) {
   const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' });
   failed.signal.addEventListener('abort', () => child.kill(), { once: true });
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} has failed: exit status ${code}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} failed with exit status ${code}`);
 }
 
 async function clientAndDashboard() {

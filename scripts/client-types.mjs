@@ -16,7 +16,7 @@ const made = await format(target, HEADER + (await typesOf(join(root, 'docs', 'op
 if (!process.argv.includes('--check')) {
   await writeFile(target, made);
 } else if ((await readFile(target, 'utf8').catch(() => '')) !== made) {
-  console.error(`${target} is not what docs/openapi.json says: run \`npm run client:types\``);
+  console.error(`${target} does not match docs/openapi.json; run \`npm run client:types\``);
   process.exitCode = 1;
 }
 

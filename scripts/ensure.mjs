@@ -36,8 +36,8 @@ export function ensureRedis() {
     console.log(`${redisComplaint(found)}.`);
     const why = installPackage(REDIS);
     const byHand = `install redis-server ${OLDEST_MAJOR} or newer by hand, or set REDIS_SERVER`;
-    if (why) fail(`No Redis server: ${why}; ${byHand}.`);
-    if (!findRedis()?.recent) fail(`${redisComplaint(findRedis())}, after installing; ${byHand}.`);
+    if (why) fail(`Redis was not installed: ${why}; ${byHand}.`);
+    if (!findRedis()?.recent) fail(`${redisComplaint(findRedis())}, even after the installation; ${byHand}.`);
   }
   const { path, version } = findRedis();
   console.log(`Redis server ${version}: ${path}`);
@@ -49,8 +49,8 @@ function ensureScrapy() {
     console.log(`${scrapyComplaint()}.`);
     const why = installPackage(SCRAPY);
     const byHand = 'install Scrapy by hand, and set PYTHON to the Python that imports it';
-    if (why) fail(`No Scrapy: ${why}; ${byHand}.`);
-    if (!findScrapy()) fail(`${scrapyComplaint()}, after installing; ${byHand}.`);
+    if (why) fail(`Scrapy was not installed: ${why}; ${byHand}.`);
+    if (!findScrapy()) fail(`${scrapyComplaint()}, even after the installation; ${byHand}.`);
   }
   const { python, version } = findScrapy();
   console.log(`Scrapy ${version}: ${python}`);
@@ -62,8 +62,8 @@ function ensureChromium() {
     console.log(`${NO_CHROMIUM}.`);
     const why = installPackage(CHROMIUM);
     const byHand = 'install Chromium by hand, or set CHROMIUM to the program';
-    if (why) fail(`No Chromium: ${why}; ${byHand}.`);
-    if (!findChromium()) fail(`${NO_CHROMIUM}, after installing; ${byHand}.`);
+    if (why) fail(`Chromium was not installed: ${why}; ${byHand}.`);
+    if (!findChromium()) fail(`${NO_CHROMIUM}, even after the installation; ${byHand}.`);
   }
   const { path, version } = findChromium();
   console.log(`Chromium ${version}: ${path}`);
@@ -75,7 +75,7 @@ function ensureExamples() {
     if (!installed) {
       console.log(`Installing the packages of examples/${name}: npm ci`);
       const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
-      if (status !== 0) fail(`The packages of examples/${name} could not be installed.`);
+      if (status !== 0) fail(`npm ci failed in examples/${name}; its output above says why.`);
     }
     console.log(`Packages of examples/${name}: installed`);
   }
@@ -84,11 +84,11 @@ function ensureExamples() {
 /** What is wrong with the server that was found, if one was. */
 export function redisComplaint(found) {
   return found
-    ? `${found.path} is version ${found.version}, the tests need ${OLDEST_MAJOR}.0 or newer`
-    : 'No redis-server (or valkey-server) found';
+    ? `${found.path} is version ${found.version}, but the tests need ${OLDEST_MAJOR}.0 or newer`
+    : 'No redis-server or valkey-server was found';
 }
 
-const NO_CHROMIUM = 'No Chromium found, in which the dashboard is tested';
+const NO_CHROMIUM = 'Chromium, which the tests of the dashboard need, was not found';
 
 function chromiumComplaint() {
   return findChromium() ? '' : NO_CHROMIUM;
@@ -97,7 +97,9 @@ function chromiumComplaint() {
 function scrapyComplaint() {
   const found = findScrapy();
   if (found?.builds) return '';
-  return found ? 'The Python that imports Scrapy builds no wheels' : 'No Python found that imports Scrapy';
+  return found
+    ? 'The Python that imports Scrapy cannot build wheels'
+    : 'No Python that imports Scrapy was found';
 }
 
 /** Which examples lack their packages; empty if none does. */
@@ -123,7 +125,7 @@ const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
 export function ensureTools(names) {
   const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
   if (unknown.length > 0)
-    fail(`There is no tool ${unknown.join(', ')}. The tools are: ${Object.keys(TOOLS).join(', ')}.`);
+    fail(`Unknown tool: ${unknown.join(', ')}. The tools are ${Object.keys(TOOLS).join(', ')}.`);
   for (const name of names.length > 0 ? names : Object.keys(TOOLS)) TOOLS[name].ensure();
 }
 
@@ -138,7 +140,9 @@ export function checkTools(lane) {
     if (complaint === '') continue;
     const isNeeded = name === 'redis' || process.env.CI === 'true';
     stopped ||= isNeeded;
-    const outcome = isNeeded ? 'To install it' : 'The tests that need it are skipped. To run them';
+    const outcome = isNeeded
+      ? 'To install it, run'
+      : 'The tests that need it are skipped. To run them, first run';
     console.error(`${complaint}. ${outcome}: npm run tools:ensure -- ${name}`);
   }
   if (stopped) process.exit(1);

@@ -23,7 +23,7 @@ const binary = found.stdout?.trim().split('\n').at(-1) ?? '';
 const running = binary === '' ? '' : spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout?.trim();
 if (running !== `v${version}` && !running?.startsWith(`v${version}.`)) {
   const reason = running ? `the node at hand is ${running}` : found.error?.message || found.stderr.trim();
-  console.error(`golden keys: not checked, npm's package node@${version} could not be had: ${reason}`);
+  console.error(`golden keys: not checked, because npm could not fetch node@${version}: ${reason}`);
   process.exit(1);
 }
 

@@ -19,7 +19,7 @@ const text = await format(TARGET, moduleOf(files.get('kernel.wasm')));
 if (!process.argv.includes('--check')) {
   writeFileSync(TARGET, text);
 } else if (readFileSync(TARGET, 'utf8') !== text) {
-  console.error(`${TARGET} is not what ${SOURCE} compiles to: npm run kernel writes it`);
+  console.error(`${TARGET} does not match ${SOURCE}; run: npm run kernel`);
   process.exitCode = 1;
 }
 

@@ -43,7 +43,7 @@ async function main() {
     ({ list, name, path }) =>
       (positionals.length === 0 || positionals.includes(list)) && `${name} ${path}`.includes(values.only),
   );
-  const faults = [...unknown.map((list) => `there is no list ${list}`), ...faultsOf(chosen, root)];
+  const faults = [...unknown.map((list) => `the list ${list} does not exist`), ...faultsOf(chosen, root)];
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) return 1;
   const live = chosen.filter(({ equivalent }) => equivalent === undefined);

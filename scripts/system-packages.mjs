@@ -27,7 +27,7 @@ const updated = new Set();
  */
 export function installPackage(names) {
   const manager = MANAGERS.find(({ program }) => names[program] && which(program));
-  if (!manager) return 'no package manager known here has it';
+  if (!manager) return 'no known package manager on this machine has it';
   const { program, update, install } = manager;
   if (update && !updated.has(program)) {
     if (!run(manager, update)) return `${program} ${update.join(' ')} failed`;

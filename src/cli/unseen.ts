@@ -30,7 +30,7 @@ function ended(error: unknown): Exit {
   const exit = interrupted ? Exit.Interrupted : exitOf(error);
   if (exit === undefined) {
     process.stderr.write(
-      `unseen: a defect in the program, please report it:  ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`,
+      `unseen: a defect in the program, please report it: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`,
     );
     return Exit.Defect;
   }

@@ -51,7 +51,7 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
       process.stdout.write(report({ ...comparison, ...subject, memoryBytes: visited.memoryBytes }));
     } finally {
       await visited.drop(AbortSignal.timeout(CLEAN_UP_MS)).catch((error: unknown) => {
-        process.stderr.write(`demo: its visited set may not have been deleted:  ${String(error)}\n`);
+        process.stderr.write(`demo: its visited set may not have been deleted: ${String(error)}\n`);
       });
     }
   } finally {

@@ -33,7 +33,7 @@ export async function runSyncDemo(
     return { report, lost: comparison.wronglyLost };
   } finally {
     await set.drop(AbortSignal.timeout(CLEAN_UP_MS)).catch((error: unknown) => {
-      output.write(`demo: its visited set may not have been deleted:  ${String(error)}\n`);
+      output.write(`demo: its visited set may not have been deleted: ${String(error)}\n`);
     });
   }
 }

@@ -30,7 +30,7 @@ describe('scripts/audit.mjs', () => {
   it('passes when nothing is known, and when nothing grave is', () => {
     expect(audit(JSON.stringify({ vulnerabilities: {}, ...counts({}) }), 0)).toMatchObject({ status: 0 });
     const lesser = audit(JSON.stringify({ vulnerabilities: {}, ...counts({ moderate: 2, total: 2 }) }), 1);
-    expect(lesser).toMatchObject({ status: 0, stdout: expect.stringContaining('lesser ones: 2') });
+    expect(lesser).toMatchObject({ status: 0, stdout: expect.stringContaining('less severe: 2') });
   });
 
   it.each(['high', 'critical'])('fails on a %s one, naming the package', (severity) => {
@@ -52,14 +52,14 @@ describe('scripts/audit.mjs', () => {
       JSON.stringify({ message: '405 Method Not Allowed', statusCode: 405 }),
       '405 Method Not Allowed',
     ],
-    ['says nothing', '', 'npm wrote no report'],
-    ['answers nonsense', '<html>', 'npm wrote no report'],
+    ['says nothing', '', 'npm printed no report'],
+    ['answers nonsense', '<html>', 'npm printed no report'],
   ])('goes on, and says aloud that nothing was checked, when the registry %s', (_, report, reason) => {
     expect(audit(report, 1)).toMatchObject({
       status: 0,
       stdout: '',
       stderr: expect.stringContaining(
-        `\nWARNING: npm audit has checked NOTHING: the registry gave no answer (${reason})\n`,
+        `\nWARNING: npm audit checked NOTHING: the registry sent no report (${reason})\n`,
       ),
     });
   });
@@ -70,7 +70,7 @@ describe('scripts/audit.mjs', () => {
     expect(audit(JSON.stringify(report), 0)).toMatchObject({
       status: 0,
       stdout: '',
-      stderr: expect.stringContaining('\nWARNING: npm audit has checked NOTHING: npm found no packages\n'),
+      stderr: expect.stringContaining('\nWARNING: npm audit checked NOTHING: npm found no packages\n'),
     });
   });
 });
