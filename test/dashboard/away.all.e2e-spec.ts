@@ -58,7 +58,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
   });
 
   const missed = (page: Page): Promise<void> =>
-    page.getByText('The service answers, but its store does not.').waitFor();
+    page.getByText('The service answers, but its store is unavailable.').waitFor();
 
   it('is missed in a banner; what is asked of it meanwhile is done when it is back, once', async () => {
     const list = await visit(browser, app.url);
@@ -86,13 +86,13 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     try {
       letGo();
       await dialog.getByRole('button', { name: 'Clear' }).click();
-      await making.page.getByRole('button', { name: 'Make the filter' }).click();
+      await making.page.getByRole('button', { name: 'Create the filter' }).click();
       for (const { page } of [list, clearing, making, adding]) await missed(page);
       // What was shown stays, and what is asked is asked again.
       expect(await list.page.getByRole('link', { name: 'bag' }).count()).toBe(1);
-      expect(await making.page.getByRole('button', { name: 'Making it …' }).isDisabled()).toBe(true);
+      expect(await making.page.getByRole('button', { name: 'Creating …' }).isDisabled()).toBe(true);
       await adding.page
-        .getByText('Waiting for the service. It goes on by itself after 2,000 lines.')
+        .getByText('Waiting for the service. It continues automatically after 2,000 lines.')
         .waitFor();
       // That there is a plan does not say that there is a store.
       const planned = making.page.waitForResponse(
@@ -131,7 +131,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     await making.page.getByLabel('Name', { exact: true }).fill('late');
     process.kill(redis.pid, 'SIGSTOP');
     try {
-      await making.page.getByRole('button', { name: 'Make the filter' }).click();
+      await making.page.getByRole('button', { name: 'Create the filter' }).click();
       const me = `${closed.url}/v1/me`;
       await until('no key is remembered', async () => (await fetch(me, { headers })).status === 503);
       await starting.page.reload();
@@ -139,12 +139,12 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
         await missed(page);
         await page.clock.fastForward(LONGEST_MS);
       }
-      await making.page.getByText('Nobody knows yet whether it was made:').waitFor();
+      await making.page.getByText('Creation status unknown:').waitFor();
       await starting.page.getByText('The dashboard cannot start yet:').waitFor();
     } finally {
       process.kill(redis.pid, 'SIGCONT');
     }
-    await making.page.getByRole('button', { name: 'Make the filter' }).click();
+    await making.page.getByRole('button', { name: 'Create the filter' }).click();
     await making.page.getByRole('heading', { name: 'late' }).waitFor();
     await starting.page.getByRole('link', { name: 'late' }).waitFor();
     for (const tab of [making, starting]) await tab.leave(401, 503);
@@ -161,10 +161,10 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     await held;
     await redis.kill('SIGKILL');
     letGo();
-    await page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+    await page.getByText('Waiting for the service. It continues automatically after 2,000 lines.').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('Stopped after 2,000 lines. What is done stays done.').waitFor();
-    await page.getByText('Of the next 1,000 lines nobody knows whether they were done.').waitFor();
+    await page.getByText('Stopped after 2,000 lines. Changes made so far remain.').waitFor();
+    await page.getByText('The outcome of the next 1,000 lines is unknown.').waitFor();
     await missed(page);
     await redis.restart();
     // Nothing on this screen asks by itself.
@@ -193,7 +193,9 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
     });
 
     const comeBack = async (): Promise<void> => {
-      await tab.page.getByText('Waiting for the service. It goes on by itself after 2,000 lines.').waitFor();
+      await tab.page
+        .getByText('Waiting for the service. It continues automatically after 2,000 lines.')
+        .waitFor();
       await service.restart();
       await tab.page.getByText('Done: 5,000 lines.').waitFor();
     };
@@ -225,15 +227,15 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
       const { page } = tab;
       const killed = service.dieAfter(page, '/syncs/*/urls', 2);
       await chooseList(page, itemsOf(100, 5_100));
-      await page.getByRole('button', { name: 'List it' }).click();
+      await page.getByRole('button', { name: 'Send the list' }).click();
       await killed;
       await comeBack();
       // What was listed twice would count twice.
       expect(await sync.describe()).toMatchObject({ state: 'open', listed: 5_000, new: 4_100 });
-      await page.getByRole('button', { name: 'See what it would forget' }).click();
+      await page.getByRole('button', { name: 'Preview the commit' }).click();
       await page.getByRole('button', { name: 'Commit: forget 100 items' }).click();
       await page
-        .getByText('Committed. 100 items forgotten; of 5,000 lines that were listed 4,100 were new.')
+        .getByText('Committed. 100 items forgotten. Of 5,000 lines listed, 4,100 were new.')
         .waitFor();
       expect(await set.describe()).toMatchObject({ items: 5_000 });
       expect(new Set(await set.check(itemsOf(0, 100)))).toEqual(new Set(['unseen']));

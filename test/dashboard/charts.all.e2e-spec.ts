@@ -60,7 +60,7 @@ describeInBrowser(`charts${why}`, () => {
     await page.evaluate(KEEP_TEXTS);
     await remember(page, items);
     await tab.goTo('#/sets/young');
-    for (const title of ['Items', 'Queue', 'What happened, a second']) {
+    for (const title of ['Items', 'Queue', 'Events per second']) {
       const labels = await labelsOf(page.getByRole('figure', { name: title, exact: true }));
       const clocks = labels.filter((label) => label.includes(':'));
       const numbers = labels.filter((label) => !label.includes(':'));

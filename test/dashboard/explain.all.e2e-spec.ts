@@ -26,10 +26,10 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await client.visitedSet('crawl').visit('https://example.org/?a=1&b=2');
     const tab = await visit(browser, app.url, '#/sets/crawl/use');
     const { page } = tab;
-    await page.getByLabel('URLs, one a line').fill('HTTPS://Example.org:443?b=2&a=1#top');
+    await page.getByLabel('URLs, one per line').fill('HTTPS://Example.org:443?b=2&a=1#top');
     await page.getByRole('button', { name: 'Check 1 URL' }).click();
     await page.getByRole('link', { name: /^Explain/ }).click();
-    await page.getByRole('heading', { name: 'Why crawl answers so' }).waitFor();
+    await page.getByRole('heading', { name: 'Explain an answer of crawl' }).waitFor();
     const answer = page.getByRole('status', { name: 'The answer' });
     await answer.getByText('seen', { exact: true }).waitFor();
     await page.locator('.key', { hasText: 'https://example.org/?a=1&b=2' }).waitFor();
@@ -51,7 +51,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     expect(await page.locator('.cells .zero').count()).toBeGreaterThan(0);
     await page.getByLabel('The URL').fill('mailto:a@example.org');
     await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByText('No valid URL.').waitFor();
+    await page.getByText('Not a valid URL.').waitFor();
     await tab.leave();
   });
 
@@ -90,7 +90,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await page.getByRole('status', { name: 'The answer' }).getByText('seen', { exact: true }).waitFor();
     const values = (await page.locator('.cells b').allTextContents()).map(Number);
     expect(Math.min(...values)).toBe(3);
-    const command = page.getByRole('group', { name: 'The command that reads these counters' });
+    const command = page.getByRole('group', { name: 'Command that reads these counters' });
     expect(await command.count()).toBe(redis ? 1 : 0);
     if (redis) {
       const text = (await command.textContent()) ?? '';
@@ -99,7 +99,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
       const direct = new Redis(redis.url);
       expect(await direct.call(...(words as [string]))).toEqual(values);
       direct.disconnect();
-      await page.getByRole('button', { name: 'Copy: The command that reads these counters' }).click();
+      await page.getByRole('button', { name: 'Copy: Command that reads these counters' }).click();
       await page
         .getByText('Copied', { exact: true })
         .or(page.getByText('Selected', { exact: true }))
@@ -116,7 +116,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await grown.add(Array.from({ length: 80 }, (_, i) => `item ${i}`));
     const tab = await visit(browser, app.url, '#/filters/grown/explain?item=item 79');
     await tab.page.getByText('In layer 2 all').waitFor();
-    await tab.page.getByText('layer 1 does not').waitFor();
+    await tab.page.getByText('layer 1 does not claim it').waitFor();
     const names = await tab.page.getByRole('heading', { name: /^Layer/ }).allInnerTexts();
     await tab.goTo('#/filters/grown');
     const layers = tab.page.getByRole('table', { name: 'Layers' }).getByRole('rowheader');
@@ -146,13 +146,13 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     const { page } = tab;
     const answer = page.getByRole('status', { name: 'The answer' });
     await answer.getByText('unseen', { exact: true }).waitFor();
-    await answer.getByText('It was forgotten by name. Others keep all its counters above zero').waitFor();
-    await page.getByText(/As it stands, others keep them above zero until /).waitFor();
-    await page.getByText('kept by others', { exact: true }).waitFor();
+    await answer.getByText('It was forgotten, but other URLs keep all its counters above zero').waitFor();
+    await page.getByText(/If nothing changes, other URLs keep them above zero until /).waitFor();
+    await page.getByText('kept by other URLs', { exact: true }).waitFor();
     expect(await page.locator('.cells .zero').count()).toBe(0);
     if (redis) expect(await tab.inaccessible()).toEqual([]);
     await tab.goTo('#/sets/crowded');
-    await page.getByText(/ more were forgotten by name, while others keep all their counters/).waitFor();
+    await page.getByText(/ more were forgotten, but other URLs keep all their counters/).waitFor();
     await tab.leave();
   });
 });

@@ -14,7 +14,7 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 /** The secret that is shown, once somebody has said to have it. */
 async function taken(page: Page, name: string): Promise<string> {
   const key = await page.getByLabel(`Key ${name}`, { exact: true }).inputValue();
-  await button(page, 'I have it').click();
+  await button(page, 'I saved it').click();
   return key;
 }
 
@@ -41,17 +41,17 @@ describeInBrowser(`keys${why}`, () => {
 
     await button(page, 'New key …').click();
     const dialog = page.getByRole('dialog', { name: 'A new key' });
-    await button(page, 'Make it').click();
-    await dialog.getByText('Up to 64 letters').waitFor();
+    await button(page, 'Create key').click();
+    await dialog.getByText('Enter 1 to 64 printable').waitFor();
     await dialog.getByLabel('Name').fill('acme');
     await dialog.getByLabel('Write', { exact: true }).check();
     await dialog.getByLabel('Prefix').fill('acme-');
-    await dialog.getByLabel('Sets at most').fill('3');
-    await dialog.getByLabel('Memory at most').fill('500 MB');
-    await dialog.getByLabel('Ends').selectOption('30');
+    await dialog.getByLabel('Maximum sets').fill('3');
+    await dialog.getByLabel('Maximum memory').fill('500 MB');
+    await dialog.getByLabel('Expires').selectOption('30');
     expect(await tab.inaccessible()).toEqual([]);
-    await button(page, 'Make it').click();
-    await page.getByRole('heading', { name: 'The key acme was made: keep it now' }).waitFor();
+    await button(page, 'Create key').click();
+    await page.getByRole('heading', { name: 'Key acme created: save it now' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
 
     await button(page, 'Copy').click();
@@ -89,7 +89,7 @@ describeInBrowser(`keys${why}`, () => {
     expect(await tab.inaccessible()).toEqual([]);
     const before = Date.now();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-    await page.getByText(`The old key ${old.id} is taken until`).waitFor();
+    await page.getByText(`The old key ${old.id} is valid until`).waitFor();
     const after = Date.now();
     const fresh = await taken(page, 'test read');
     expect(await clientOf(fresh).me()).toMatchObject({ name: 'test read', scopes: ['read'] });
@@ -99,11 +99,11 @@ describeInBrowser(`keys${why}`, () => {
 
     // One's own, without an overlap: the page goes on with the new one.
     await button(page, `Rotate test admin ${admin.id}`).click();
-    await page.getByLabel('The old key goes on for').selectOption('0');
+    await page.getByLabel('The old key stays valid for').selectOption('0');
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
     await page.getByText('You are signed in with it.').waitFor();
     const next = await taken(page, 'test admin');
-    await page.getByRole('row', { name: admin.id }).getByText('ended').waitFor();
+    await page.getByRole('row', { name: admin.id }).getByText('expired').waitFor();
     await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
     expect(await clientOf(next).me()).toMatchObject({ scopes: ['admin'] });
     expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(next);
@@ -125,14 +125,14 @@ describeInBrowser(`keys${why}`, () => {
     await page.getByRole('row', { name: other.id }).waitFor({ state: 'detached' });
     await expect(clientOf(other.key).me()).rejects.toThrow(AccessError);
     await button(page, `Revoke test admin ${admin.id}`).click();
-    await page.getByText('It is the key that you are signed in with').waitFor();
+    await page.getByText('You are signed in with this key').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.getByText('Your key is no longer valid').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
     // Whoever may not manage them is not led to them.
     await signIn(page, (await makeKey(app, 'write')).key);
-    await page.getByText('Not with this key').waitFor();
+    await page.getByText('Your key cannot manage keys').waitFor();
     expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
     expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401);
@@ -145,23 +145,23 @@ describeInBrowser(`keys${why}`, () => {
     await signIn(page, admin.key);
     await button(page, 'New key …').click();
     await page.getByRole('dialog').getByLabel('Name').fill('brief');
-    await button(page, 'Make it').click();
-    await page.getByRole('heading', { name: 'The key brief was made' }).waitFor();
+    await button(page, 'Create key').click();
+    await page.getByRole('heading', { name: 'Key brief created' }).waitFor();
     const [brief] = (await clientOf(admin.key).keys()).filter(({ name: called }) => called === 'brief');
     await clientOf(admin.key).revokeKey(brief!.id);
     // Whoever is signed in stays so.
-    await button(page, 'Go on here with it').click();
+    await button(page, 'Switch to it here').click();
     await page.getByText('That did not work:').waitFor();
     expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(admin.key);
-    await button(page, 'I have it').click();
+    await button(page, 'I saved it').click();
 
     await button(page, `Rotate test admin ${admin.id}`).click();
     await page.route('**/v1/me', (route) => route.fulfill({ status: 404, body: 'not here' }));
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-    await button(page, 'Go on here with it').waitFor();
+    await button(page, 'Switch to it here').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.unroute('**/v1/me');
-    await button(page, 'Go on here with it').click();
+    await button(page, 'Switch to it here').click();
     await page.getByText('You are signed in with it.').waitFor();
     await taken(page, 'test admin');
     await tab.leave(401, 404);
@@ -171,12 +171,12 @@ describeInBrowser(`keys${why}`, () => {
     const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;
-    await page.getByText('There are no keys').waitFor();
+    await page.getByText('No keys yet').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'New key …').click();
     await page.getByRole('dialog', { name: 'The first key' }).getByLabel('Name').fill('operator');
     expect(await tab.inaccessible()).toEqual([]);
-    await button(page, 'Make it').click();
+    await button(page, 'Create key').click();
     await page.getByText('You are signed in with it.').waitFor();
     const key = await taken(page, 'operator');
     await expect(new UnseenClient({ url: open.url }).me()).rejects.toThrow(AccessError);
@@ -192,16 +192,16 @@ describeInBrowser(`keys${why}`, () => {
     const { page } = tab;
     await button(page, 'New key …').click();
     await page.getByLabel('Name').fill('operator');
-    await page.getByLabel('Sign in with it here, at once').uncheck();
-    await button(page, 'Make it').click();
-    await page.getByText('The service asks for an API key now.').waitFor();
-    await page.getByRole('heading', { name: 'The key operator was made: keep it now' }).waitFor();
+    await page.getByLabel('Sign in here with the new key').uncheck();
+    await button(page, 'Create key').click();
+    await page.getByText('The service now requires an API key.').waitFor();
+    await page.getByRole('heading', { name: 'Key operator created: save it now' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await button(page, 'Sign in with it').click();
     await page.getByText('You are signed in with it.').waitFor();
     await button(page, 'Sign out').click();
     await page.getByText('You have signed out.').waitFor();
-    expect(await page.getByText('keep it now').count()).toBe(0);
+    expect(await page.getByText('save it now').count()).toBe(0);
     await tab.leave(401);
     await open.close();
   });

@@ -29,7 +29,7 @@ describeInBrowser(`the list${why}`, () => {
     tab = await visit(browser, app.url);
     await tab.page.getByText('Nothing here yet').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
-    await tab.page.getByRole('link', { name: 'Make the first one' }).click();
+    await tab.page.getByRole('link', { name: 'Create the first one' }).click();
     await tab.page.getByRole('heading', { name: 'New', exact: true }).waitFor();
     await tab.leave();
   });
@@ -60,7 +60,7 @@ describeInBrowser(`the list${why}`, () => {
     await until('the numbers have followed', async () => /1,000 of 1,000/.test(await rowOf(page, 'crawl')));
     expect(await rowOf(page, 'crawl')).not.toContain('–');
     expect(await page.locator('.summary').innerText()).toMatch(
-      /^2 visited sets, 1 filter · .*B · .* new a second$/,
+      /^2 visited sets, 1 filter · .*B · .* new per second$/,
     );
     expect(await tab.inaccessible()).toEqual([]);
     expect(tab.complaints()).toEqual([]);

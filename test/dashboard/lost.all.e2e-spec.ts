@@ -33,7 +33,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     const row = page.getByRole('row', { name: /^crawl / });
     await row.getByText('data lost', { exact: true }).waitFor();
     expect(await row.innerText()).toMatch(/–\s+of 1,000/);
-    await page.getByText('Of sets whose data is lost nothing is answered').waitFor();
+    await page.getByText('If the data of a set is lost').waitFor();
     expect(await page.locator('.list tbody .name a').allInnerTexts()).toEqual(['crawl', 'old', 'whole']);
     const whole = page.getByRole('row', { name: /^whole / });
     expect(await whole.innerText()).toMatch(/2 of 1,000/);
@@ -61,7 +61,9 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
       await tab.goTo(`#/sets/crawl/${screen}`);
       const alert = page.getByRole('alert');
       await alert.getByText(LOSS).waitFor();
-      expect(await page.getByRole('button', { name: /^(?:Check|List it|Open|Export)/ }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: /^(?:Check|Send the list|Open|Export)/ }).count()).toBe(
+        0,
+      );
       expect(await inaccessible()).toEqual([]);
       await alert.getByRole('link', { name: 'crawl' }).click();
       await page.getByRole('button', { name: 'Clear …' }).waitFor();
@@ -72,7 +74,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     const { page } = tab;
     await page.getByRole('button', { name: 'Clear …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Clear crawl?' });
-    await dialog.getByText('Everything in it is lost.').waitFor();
+    await dialog.getByText('This deletes everything in it.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Clear' }).isDisabled()).toBe(true);
     await dialog.getByRole('textbox').fill('crawl');
     await dialog.getByRole('button', { name: 'Clear' }).click();
@@ -80,7 +82,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     expect(await page.getByText('data lost').count()).toBe(0);
     expect(await page.getByText(LOSS).count()).toBe(0);
     await page.getByRole('link', { name: 'URLs …' }).click();
-    await page.getByLabel('URLs, one a line').fill(URLS.join('\n'));
+    await page.getByLabel('URLs, one per line').fill(URLS.join('\n'));
     await page.getByLabel('Visit', { exact: true }).check();
     await page.getByRole('button', { name: 'Visit 2 URLs' }).click();
     await page.getByText('Done: 2 lines.').waitFor();
@@ -96,7 +98,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     await page.getByRole('heading', { name: 'Sets and filters' }).waitFor();
     await page.getByRole('row', { name: /^crawl / }).waitFor();
     await page.getByRole('row', { name: /^old / }).waitFor({ state: 'detached' });
-    await page.getByText('Of sets whose data is lost').waitFor({ state: 'detached' });
+    await page.getByText('If the data of a set is lost').waitFor({ state: 'detached' });
     await expect(client.visitedSet('old').describe()).rejects.toThrow('VISITED_SET_NOT_FOUND');
     await tab.leave(503);
   });

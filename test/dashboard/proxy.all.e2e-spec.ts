@@ -54,7 +54,7 @@ describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
     await page.getByRole('status', { name: 'The answer' }).getByText('seen', { exact: true }).waitFor();
     await tab.goTo('#/sets/crawl/sync');
     await page.getByRole('button', { name: 'Open a sync' }).click();
-    await page.getByRole('heading', { name: 'What is live' }).waitFor();
+    await page.getByRole('heading', { name: 'Live entries' }).waitFor();
     await tab.goTo('#/sets/crawl/export');
     const saving = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();

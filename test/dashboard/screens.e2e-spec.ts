@@ -44,7 +44,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
   it('sign in: asks for a key, refuses a wrong one, and shows the screen that was asked for', async () => {
     const tab = await visit(browser, app.url, `#/sets/${set.name}`);
     await signIn(tab.page, 'no-such-key');
-    await tab.page.getByText('This key is not accepted.').waitFor();
+    await tab.page.getByText('The service does not accept this key.').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(tab.page, admin.key);
     await tab.page.getByRole('heading', { name: set.name }).waitFor();
@@ -63,10 +63,10 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
   it('new: makes a visited set', async () => {
     const name = freshName('made');
     const tab = await open('#/new');
-    await tab.page.getByRole('region', { name: 'What it takes' }).getByText('11.7 MB').first().waitFor();
+    await tab.page.getByRole('region', { name: 'Memory needed' }).getByText('11.7 MB').first().waitFor();
     await tab.page.getByLabel('Capacity', { exact: true }).fill('2k');
     await tab.page.getByLabel('Name', { exact: true }).fill(name);
-    await button(tab, 'Make the visited set').click();
+    await button(tab, 'Create the visited set').click();
     await tab.page.getByRole('heading', { name }).waitFor();
     expect(await client.visitedSet(name).describe()).toMatchObject({ capacity: 2_000 });
     await tab.leave(401);
@@ -94,7 +94,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
 
   it('URLs: checks a list and gives the result as a file', async () => {
     const tab = await open(`#/sets/${set.name}/use`);
-    await tab.page.getByLabel('URLs, one a line').fill([...urls(99, 101), 'no url'].join('\n'));
+    await tab.page.getByLabel('URLs, one per line').fill([...urls(99, 101), 'no url'].join('\n'));
     await button(tab, 'Check 3 URLs').click();
     await tab.page.getByText('Done: 3 lines.').waitFor();
     expect(await resultOf(tab.page)).toEqual([
@@ -137,10 +137,10 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await set.ack((await set.lease({ max: 100, leaseSeconds: 60 })).map(({ id }) => id));
     const tab = await open(`#/sets/${set.name}/sync`);
     await button(tab, 'Open a sync').click();
-    await tab.page.getByLabel('URLs, one a line').fill(urls(20, 101).join('\n'));
-    await button(tab, 'List it').click();
+    await tab.page.getByLabel('URLs, one per line').fill(urls(20, 101).join('\n'));
+    await button(tab, 'Send the list').click();
     await tab.page.getByText('Done: 81 lines.').waitFor();
-    await button(tab, 'See what it would forget').click();
+    await button(tab, 'Preview the commit').click();
     await button(tab, 'Commit: forget 20 items').click();
     await tab.page.getByText('Committed. 20 items forgotten').waitFor();
     expect(await set.check(['https://example.org/19', 'https://example.org/20'])).toEqual(['unseen', 'seen']);
@@ -168,9 +168,9 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await button(tab, 'New key …').click();
     const dialog = tab.page.getByRole('dialog', { name: 'A new key' });
     await dialog.getByLabel('Name').fill('acme');
-    await button(tab, 'Make it').click();
+    await button(tab, 'Create key').click();
     const apiKey = await tab.page.getByLabel('Key acme', { exact: true }).inputValue();
-    await button(tab, 'I have it').click();
+    await button(tab, 'I saved it').click();
     expect(await new UnseenClient({ url: app.url, apiKey }).me()).toMatchObject({ name: 'acme' });
     expect(await tab.page.getByText(apiKey).count()).toBe(0);
     await tab.leave(401);

@@ -29,11 +29,11 @@ describeInBrowser(`signing in${why}`, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(page, 'no-such-key');
-    await page.getByText('This key is not accepted.').waitFor();
+    await page.getByText('The service does not accept this key.').waitFor();
     // No header can carry it, which does not say that the service is away.
     await page.reload();
     await signIn(page, '“key”');
-    await page.getByText('This key is not accepted.').waitFor();
+    await page.getByText('The service does not accept this key.').waitFor();
     expect(await page.getByText('The service does not answer.').count()).toBe(0);
     await page.locator('input:focus').waitFor();
     await signIn(page, admin.key);
@@ -66,8 +66,8 @@ describeInBrowser(`signing in${why}`, () => {
       expect(await page.getByRole('dialog').count()).toBe(0);
     }
     await tab.goTo('#/new');
-    await page.getByText('Making one needs a key').waitFor();
-    await page.getByRole('heading', { name: 'What it takes' }).waitFor();
+    await page.getByText('To create one you need a key').waitFor();
+    await page.getByRole('heading', { name: 'Memory needed' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401, 403);
   });
@@ -94,8 +94,8 @@ describeInBrowser(`signing in${why}`, () => {
     // Planning is a call, too.
     await page.getByText('11.7 MB').first().waitFor();
     await client.revokeKey(revoked.id);
-    await page.getByRole('button', { name: 'Make the visited set' }).click();
-    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
+    await page.getByText('Your key is no longer valid').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     await page.locator('input:focus').waitFor();
     await signIn(page, admin.key);

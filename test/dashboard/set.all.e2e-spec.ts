@@ -57,26 +57,26 @@ describeInBrowser(`the dashboard${why}`, () => {
   it('plans a visited set as it is described, and makes it', async () => {
     tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
-    const plan = page.getByRole('region', { name: 'What it takes' });
+    const plan = page.getByRole('region', { name: 'Memory needed' });
     await plan.getByText('11.7 MB').first().waitFor();
     await page.getByLabel('Capacity', { exact: true }).fill('2M');
     await page.getByLabel('Error rate', { exact: true }).fill('1 in 100');
     await plan.getByText('176 MB').waitFor();
     const grown = await client.plan({ type: 'counting', capacity: 2e6, errorRate: 0.01, growth: 'auto' });
     expect(await plan.getByRole('row').count()).toBe(1 + grown.plannedLayers!.length);
-    await page.getByLabel('Grows when it is full').uncheck();
+    await page.getByLabel('Grow when full').uncheck();
     await plan.getByRole('row').first().waitFor({ state: 'detached' });
     const planned = await client.plan({ type: 'counting', capacity: 2_000_000, errorRate: 0.01 });
     expect(await valueOf(plan, 'Hashes')).toBe(String(planned.geometry.hashes));
     await page.getByLabel('Forget after', { exact: true }).fill('7');
     await page.getByLabel('Attempts', { exact: true }).fill('3');
-    await page.getByLabel('Without tracking parameters').check();
-    await page.getByRole('button', { name: 'Make the visited set' }).click();
-    await page.getByText('A name is needed').waitFor();
+    await page.getByLabel('Ignore tracking parameters').check();
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
+    await page.getByText('Enter a name').waitFor();
     expect(await page.evaluate('document.activeElement.name')).toBe('name');
     expect(await tab.inaccessible()).toEqual([]);
     await page.getByLabel('Name', { exact: true }).fill('fresh');
-    await page.getByRole('button', { name: 'Make the visited set' }).press('Enter');
+    await page.getByRole('button', { name: 'Create the visited set' }).press('Enter');
     await page.getByRole('heading', { name: 'fresh' }).waitFor();
     expect(await client.visitedSet('fresh').describe()).toMatchObject({
       capacity: 2_000_000,
@@ -98,14 +98,14 @@ describeInBrowser(`the dashboard${why}`, () => {
     const { page } = tab;
     await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
     await page.getByRole('radio', { name: /^Bits/ }).check();
-    await page.getByRole('button', { name: 'Make the filter' }).click();
-    await page.getByText(/a letter or digit first/).waitFor();
+    await page.getByRole('button', { name: 'Create the filter' }).click();
+    await page.getByText(/begin with a letter or digit/).waitFor();
     expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('Name', { exact: true }).fill('fresh');
-    await page.getByRole('button', { name: 'Make the filter' }).click();
-    await page.getByText('There is another one of this name').waitFor();
+    await page.getByRole('button', { name: 'Create the filter' }).click();
+    await page.getByText('This name is already taken').waitFor();
     await page.getByLabel('Name', { exact: true }).fill('fresh-names');
-    await page.getByRole('button', { name: 'Make the filter' }).click();
+    await page.getByRole('button', { name: 'Create the filter' }).click();
     await page.getByRole('heading', { name: 'fresh-names' }).waitFor();
     expect(await client.filter('fresh-names').describe()).toMatchObject({ type: 'standard', growth: 'auto' });
     await tab.close();
@@ -122,14 +122,14 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
     await page.getByLabel('Capacity').fill('many');
     await page.getByLabel('Attempts').fill('none');
-    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
     await until('the first has the focus', () => isFocused('Name'));
     expect(await wrong.count()).toBe(3);
     // What the service alone can tell is marked as well.
     await page.getByLabel('Name', { exact: true }).fill('marked');
     await page.getByLabel('Capacity').fill('9e15');
     await page.getByLabel('Attempts').fill('9e12');
-    await page.getByRole('button', { name: 'Make the visited set' }).click();
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
     await until('the first has the focus', () => isFocused('Capacity'));
     expect(await wrong.count()).toBe(2);
     await tab.leave(400);
@@ -162,9 +162,9 @@ describeInBrowser(`the dashboard${why}`, () => {
     // All of it is queued, and what is queued stays.
     expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
     expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
-    expect(await valueOf(page.getByRole('region', { name: 'Made with' }), 'Attempts')).toBe('1');
+    expect(await valueOf(page.getByRole('region', { name: 'Settings' }), 'Attempts')).toBe('1');
     expect(
-      await page.getByRole('table', { name: 'Counters by their value' }).getByRole('row').count(),
+      await page.getByRole('table', { name: 'Counters by value' }).getByRole('row').count(),
     ).toBeGreaterThan(3);
     expect(await tab.inaccessible()).toEqual([]);
     expect(tab.complaints()).toEqual([]);
@@ -173,7 +173,7 @@ describeInBrowser(`the dashboard${why}`, () => {
 
   it('draws what was, and has each chart as a table', async () => {
     const { page } = tab;
-    const titles = ['Items', 'Error rate', 'What happened, a second', 'Queue', 'Error rate by items'];
+    const titles = ['Items', 'Error rate', 'Events per second', 'Queue', 'Error rate by items'];
     const chartOf = (title: string): Locator => page.getByRole('figure', { name: title, exact: true });
     const rowsOf = (title: string): Locator => chartOf(title).getByRole('row');
     for (const title of titles) {
@@ -182,7 +182,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       await chart.getByRole('button', { name: `${title} as a table`, exact: true }).click();
       expect(await chart.getByRole('row').count()).toBeGreaterThan(100);
     }
-    expect(await rowsOf('What happened, a second').nth(2).innerText()).toMatch(/1\.83\s+4\s+0\.167$/);
+    expect(await rowsOf('Events per second').nth(2).innerText()).toMatch(/1\.83\s+4\s+0\.167$/);
     // At its capacity a set has the rate that it was sized for, less what later layers may have.
     expect(await rowsOf('Error rate by items').last().innerText()).toMatch(/^7,400\s+0\.00\d+ %\s+0\.01 %/);
     // One of them is enough for axe.
@@ -201,7 +201,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await letters.getByRole('checkbox').nth(1).check();
     await queue.getByRole('button', { name: 'Put back' }).click();
     await queue.getByText('2 URLs put back into the queue.').waitFor();
-    await queue.getByLabel('All that are shown').check();
+    await queue.getByLabel('Select all shown').check();
     await queue.getByRole('button', { name: 'Purge …' }).click();
     expect(await tab.inaccessible()).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click();
@@ -291,7 +291,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       await (await done).finished();
     }
     await busy.goTo('#/nowhere');
-    await page.getByRole('heading', { name: 'There is no such screen' }).waitFor();
+    await page.getByRole('heading', { name: 'This screen does not exist' }).waitFor();
     await page.locator('h1:focus').waitFor();
     expect(await page.evaluate('globalThis.been')).toEqual(['#/filters/brief', '#/import', '#/nowhere']);
     await busy.leave();
@@ -318,9 +318,9 @@ describeInBrowser(`the dashboard${why}`, () => {
     expect(await colourOf('Safe')).not.toBe(await colourOf('Strict'));
     // What was refused is not said of what nobody has asked.
     await page.getByLabel('Capacity', { exact: true }).fill('1e300');
-    await page.getByText('It cannot be planned:').waitFor();
+    await page.getByText('No plan available:').waitFor();
     await page.getByLabel('Capacity', { exact: true }).fill('many');
-    await page.getByText('It cannot be planned:').waitFor({ state: 'detached' });
+    await page.getByText('No plan available:').waitFor({ state: 'detached' });
     await small.leave(400);
   });
 
@@ -344,7 +344,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByRole('link', { name: 'fresh', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'crawl', exact: true }).count()).toBe(0);
     await tab.goTo('#/sets/crawl');
-    await page.getByText('Visited set not found').waitFor();
+    await page.getByText('This visited set does not exist').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await tab.close();
   });

@@ -39,8 +39,8 @@ describeInBrowser(`a sync${why}`, () => {
   };
 
   const list = async (page: Page, text: string): Promise<void> => {
-    await page.getByLabel('URLs, one a line').fill(text);
-    await page.getByRole('button', { name: 'List it' }).click();
+    await page.getByLabel('URLs, one per line').fill(text);
+    await page.getByRole('button', { name: 'Send the list' }).click();
   };
 
   /** What the lines came to, in words. */
@@ -59,27 +59,27 @@ describeInBrowser(`a sync${why}`, () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
-    await page.getByText('There are 100 items now.').waitFor();
+    await page.getByText('The visited set has 100 items now.').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
-    await page.getByLabel('Capacity afterwards').fill('2k');
+    await page.getByLabel('New capacity').fill('2k');
     await button(page, 'Open a sync').click();
     await list(page, [...urls(20, ITEMS), url(ITEMS), 'no url'].join('\n'));
     await page.getByText('Done: 82 lines.').waitFor();
     expect(await tallied(page)).toEqual({
-      'there before, and kept': '80',
-      'not there before, and added': '1',
-      'no URLs, and left out': '1',
+      'already there, and kept': '80',
+      'new, and added': '1',
+      'not URLs, and skipped': '1',
     });
-    await page.getByText('1 is no valid URL').waitFor();
+    await page.getByText('1 is not a valid URL').waitFor();
     await page.locator('details .item', { hasText: 'no url' }).first().waitFor();
-    await button(page, 'See what it would forget').click();
+    await button(page, 'Preview the commit').click();
     await page
-      .getByText('It would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
+      .getByText('The commit would forget 20 of 100 items, about 20 %. The guard allows at most 50 %.')
       .waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     expect((await set.check(urls(0, 20))).every((result) => result === 'seen')).toBe(true);
     await button(page, 'Commit: forget 20 items').click();
-    await page.getByText('Committed. 20 items forgotten; of 81 lines that were listed 1 was new.').waitFor();
+    await page.getByText('Committed. 20 items forgotten. Of 81 lines listed, 1 was new.').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     expect(await set.check([url(0), url(19), url(20), url(ITEMS)])).toEqual([
       'unseen',
@@ -107,18 +107,18 @@ describeInBrowser(`a sync${why}`, () => {
       .getByLabel('Or drop files here')
       .setInputFiles([{ name: 'live.ndjson.gz', mimeType: 'application/gzip', buffer: packed }]);
     await page.getByRole('heading', { name: /^1 file, / }).waitFor();
-    await button(page, 'List it').click();
+    await button(page, 'Send the list').click();
     await page.getByText('Done: 10 lines.').waitFor();
-    await button(page, 'See what it would forget').click();
-    await page.getByText('So it would be refused.').waitFor();
+    await button(page, 'Preview the commit').click();
+    await page.getByText('The service would refuse this commit.').waitFor();
     expect(await button(page, /^Commit/).count()).toBe(0);
     await button(page, 'Force …').click();
     const dialog = page.getByRole('dialog', { name: 'Forget 90 of 100 items?' });
     expect(await tab.inaccessible()).toEqual([]);
-    await dialog.getByLabel(`Type “${set.name}” to go on`).fill('another');
+    await dialog.getByLabel(`Type “${set.name}” to confirm`).fill('another');
     expect(await dialog.getByRole('button', { name: 'Commit' }).isDisabled()).toBe(true);
     expect(await set.describe()).toMatchObject({ items: ITEMS });
-    await dialog.getByLabel(`Type “${set.name}” to go on`).fill(set.name);
+    await dialog.getByLabel(`Type “${set.name}” to confirm`).fill(set.name);
     await dialog.getByRole('button', { name: 'Commit' }).click();
     await page.getByText('Committed. 90 items forgotten').waitFor();
     expect(await set.check([url(9), url(10)])).toEqual(['seen', 'unseen']);
@@ -138,13 +138,13 @@ describeInBrowser(`a sync${why}`, () => {
     });
     await button(page, 'Open a sync').click();
     // The page learns of the sync before its call is answered.
-    await page.getByRole('button', { name: 'List it' }).waitFor();
-    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    await page.getByRole('button', { name: 'Send the list' }).waitFor();
+    expect(await page.getByText('This sync was already open.').count()).toBe(0);
     const answered = page.waitForResponse('**/syncs');
     answer();
     await (await answered).finished();
     await page.getByText('0 of 100 items').waitFor();
-    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    expect(await page.getByText('This sync was already open.').count()).toBe(0);
     await tab.leave(401);
   });
 
@@ -154,13 +154,13 @@ describeInBrowser(`a sync${why}`, () => {
     await sync.keep(urls(0, 60));
     const tab = await opened(set);
     const { page } = tab;
-    await page.getByText('This sync was open already.').waitFor();
+    await page.getByText('This sync was already open.').waitFor();
     await page.getByText('60 of 100 items').waitFor();
     await list(page, urls(60, 70).join('\n'));
     await page.getByText('70 of 100 items').waitFor();
-    await button(page, 'Give it up …').click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click();
-    await page.getByText('The sync is over: a caller abandoned it. Nothing was forgotten').waitFor();
+    await button(page, 'Abandon …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Abandon' }).click();
+    await page.getByText('The sync has ended: a caller abandoned it. Nothing was forgotten').waitFor();
     expect(await sync.describe()).toMatchObject({ state: 'abandoned' });
     expect(await set.describe()).toMatchObject({ items: ITEMS });
     await tab.leave(401, 409);
@@ -179,7 +179,7 @@ describeInBrowser(`a sync${why}`, () => {
       await route.continue();
     });
     await chooseList(page, urls(0, 2_500));
-    await button(page, 'List it').click();
+    await button(page, 'Send the list').click();
     const link = page
       .getByRole('navigation', { name: 'Screens' })
       .getByRole('link', { name: /^List \d+ %$/ });
@@ -191,12 +191,12 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.goTo(`#/sets/${set.name}/sync`);
     await page.getByText('Done: 2,500 lines.').waitFor();
     expect(await tallied(page)).toEqual({
-      'there before, and kept': '100',
-      'not there before, and added': '2,400',
+      'already there, and kept': '100',
+      'new, and added': '2,400',
     });
     expect(await sync.describe()).toMatchObject({ state: 'open', listed: 2_500, new: 2_400 });
     // It was this tab that did it.
-    expect(await page.getByText('This sync was open already.').count()).toBe(0);
+    expect(await page.getByText('This sync was already open.').count()).toBe(0);
     await page.getByText('100 of 100 items').waitFor();
     await tab.leave(401);
   });
@@ -216,7 +216,7 @@ describeInBrowser(`a sync${why}`, () => {
     await list(page, urls(0, 60).join('\n'));
     await button(page, 'Stop').click();
     await page.getByText('Stopped after 0 lines. They stay listed').waitFor();
-    await page.getByText('Of the next 60 lines nobody knows whether they were done.').waitFor();
+    await page.getByText('The outcome of the next 60 lines is unknown.').waitFor();
     held();
     await page.unroute(lines);
     expect(await sync.describe()).toMatchObject({ state: 'open' });
@@ -226,8 +226,8 @@ describeInBrowser(`a sync${why}`, () => {
     });
     await button(page, 'Another list').click();
     await list(page, urls(0, 60).join('\n'));
-    await page.getByText('Nothing was done').waitFor();
-    await page.getByText('The sync is over: a caller abandoned it.').waitFor();
+    await page.getByText('No lines were processed').waitFor();
+    await page.getByText('The sync has ended: a caller abandoned it.').waitFor();
     await button(page, 'Another list').waitFor({ state: 'detached' });
     // Nobody is away because a sync is over.
     expect(await page.getByText('does not answer').count()).toBe(0);
@@ -240,20 +240,20 @@ describeInBrowser(`a sync${why}`, () => {
     const tab = await opened(set, passing);
     const { page } = tab;
     await button(page, 'Open a sync').click();
-    await page.getByRole('heading', { name: 'What is live' }).waitFor();
+    await page.getByRole('heading', { name: 'Live entries' }).waitFor();
     await page.route('**/syncs/*/urls', async (route) => {
       await client.revokeKey(passing.id);
       await route.continue();
     });
     await list(page, url(0));
-    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.getByText('Your key is no longer valid').waitFor();
     await page.unroute('**/syncs/*/urls');
     await signIn(page, (await makeKey(app, 'write')).key);
-    await page.getByText('Your key ended after 0 lines.').waitFor();
-    await button(page, 'Go on').click();
+    await page.getByText('Your key expired or was revoked after 0 lines.').waitFor();
+    await button(page, 'Continue').click();
     await page.getByText('Done: 1 line.').waitFor();
     // It may list, and no more.
-    for (const name of ['See what it would forget', 'Give it up …'])
+    for (const name of ['Preview the commit', 'Abandon …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
     await tab.leave(401, 409);
   });
@@ -265,9 +265,9 @@ describeInBrowser(`a sync${why}`, () => {
     await button(page, 'Open a sync').click({ force: true });
     expect(await set.describe()).not.toHaveProperty('sync');
     await set.syncs.open();
-    await page.getByText('This sync was open already.').waitFor();
-    await page.getByLabel('URLs, one a line').fill(url(0));
-    for (const name of ['List it', 'See what it would forget', 'Give it up …'])
+    await page.getByText('This sync was already open.').waitFor();
+    await page.getByLabel('URLs, one per line').fill(url(0));
+    for (const name of ['Send the list', 'Preview the commit', 'Abandon …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
     expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401, 409);
@@ -282,7 +282,7 @@ describeInBrowser(`a sync${why}`, () => {
     await signIn(tab.page, admin.key);
     await tab.page.getByText('A multiset cannot be synced').waitFor();
     await tab.goTo('#/filters/no-such-filter/sync');
-    await tab.page.getByText('Filter not found').waitFor();
+    await tab.page.getByText('This filter does not exist').waitFor();
     await tab.close();
   });
 });

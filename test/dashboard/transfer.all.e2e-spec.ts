@@ -51,7 +51,7 @@ describeInBrowser(`files and ends${why}`, () => {
     await set.discover(URLS);
     const from = await visit(browser, app.url, `#/sets/${set.name}`);
     await from.page.getByRole('link', { name: 'Export …' }).click();
-    await from.page.getByRole('heading', { name: 'All of it as a file' }).waitFor();
+    await from.page.getByRole('heading', { name: 'Export as a file' }).waitFor();
     expect(await from.inaccessible()).toEqual([]);
     const file = await exported(from.page);
     await from.leave();
@@ -80,7 +80,7 @@ describeInBrowser(`files and ends${why}`, () => {
     const file = await exported(page);
     await tab.goTo('#/import');
     await choose(page, 'list.txt', Buffer.from(URLS.join('\n')));
-    await page.getByText('This is no export of Unseen').waitFor();
+    await page.getByText('This is not an export of Unseen').waitFor();
     await choose(page, 'items.unseen', file);
     await page.getByRole('button', { name: 'Import' }).click();
     await page.getByText('Choose another name.').waitFor();
@@ -165,7 +165,7 @@ describeInBrowser(`files of the dashboard${why}`, () => {
     await choose(page, 'acme-one.unseen', file);
     await page.getByLabel('Name').fill('acme-two');
     await page.getByRole('button', { name: 'Import' }).click();
-    await page.getByText('use a key with a larger bound').waitFor();
+    await page.getByText('use a key with a larger quota').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await signIn(page, (await makeKey(app, 'read')).key);
     await page.getByText('Importing needs a key with the scope').waitFor();

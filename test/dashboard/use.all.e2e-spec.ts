@@ -71,12 +71,12 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     const name = await setOf();
     const tab = await open(`#/sets/${name}/use`);
     const { page } = tab;
-    const text = page.getByLabel('URLs, one a line');
+    const text = page.getByLabel('URLs, one per line');
     await text.fill('https://example.org/a\nno url\n\nhttps://example.org/b\n');
     expect(await tab.inaccessible()).toEqual([]);
     await page.getByRole('button', { name: 'Check 3 URLs' }).click();
     await page.getByText('Done: 3 lines.').waitFor();
-    await page.getByText('1 is no valid URL').waitFor();
+    await page.getByText('1 is not a valid URL').waitFor();
     await page.getByText('not absolute').waitFor();
     expect(await resultOf(page)).toEqual([
       'unseen\thttps://example.org/a',
@@ -98,7 +98,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await text.fill('https://example.org/a\nhttps://example.org/b\nhttps://example.org/c');
     await page.getByRole('button', { name: 'Forget 3 URLs' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Take out only what was added.').waitFor();
+    await dialog.getByText('only URLs that were added.').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect(await itemsOf(name)).toBe(2);
@@ -150,9 +150,9 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     const { page } = tab;
     const long = 'x'.repeat(10_000);
     await page.getByLabel('Add', { exact: true }).check();
-    await page.getByLabel('Items, one a line').fill(`"a\\nb"\n"${long}"\n"c"`);
+    await page.getByLabel('Items, one per line').fill(`"a\\nb"\n"${long}"\n"c"`);
     await page.getByRole('button', { name: 'Add 3 items' }).click();
-    await page.getByText('1 is no valid item').waitFor();
+    await page.getByText('1 is not a valid item').waitFor();
     // Of a line of a million characters a browser draws for seconds.
     expect(await page.locator('.item', { hasText: 'xxx' }).first().innerText()).toHaveLength(2_001);
     expect(await resultOf(page)).toEqual(['new\t"a\\nb"', `invalid\t${long}`, 'new\tc']);
@@ -172,7 +172,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopping.').waitFor();
     letGo();
-    await page.getByText('Stopped after 4,000 lines. What is done stays done.').waitFor();
+    await page.getByText('Stopped after 4,000 lines. Changes made so far remain.').waitFor();
     expect(await itemsOf(name)).toBe(4_000);
     expect(await resultOf(page)).toHaveLength(4_000);
     expect(await tab.inaccessible()).toEqual([]);
@@ -184,8 +184,8 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await client.visitedSet(name).visit('https://example.org/a');
     const tab = await open(`#/sets/${name}/use`, await makeKey(app, 'read'));
     const { page } = tab;
-    await page.getByLabel('URLs, one a line').fill('https://example.org/a');
-    expect(await page.getByRole('group', { name: 'What to do' }).count()).toBe(0);
+    await page.getByLabel('URLs, one per line').fill('https://example.org/a');
+    expect(await page.getByRole('group', { name: 'Action' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Check 1 URL' }).click();
     await page.getByText('Done: 1 line.').waitFor();
     expect(await resultOf(page)).toEqual(['seen\thttps://example.org/a']);
@@ -206,13 +206,13 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await held;
     await client.revokeKey(revoked.id);
     letGo();
-    await page.getByText('Your key is not accepted any more').waitFor();
+    await page.getByText('Your key is no longer valid').waitFor();
     expect(await itemsOf(name)).toBe(2_000);
     await signIn(page, admin.key);
-    await page.getByText('Your key ended after 2,000 lines.').waitFor();
+    await page.getByText('Your key expired or was revoked after 2,000 lines.').waitFor();
     expect(await resultOf(page)).toHaveLength(2_000);
     expect(await tab.inaccessible()).toEqual([]);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Done: 6,000 lines.').waitFor();
     expect(await itemsOf(name)).toBe(6_000);
     expect(await resultOf(page)).toEqual(pages.map((line) => `new\t${line}`));

@@ -97,9 +97,9 @@ function Mark(): preact.JSX.Element {
 }
 
 const AWAY_WORDS: Readonly<Record<Away, string>> = {
-  service: 'The service does not answer. What is shown may be old.',
-  store: 'The service answers, but its store does not.',
-  busy: 'The service has more to do than it can at the moment.',
+  service: 'The service does not answer. The numbers shown may be stale.',
+  store: 'The service answers, but its store is unavailable.',
+  busy: 'The service is overloaded.',
   back: 'The service is back.',
 };
 
@@ -117,7 +117,7 @@ function AwayBanner(): preact.JSX.Element {
 /** Asks, and says so, since not every screen does: without it nobody would hear there that the service is back. */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
-  return <> It is asked again and again.</>;
+  return <> Retrying …</>;
 }
 
 /** A screen that follows another has the focus, as a page that was loaded would. */
@@ -172,9 +172,9 @@ function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   if (first === 'keys' && name === undefined) return <KeysScreen />;
   return (
     <>
-      <Title text="There is no such screen" />
+      <Title text="This screen does not exist" />
       <p>
-        <a href={hashOf([])}>To the sets and filters</a>
+        <a href={hashOf([])}>Back to sets and filters</a>
       </p>
     </>
   );

@@ -7,7 +7,7 @@ export type Away = 'service' | 'store' | 'busy' | 'back';
 export const away = signal<Away | undefined>(undefined);
 
 /** The reason of requests that end because nobody waits for them any more. */
-export const LEFT = new Error('nobody waits for this any more');
+export const LEFT = new Error('the request was cancelled');
 
 const BACK_MS = 4_000;
 

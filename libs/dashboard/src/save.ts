@@ -21,7 +21,7 @@ export function canStream(): boolean {
 /** A file that the person chooses: it grows as bytes come. Undefined: they chose none. Only in answer to a click. */
 export async function chosenFile(suggestedName: string): Promise<Target | undefined> {
   const pick = picker();
-  if (!pick) throw new Error('this browser lets no page write to a file');
+  if (!pick) throw new Error('this browser does not let pages write to files');
   try {
     const stream = await (await pick({ suggestedName })).createWritable();
     return {

@@ -20,7 +20,8 @@ export function Elsewhere({ job: { work } }: { readonly job: Job }): preact.JSX.
   return (
     <Notice>
       <p>
-        This tab works on <a href={screenOf(work)}>{work.subject.name}</a> at the moment: one list at a time.
+        This tab is working on <a href={screenOf(work)}>{work.subject.name}</a>. It processes one list at a
+        time.
       </p>
     </Notice>
   );

@@ -27,7 +27,7 @@ export function JobView({
   return (
     <section class="panel job" aria-label={action.text}>
       <h2>{action.text}</h2>
-      <Bar value={now.bytes} most={job.bytes} label="How much of the list has been read" />
+      <Bar value={now.bytes} most={job.bytes} label="Part of the list that was read" />
       <p class="summary">
         {plural(now.lines, 'line')} · {bytes(now.bytes)} of {bytes(job.bytes)}
       </p>
@@ -47,9 +47,9 @@ export function JobView({
         {state.is === 'held' && (
           <>
             <Button look="primary" onClick={() => job.goOn()}>
-              Go on
+              Continue
             </Button>
-            <Button onClick={() => job.stop()}>End here</Button>
+            <Button onClick={() => job.stop()}>Stop here</Button>
           </>
         )}
         {(job.isOver || state.is === 'held') && now.lines > 0 && (
@@ -80,13 +80,13 @@ function State({
   if (state.is === 'running') {
     const isAway = away.value !== undefined && away.value !== 'back';
     return isAway ? (
-      <Notice tone="warn">Waiting for the service. It goes on by itself after {after}.</Notice>
+      <Notice tone="warn">Waiting for the service. It continues automatically after {after}.</Notice>
     ) : null;
   }
-  if (state.is === 'stopping') return <Notice>Stopping. What is under way is waited for.</Notice>;
+  if (state.is === 'stopping') return <Notice>Stopping. Waiting for calls in progress.</Notice>;
   if (state.is === 'done')
     return lines === 0 ? (
-      <Notice tone="warn">There are no lines in it.</Notice>
+      <Notice tone="warn">The list has no lines.</Notice>
     ) : (
       <Notice tone="good">Done: {after}.</Notice>
     );
@@ -96,8 +96,8 @@ function State({
         error={state.error}
         what={
           lines === 0
-            ? 'Nothing was done'
-            : `It ended after ${after}, which ${lines === 1 ? 'is' : 'are'} done`
+            ? 'No lines were processed'
+            : `It failed after ${after}, which ${lines === 1 ? 'was' : 'were'} processed`
         }
       />
     );
@@ -105,9 +105,9 @@ function State({
     return (
       <Notice tone="warn">
         <p>
-          Stopped after {after}. {action.afterStop ?? (action.needs !== 'read' && 'What is done stays done.')}{' '}
-          {state.unknown > 0 &&
-            `Of the next ${plural(state.unknown, 'line')} nobody knows whether they were done.`}
+          Stopped after {after}.{' '}
+          {action.afterStop ?? (action.needs !== 'read' && 'Changes made so far remain.')}{' '}
+          {state.unknown > 0 && `The outcome of the next ${plural(state.unknown, 'line')} is unknown.`}
         </p>
       </Notice>
     );
@@ -115,11 +115,11 @@ function State({
   return isOfKey ? (
     <Notice tone="warn">
       <p>
-        Your key ended after {after}. The lines after them have not been done. It can go on with your new key,
-        and does nothing twice.
+        Your key expired or was revoked after {after}. Later lines were not processed. Continue with your new
+        key; no line is applied twice.
       </p>
     </Notice>
   ) : (
-    <Failure error={state.error} what={`It stands still after ${after}`} />
+    <Failure error={state.error} what={`Paused after ${after}`} />
   );
 }

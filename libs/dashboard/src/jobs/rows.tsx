@@ -67,7 +67,7 @@ export function InvalidRows({
   return (
     <details class="rows" open>
       <summary>
-        {whole(of)} {of === 1 ? `is no valid ${unit}` : `are no valid ${unit}s`}
+        {whole(of)} {of === 1 ? `is not a valid ${unit}` : `are not valid ${unit}s`}
         {more}
       </summary>
       <ul>

@@ -64,7 +64,7 @@ describe('the lines of a list', () => {
   it('are what they are said to be', async () => {
     expect(await read([new Blob(['"a"\n12'])], { format: 'text' })).toEqual(['"a"', '12']);
     await expect(read([new Blob(['a'])], { format: 'ndjson' })).rejects.toThrow(
-      'The text, line 1: it is no JSON',
+      'The text, line 1: it is neither a JSON string',
     );
   });
 
@@ -76,7 +76,7 @@ describe('the lines of a list', () => {
         for await (const line of linesOf([new File([`"a"\n\n${bad}\n"b"`], 'list.jsonl')])) lines.push(line);
       };
       await expect(reading()).rejects.toThrow(
-        new LineError('list.jsonl', 3, 'it is no JSON string, nor an object with a url'),
+        new LineError('list.jsonl', 3, 'it is neither a JSON string nor an object with a url'),
       );
       expect(lines).toEqual(['a']);
     },
@@ -89,8 +89,8 @@ describe('the lines of a list', () => {
 
   it('are refused of what is no text, or damaged', async () => {
     const binary = new File([new Uint8Array([0xff, 0xfe, 0x41])], 'a.bin');
-    await expect(read([binary])).rejects.toThrow('a.bin: it is no text in UTF-8');
-    await expect(read([new Blob([new Uint8Array([0x41, 0xe2, 0x82])])])).rejects.toThrow('no text in UTF-8');
+    await expect(read([binary])).rejects.toThrow('a.bin: it is not UTF-8 text');
+    await expect(read([new Blob([new Uint8Array([0x41, 0xe2, 0x82])])])).rejects.toThrow('not UTF-8 text');
     const packed = await gzip(MANY.join('\n'));
     const cut = new File([packed.slice(0, packed.size - 100)], 'cut.gz');
     await expect(read([cut])).rejects.toThrow('cut.gz: it cannot be decompressed');

@@ -57,7 +57,7 @@ async function* partsOf(
       const read = is === 'ndjson' ? lineOfJson(line) : line;
       if (read === undefined) {
         yield lines;
-        throw new LineError(name, number, 'it is no JSON string, nor an object with a url');
+        throw new LineError(name, number, 'it is neither a JSON string nor an object with a url');
       }
       lines.push(read);
     }

@@ -21,8 +21,8 @@ export function filesOf({ text, files }: Given): readonly Blob[] {
 }
 
 const FORMATS = [
-  ['auto', 'As they look'],
-  ['text', 'A line each'],
+  ['auto', 'Detect'],
+  ['text', 'One per line'],
   ['ndjson', 'NDJSON'],
 ] as const;
 
@@ -57,14 +57,14 @@ export function ListInput({
       )}
       {files.length > 0 && <Files files={files} onChange={(left) => onChange({ ...given, files: left })} />}
       <FileDrop
-        label={files.length === 0 ? 'Or drop files here' : 'Drop more here'}
-        hint="Plain text or NDJSON, also compressed by gzip. They are read here, bit by bit."
+        label={files.length === 0 ? 'Or drop files here' : 'Drop more files here'}
+        hint="Plain text or NDJSON, also gzipped. The browser reads files in small parts."
         multiple
         onFiles={(more) => onChange({ ...given, files: [...files, ...more] })}
       />
       {(files.length > 0 || text !== '') && (
         <Choice
-          legend="Lines are read"
+          legend="Format of the lines"
           value={format}
           options={FORMATS}
           onChange={(chosen) => onChange({ ...given, format: chosen })}
@@ -95,10 +95,10 @@ function Files({
             </span>
             <Button
               look="quiet"
-              label={`Leave out ${file.name}`}
+              label={`Remove ${file.name}`}
               onClick={() => onChange(files.filter((other) => other !== file))}
             >
-              Leave out
+              Remove
             </Button>
           </li>
         ))}

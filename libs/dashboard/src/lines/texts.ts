@@ -64,14 +64,14 @@ function decodedBy(decoder: TextDecoder, bytes: Uint8Array<ArrayBuffer> | undefi
   try {
     return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
   } catch (error) {
-    throw new LineError(name, 0, 'it is no text in UTF-8', { cause: error });
+    throw new LineError(name, 0, 'it is not UTF-8 text', { cause: error });
   }
 }
 
 /** Files are read when it is their turn, and may be gone by then. */
 function unread(name: string, isPacked: boolean, cause: unknown): LineError {
   const why = isPacked
-    ? 'it cannot be decompressed: it is damaged, or made of several parts, which browsers do not read'
-    : 'it cannot be read: it may have been changed or deleted meanwhile';
+    ? 'it cannot be decompressed: it is damaged, or has several gzip parts, which browsers cannot read'
+    : 'it cannot be read: it may have been changed or deleted';
   return new LineError(name, 0, why, { cause });
 }

@@ -35,7 +35,7 @@ export function ConfirmByName({
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit}>
         <p>{children}</p>
-        <Field label={`Type “${name}” to go on`}>
+        <Field label={`Type “${name}” to confirm`}>
           {(props) => (
             <input
               {...props}
@@ -46,9 +46,7 @@ export function ConfirmByName({
             />
           )}
         </Field>
-        {error && (
-          <Failure error={error} what="That did not work" unsure="Nobody knows yet whether that was done" />
-        )}
+        {error && <Failure error={error} what="That did not work" unsure="Status unknown" />}
         <div class="actions">
           <Button onClick={onClose} disabled={working}>
             Keep it

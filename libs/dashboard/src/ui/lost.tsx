@@ -9,13 +9,13 @@ export function Lost({ kind, name }: Subject): preact.JSX.Element {
   return (
     <Notice tone="bad">
       <p>
-        <strong>The store has lost data of this {KIND_NAMES[kind]}.</strong> Nothing is answered for it, since
-        what was seen could be taken for new. Clearing it makes it empty and usable. Deleting it takes it
-        away, so that an export of it can be imported.
+        <strong>The store has lost data of this {KIND_NAMES[kind]}.</strong> The service does not answer for
+        it, because seen items could look new. Clear it to make it empty and usable, or delete it to import an
+        export of it.
         {!isOwn && (
           <>
             {' '}
-            Both can be done where <a href={own}>{name}</a> is shown.
+            You can do both on the screen of <a href={own}>{name}</a>.
           </>
         )}
       </p>

@@ -23,13 +23,13 @@ export function Missing({
 }): preact.JSX.Element {
   if (error instanceof NotFoundError)
     return (
-      <Empty title={`There is no ${KIND_NAMES[subject.kind]} of this name`}>
+      <Empty title={`This ${KIND_NAMES[subject.kind]} does not exist`}>
         <p>
-          It may have been deleted. <a href={hashOf([])}>To the sets and filters</a>
+          It may have been deleted. <a href={hashOf([])}>Back to sets and filters</a>
         </p>
       </Empty>
     );
   if (error instanceof DataLostError) return <Lost {...subject} />;
-  if (error) return <Failure error={error} what="It could not be read" retry={refresh} />;
+  if (error) return <Failure error={error} what="It could not be loaded" retry={refresh} />;
   return <Loading what={subject.name} rows={rows} />;
 }

@@ -36,6 +36,7 @@ export function Failure({
     <Notice tone="bad">
       <p>
         <strong>{isUnsure(error) ? unsure : what}:</strong> {wordsOf(error)}
+        {isUnsure(error) && unsure !== what && ' Check before you try again.'}
       </p>
       {retry && <Button onClick={retry}>Try again</Button>}
     </Notice>

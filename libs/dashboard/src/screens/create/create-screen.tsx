@@ -59,7 +59,7 @@ export function CreateScreen(): preact.JSX.Element {
     <>
       <Crumbs />
       <Title text="New" />
-      {!may('admin') && <Notice tone="warn">Making one needs a key with the scope “admin”.</Notice>}
+      {!may('admin') && <Notice tone="warn">To create one you need a key with the scope “admin”.</Notice>}
       <div class="split">
         <form ref={formRef} class="panel" onSubmit={(event) => void submit(event)} noValidate>
           <Choice legend="What" value={form.kind} options={KINDS} onChange={(kind) => change({ kind })} />
@@ -70,11 +70,11 @@ export function CreateScreen(): preact.JSX.Element {
             <FilterFields form={form} change={change} />
           )}
           {error && Object.keys(faultsIn(error)).length === 0 && (
-            <Failure error={error} what="It was not made" unsure="Nobody knows yet whether it was made" />
+            <Failure error={error} what="It was not created" unsure="Creation status unknown" />
           )}
           <div class="actions">
             <Button type="submit" look="primary" needs="admin" disabled={making}>
-              {making ? 'Making it …' : form.kind === 'sets' ? 'Make the visited set' : 'Make the filter'}
+              {making ? 'Creating …' : form.kind === 'sets' ? 'Create the visited set' : 'Create the filter'}
             </Button>
           </div>
         </form>
@@ -87,7 +87,7 @@ export function CreateScreen(): preact.JSX.Element {
 /** What the service says of members of the form. */
 function faultsIn(error: Error): Faults {
   if (!(error instanceof ServiceError)) return {};
-  if (error.code === 'FILTER_EXISTS') return { name: 'There is another one of this name' };
+  if (error.code === 'FILTER_EXISTS') return { name: 'This name is already taken' };
   const known = error.errors.flatMap(({ pointer, detail }) => {
     const [, member = ''] = /^#\/(\w+)$/.exec(pointer) ?? [];
     return FIELDS.has(member) ? [[member, detail]] : [];

@@ -13,7 +13,7 @@ interface FieldsProps {
 /** What both kinds have. */
 export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
   const rate = share(form.errorRate);
-  const begins = prefix.value === '' ? '' : ` Your key is for names that begin with “${prefix.value}”.`;
+  const begins = prefix.value === '' ? '' : ` Your key allows only names that begin with “${prefix.value}”.`;
   return (
     <>
       <Field label="Name" hint={`a-z, 0-9, “.”, “_” and “-”.${begins}`} error={faults.name}>
@@ -30,7 +30,7 @@ export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.El
         )}
       </Field>
       <div class="pair">
-        <Field label="Capacity" hint="Items that it is made for" error={faults.capacity}>
+        <Field label="Capacity" hint="Number of items that it is sized for" error={faults.capacity}>
           {(props) => (
             <input
               {...props}
@@ -43,7 +43,7 @@ export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.El
         </Field>
         <Field
           label="Error rate"
-          hint={rate > 0 ? `${oneIn(rate)} of what is new is taken for seen` : undefined}
+          hint={rate > 0 ? `${oneIn(rate)} new items is reported as seen` : undefined}
           error={faults.errorRate}
         >
           {(props) => (
@@ -57,8 +57,8 @@ export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.El
         </Field>
       </div>
       <Check
-        label="Grows when it is full"
-        hint="In layers, each 2.7 times the one before. Otherwise it refuses at twice its capacity."
+        label="Grow when full"
+        hint="It opens more layers, each 2.7 times as large as the last. Otherwise it refuses items at twice its capacity."
         checked={form.grows}
         onChange={(grows) => change({ grows })}
       />
@@ -72,7 +72,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
       <div class="pair">
         <Field
           label="Forget after"
-          hint="What was not visited for so long is new again. Empty: never"
+          hint="URLs not visited for this long are new again. Empty: never"
           error={faults.maxAgeSeconds}
         >
           {(props) => (
@@ -101,7 +101,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         </Field>
         <Field
           label="Attempts"
-          hint="A URL leased so often is a dead letter. Empty: no limit"
+          hint="After this many leases a URL becomes a dead letter. Empty: no limit"
           error={faults.maxAttempts}
         >
           {(props) => (
@@ -117,7 +117,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         </Field>
       </div>
       <Choice
-        legend="Which URLs are one"
+        legend="URL identity"
         value={form.base}
         options={[
           ['safe', 'Safe'],
@@ -126,7 +126,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         onChange={(base) => change({ base })}
       />
       <fieldset class="checks">
-        <legend class="unseen">Further rules</legend>
+        <legend class="unseen">More rules</legend>
         {RULES.map(([rule, label, hint]) => (
           <Check
             key={rule}
@@ -140,7 +140,8 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         ))}
       </fieldset>
       <p class="hint">
-        Safe sorts parameters and drops empty ones, strict does neither. None of this can be changed later.
+        Safe sorts parameters and drops empty ones, Strict does neither. You cannot change these settings
+        later.
       </p>
     </>
   );
@@ -160,11 +161,11 @@ export function FilterFields({ form, change }: Omit<FieldsProps, 'faults'>): pre
       />
       {form.type === 'counting' && (
         <Choice
-          legend="A second add of an item"
+          legend="Repeated adds of an item"
           value={form.semantics}
           options={[
-            ['set', 'changes nothing'],
-            ['multiset', 'counts'],
+            ['set', 'have no effect'],
+            ['multiset', 'are counted'],
           ]}
           onChange={(semantics) => change({ semantics })}
         />

@@ -23,11 +23,11 @@ export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const
 
 /** Rules of URL identity that are asked for most; the API has the others. */
 export const RULES = [
-  ['stripTracking', 'Without tracking parameters', 'utm_*, gclid, fbclid …'],
-  ['stripSession', 'Without session ids', 'in the path and the query'],
-  ['stripTrailingSlash', '/a/ is /a', undefined],
-  ['stripWww', 'www.a.b is a.b', undefined],
-  ['ignoreScheme', 'http is https', undefined],
+  ['stripTracking', 'Ignore tracking parameters', 'utm_*, gclid, fbclid …'],
+  ['stripSession', 'Ignore session ids', 'in the path and the query'],
+  ['stripTrailingSlash', 'Treat /a/ as /a', undefined],
+  ['stripWww', 'Treat www.a.b as a.b', undefined],
+  ['ignoreScheme', 'Treat http as https', undefined],
 ] as const;
 
 /** One of them, by the name that the API has for it. */
@@ -81,12 +81,13 @@ export function faultsOf(form: Form, tried = false): Faults {
   const faults: Record<string, string> = {};
   if (tried && !NAME.test(form.name))
     faults.name =
-      form.name === '' ? 'A name is needed' : 'a-z, 0-9, “.”, “_” and “-”, a letter or digit first';
-  if (!(capacity >= 1)) faults.capacity = 'A whole number, such as 1,000,000 or 1M';
-  if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'A share, such as 0.01 % or 1 in 10,000';
+      form.name === '' ? 'Enter a name' : 'Use a-z, 0-9, “.”, “_” and “-”, and begin with a letter or digit';
+  if (!(capacity >= 1)) faults.capacity = 'Enter a whole number, such as 1,000,000 or 1M';
+  if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'Enter a share, such as 0.01 % or 1 in 10,000';
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))
-    faults.maxAgeSeconds = 'A number, or nothing';
-  if (maxAttempts !== undefined && !(maxAttempts >= 1)) faults.maxAttempts = 'A whole number, or nothing';
+    faults.maxAgeSeconds = 'Enter a number, or leave it empty';
+  if (maxAttempts !== undefined && !(maxAttempts >= 1))
+    faults.maxAttempts = 'Enter a whole number, or leave it empty';
   return faults;
 }
 

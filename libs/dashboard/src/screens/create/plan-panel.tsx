@@ -52,13 +52,13 @@ export function PlanPanel({ form }: { readonly form: Form }): preact.JSX.Element
   const { plan, error } = usePlan(form);
   return (
     <section class="panel plan" aria-labelledby="plan">
-      <h2 id="plan">What it takes</h2>
+      <h2 id="plan">Memory needed</h2>
       <div aria-live="polite">
-        {error && <p class="fault">It cannot be planned: {wordsOf(error)}</p>}
+        {error && <p class="fault">No plan available: {wordsOf(error)}</p>}
         {plan && <Memory plan={plan} />}
       </div>
       {plan && <Shape plan={plan} />}
-      {!plan && !error && <p class="hint">It is planned as you write.</p>}
+      {!plan && !error && <p class="hint">The plan appears as you type.</p>}
     </section>
   );
 }
@@ -77,7 +77,7 @@ function Memory({ plan: { memoryBytes, capacity } }: { readonly plan: Plan }): p
         <span class="number">{bytes(exact)}</span>
       </div>
       <p class="hint">
-        {bytes(memoryBytes / capacity)} an item. An exact Redis SET takes about {bytes(EXACT_BYTES)}.
+        {bytes(memoryBytes / capacity)} per item. An exact Redis SET takes about {bytes(EXACT_BYTES)}.
       </p>
     </>
   );
@@ -91,16 +91,16 @@ function Shape({ plan }: { readonly plan: Plan }): preact.JSX.Element {
         facts={[
           ['Hashes', whole(geometry.hashes)],
           ['Counters', short(geometry.counters)],
-          ['Counters a page', whole(geometry.pageSize)],
+          ['Counters per page', whole(geometry.pageSize)],
           ['Segments', whole(geometry.segments)],
           ...(maxAgeSeconds === undefined ? [] : [['Forgets after', duration(maxAgeSeconds)] as const]),
         ]}
       />
       {plannedLayers.length > 0 && (
         <>
-          <h3>Layers that it may grow to</h3>
+          <h3>Layers that it can grow to</h3>
           <DataTable
-            caption="Layers that it may grow to"
+            caption="Layers that it can grow to"
             columns={[
               { id: 'layer', title: 'Layer', cell: ({ at }) => at },
               { id: 'capacity', title: 'Items', numeric: true, cell: ({ layer }) => short(layer.capacity) },

@@ -25,7 +25,7 @@ export function ExplainScreen({
         <a href={hashOf([kind, name, 'use'])}>{kind === 'sets' ? 'URLs' : 'Items'}</a>
       </Crumbs>
       <div class="head">
-        <Title text={`Why ${name} answers so`} />
+        <Title text={`Explain an answer of ${name}`} />
       </div>
       {may('admin') ? (
         <>
@@ -33,7 +33,9 @@ export function ExplainScreen({
           {asked !== '' && <Explained key={asked} kind={kind} name={name} item={asked} />}
         </>
       ) : (
-        <Notice>Since it tells where items lie, it needs a key with the scope “admin”.</Notice>
+        <Notice>
+          An explanation shows where items are stored, so you need a key with the scope “admin”.
+        </Notice>
       )}
     </>
   );

@@ -34,13 +34,14 @@ export function Explained({
     EVERY_MS,
   );
   if (error instanceof DataLostError) return <Lost kind={kind} name={name} />;
-  if (error && !data) return <Failure error={error} what="It could not be explained" retry={refresh} />;
+  if (error && !data)
+    return <Failure error={error} what="The answer could not be explained" retry={refresh} />;
   if (!data) return <Loading what="the explanation" />;
   if ('invalid' in data)
     return (
       <Notice tone="bad">
         <p>
-          <strong>No valid URL.</strong> It has no key, so there is nothing to look for: {data.invalid}.
+          <strong>Not a valid URL.</strong> It has no key to look up: {data.invalid}.
         </p>
       </Notice>
     );
@@ -75,7 +76,7 @@ async function explanationOf(
     if (url !== undefined && key !== undefined && rules && answer && layers)
       return { found: { answer, hidden, layers }, keyed: { url, key, rules } };
   }
-  throw new Error('the service has explained nothing');
+  throw new Error('the service sent no explanation');
 }
 
 function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind }): preact.JSX.Element {
@@ -90,7 +91,7 @@ function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind 
             <Badge
               key={layer}
               tone={claims ? 'info' : ''}
-              text={`layer ${layer + 1} ${claims ? 'claims it' : 'does not'}`}
+              text={`layer ${layer + 1} ${claims ? 'claims it' : 'does not claim it'}`}
             />
           ))}
         </p>
@@ -100,7 +101,7 @@ function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind 
 }
 
 const HIDDEN =
-  'It was forgotten by name. Others keep all its counters above zero, so by them it would be seen: the set has it on an exact list of those that are not.';
+  'It was forgotten, but other URLs keep all its counters above zero. The set keeps an exact list of such URLs, and answers “unseen” for them.';
 
 function reasonFor({ answer, layers }: Finding, kind: Kind): string {
   const unit = kind === 'sets' ? 'URL' : 'item';
@@ -108,8 +109,8 @@ function reasonFor({ answer, layers }: Finding, kind: Kind): string {
     const claiming = layers.find(({ claims }) => claims);
     const where = layers.length > 1 && claiming ? `In layer ${claiming.layer + 1} all` : 'All';
     const k = whole(claiming?.counters.length ?? 0);
-    return `${where} of its ${k} counters are above zero. It was added, or, by chance, others have raised every one of them.`;
+    return `${where} of its ${k} counters are above zero. It was added, or others raised all of them by chance.`;
   }
   const each = layers.length > 1 ? 'In each layer at' : 'At';
-  return `${each} least one of its counters is zero. The ${unit} is surely not there.`;
+  return `${each} least one of its counters is zero. The ${unit} is certainly absent.`;
 }

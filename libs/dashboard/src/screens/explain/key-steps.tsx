@@ -18,7 +18,9 @@ export function KeySteps({ keyed: { url, key, rules } }: { readonly keyed: Keyed
         <code>{key}</code>
       </p>
       {rules.length === 0 ? (
-        <p class="hint">{key === url ? 'The URL as it came: no rule changes it.' : 'No rule tells how.'}</p>
+        <p class="hint">
+          {key === url ? 'The URL as received: no rule changes it.' : 'The service named no rule.'}
+        </p>
       ) : (
         <ol class="steps">
           {rules.map(({ rule, before, after }, i) => (

@@ -27,11 +27,11 @@ export function LayerPanel({
         <Badge
           tone={claims ? 'info' : ''}
           text={
-            claims ? (hidden ? 'kept by others' : 'claims it') : `${zeros} of ${counters.length} are zero`
+            claims ? (hidden ? 'kept by other URLs' : 'claims it') : `${zeros} of ${counters.length} are zero`
           }
         />
       </div>
-      <ol class="cells" aria-label="Counters, by their places in the segment">
+      <ol class="cells" aria-label="Counters by position in the segment">
         {counters.map(({ index, value }, i) => (
           <li key={i} class={value === 0 ? 'zero' : value === SATURATED && cell === 'u4' ? 'stuck' : ''}>
             <b>{value}</b>
@@ -44,17 +44,16 @@ export function LayerPanel({
         {expires !== undefined && !hidden && `, claimed until ${time(expires)} unless it is visited again`}.
         {expires !== undefined &&
           hidden &&
-          ` As it stands, others keep them above zero until ${time(expires)}.`}
+          ` If nothing changes, other URLs keep them above zero until ${time(expires)}.`}
       </p>
       {redisKey !== undefined && (
         <>
-          <h3>As Redis has it</h3>
-          <Copyable label="The key of the segment" text={redisKey} />
-          <Copyable label="The command that reads these counters" text={commandFor(layer, redisKey)} />
+          <h3>In Redis</h3>
+          <Copyable label="Redis key of the segment" text={redisKey} />
+          <Copyable label="Command that reads these counters" text={commandFor(layer, redisKey)} />
           {cell === 'u8' && (
             <p class="hint">
-              Each byte that it reads is 16 times the counter, plus when it expires. What has expired is 0
-              above.
+              Each byte is 16 times the counter plus its expiry. Expired counters are shown as 0.
             </p>
           )}
         </>

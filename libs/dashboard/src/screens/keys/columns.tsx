@@ -34,18 +34,18 @@ export function columns({
       title: 'Names',
       cell: ({ prefix }) => (prefix === undefined ? 'all' : <code>{prefix}…</code>),
     },
-    { id: 'usage', title: 'Used of its bounds', cell: (key) => <Usage of={key} /> },
-    { id: 'made', title: 'Made', cell: ({ createdAt }) => time(createdAt) },
-    { id: 'expires', title: 'Ends', cell: (key) => <End of={key} /> },
+    { id: 'usage', title: 'Used of its limits', cell: (key) => <Usage of={key} /> },
+    { id: 'made', title: 'Created', cell: ({ createdAt }) => time(createdAt) },
+    { id: 'expires', title: 'Expires', cell: (key) => <End of={key} /> },
     {
       id: 'used',
       title: 'Last used',
       cell: ({ lastUsedAt }) =>
-        lastUsedAt === undefined ? <span class="faint">not known</span> : time(lastUsedAt),
+        lastUsedAt === undefined ? <span class="faint">unknown</span> : time(lastUsedAt),
     },
     {
       id: 'acts',
-      title: 'Do',
+      title: 'Actions',
       cell: (key) =>
         may('admin') && (
           <span class="actions">
@@ -66,7 +66,7 @@ function Usage({
 }: {
   readonly of: ListedKey;
 }): preact.JSX.Element {
-  if (prefix === undefined) return <span class="faint">no bounds</span>;
+  if (prefix === undefined) return <span class="faint">no limits</span>;
   const { filters = 0, bytes: taken = 0 } = usage ?? {};
   return (
     <>
@@ -83,5 +83,5 @@ function Usage({
 
 function End({ of: { expiresAt } }: { readonly of: ListedKey }): preact.JSX.Element {
   if (expiresAt === undefined) return <span class="faint">never</span>;
-  return Date.parse(expiresAt) <= Date.now() ? <Badge tone="bad" text="ended" /> : <>{time(expiresAt)}</>;
+  return Date.parse(expiresAt) <= Date.now() ? <Badge tone="bad" text="expired" /> : <>{time(expiresAt)}</>;
 }

@@ -32,8 +32,8 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
   };
   return (
     <section class="panel narrow secret" aria-labelledby={`secret-${made.id}`}>
-      <h2 id={`secret-${made.id}`}>The key {made.name} was made: keep it now</h2>
-      <Field label={`Key ${made.name}`} hint="It is shown this once. The service keeps a digest of it only.">
+      <h2 id={`secret-${made.id}`}>Key {made.name} created: save it now</h2>
+      <Field label={`Key ${made.name}`} hint="The service shows it only once, and keeps only a digest of it.">
         {(props) => (
           <span class="joined">
             <input
@@ -50,18 +50,18 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
       </Field>
       {replaces && (
         <p>
-          The old key <code>{replaces.id}</code> is taken until {time(replaces.until)}.
+          The old key <code>{replaces.id}</code> is valid until {time(replaces.until)}.
         </p>
       )}
       {isOwn && <p>You are signed in with it.</p>}
       {error && <Failure error={error} what="That did not work" />}
       <div class="actions">
         <Button look="primary" onClick={() => forget(of)}>
-          I have it
+          I saved it
         </Button>
         {!isOwn && (
           <Button disabled={working} onClick={() => void act(() => signIn(made.key))}>
-            {hasKey.value ? 'Go on here with it' : 'Sign in with it'}
+            {hasKey.value ? 'Switch to it here' : 'Sign in with it'}
           </Button>
         )}
         <span role="status" class="hint">

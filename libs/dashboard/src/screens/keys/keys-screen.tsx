@@ -19,8 +19,8 @@ export function KeysScreen(): preact.JSX.Element {
   return (
     <>
       <Title text="Keys" />
-      <Empty title="Not with this key">
-        <p>Keys are everyone’s: they are shown to those with the scope “admin” for all names.</p>
+      <Empty title="Your key cannot manage keys">
+        <p>To manage keys you need a key with the scope “admin” for all names.</p>
       </Empty>
     </>
   );
@@ -56,22 +56,22 @@ function Keys(): preact.JSX.Element {
         </Button>
       </div>
       <KeptSecrets />
-      {!data && error && <Failure error={error} what="The keys could not be read" retry={refresh} />}
+      {!data && error && <Failure error={error} what="The keys could not be loaded" retry={refresh} />}
       {!data && !error && <Loading what="keys" rows={4} />}
       {isFirst && <None />}
       {data && data.length > 0 && (
         <>
           {!hasKey.value && (
             <Notice tone="warn">
-              This service lets in callers without a key, too: it runs with AUTH=none.
+              This service also accepts callers without a key, because it runs with AUTH=none.
             </Notice>
           )}
           <div class="list keys">
             <DataTable caption="API keys" columns={all} rows={data} keyOf={({ id }) => id} />
           </div>
           <p class="hint">
-            When a key was last used is what the instance knows that answered: others have their own memory,
-            and none remembers it beyond a restart.
+            “Last used” comes from the instance that answered. Each instance keeps its own times, and loses
+            them on restart.
           </p>
         </>
       )}
@@ -95,10 +95,10 @@ function ownKey(): string | undefined {
 
 function None(): preact.JSX.Element {
   return (
-    <Empty title="There are no keys">
+    <Empty title="No keys yet">
       <p>
-        Everyone who reaches this service may do everything. The first key closes it to callers without one,
-        at once and for good; unless it runs with AUTH=none.
+        Everyone who can reach this service has full access. The first key makes it require a key, at once and
+        for good, unless it runs with AUTH=none.
       </p>
     </Empty>
   );
@@ -124,15 +124,15 @@ function RevokeDialog({
   return (
     <Dialog title={`Revoke ${name}?`} onClose={onClose}>
       <p>
-        The key <code>{id}</code> is refused from now on, by other instances within two seconds. There is no
-        way back.
+        This instance refuses the key <code>{id}</code> at once, other instances within two seconds. You
+        cannot undo this.
       </p>
       {isOwn && (
-        <Notice tone="warn">It is the key that you are signed in with: you are asked for another one.</Notice>
+        <Notice tone="warn">
+          You are signed in with this key, so you will need another key to sign in again.
+        </Notice>
       )}
-      {error && (
-        <Failure error={error} what="It was not revoked" unsure="Nobody knows yet whether it was revoked" />
-      )}
+      {error && <Failure error={error} what="It was not revoked" unsure="Revocation status unknown" />}
       <div class="actions">
         <Button onClick={onClose} disabled={working}>
           Keep it

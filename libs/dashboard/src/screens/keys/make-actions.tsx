@@ -19,7 +19,7 @@ export function MakeActions({
         <Failure
           error={error}
           what="That did not work"
-          unsure="Nobody knows whether that was done, and there may be a new key in the list"
+          unsure="Status unknown, and the list may have a new key"
         />
       )}
       <div class="actions">

@@ -15,9 +15,9 @@ const SCOPES = [
 ] as const;
 
 const MEANINGS = {
-  read: 'Checks, counts, describes and lists.',
-  write: 'Reads; adds, removes, and works on queues.',
-  admin: 'Does everything: also makes, clears and deletes sets. Without a prefix it also manages keys.',
+  read: 'Check, count, describe and list.',
+  write: 'Read, add, remove, and work on queues.',
+  admin: 'Do everything, and create, clear and delete sets. Without a prefix, also manage keys.',
 } as const;
 
 const ENDS = [
@@ -25,7 +25,7 @@ const ENDS = [
   ['30', 'in 30 days'],
   ['90', 'in 90 days'],
   ['365', 'in a year'],
-  ['at', 'at a time …'],
+  ['at', 'at a set time …'],
 ] as const;
 
 /** Makes a key. The first one of all closes the service to whoever has none, this page among them. */
@@ -62,13 +62,13 @@ export function NewKeyDialog({
       <form ref={formRef} onSubmit={submit} noValidate>
         {isFirst && (
           <Notice tone="warn">
-            Once it is made, the service is closed to callers without a key. Without a key of the scope
-            “admin” for all names, no other can be made here.
+            From then on the service requires a key. To create more keys here, you need one with the scope
+            “admin” for all names.
           </Notice>
         )}
         <KeyFields form={form} faults={faults} change={change} />
-        {isFirst && <Check label="Sign in with it here, at once" checked={use} onChange={setUse} />}
-        <MakeActions verb="Make it" working={working} error={error} onClose={onClose} />
+        {isFirst && <Check label="Sign in here with the new key" checked={use} onChange={setUse} />}
+        <MakeActions verb="Create key" working={working} error={error} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -85,7 +85,7 @@ function KeyFields({
 }): preact.JSX.Element {
   return (
     <>
-      <Field label="Name" hint="For people: who uses it" error={faults.name}>
+      <Field label="Name" hint="A label for people, such as its user" error={faults.name}>
         {(props) => (
           <input
             {...props}
@@ -100,7 +100,11 @@ function KeyFields({
         <Choice legend="Scope" value={form.scope} options={SCOPES} onChange={(scope) => change({ scope })} />
         <p class="hint">{MEANINGS[form.scope]}</p>
       </div>
-      <Field label="Prefix" hint="It is for names that begin with it. Empty: all names" error={faults.prefix}>
+      <Field
+        label="Prefix"
+        hint="The key sees only names that begin with it. Empty: all names"
+        error={faults.prefix}
+      >
         {(props) => (
           <input
             {...props}
@@ -115,7 +119,7 @@ function KeyFields({
       </Field>
       {form.prefix !== '' && <Bounds form={form} faults={faults} change={change} />}
       <div class="pair">
-        <Field label="Ends">
+        <Field label="Expires">
           {(props) => (
             <select
               {...props}
@@ -159,8 +163,8 @@ function Bounds({
   return (
     <div class="pair">
       <Field
-        label="Sets at most"
-        hint="Of this prefix, whoever makes them. Empty: any"
+        label="Maximum sets"
+        hint="Under this prefix, with those that other keys create. Empty: no limit"
         error={faults.maxFilters}
       >
         {(props) => (
@@ -172,7 +176,7 @@ function Bounds({
           />
         )}
       </Field>
-      <Field label="Memory at most" hint="All of them together. Empty: any" error={faults.maxBytes}>
+      <Field label="Maximum memory" hint="Of all of them together. Empty: no limit" error={faults.maxBytes}>
         {(props) => (
           <input
             {...props}

@@ -45,14 +45,14 @@ export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
 export function faultsOfKey(form: KeyForm): KeyFaults {
   const { name, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const faults: { -readonly [K in keyof KeyFaults]: string } = {};
-  if (!/^[!-~]([ -~]{0,62}[!-~])?$/.test(name)) faults.name = 'Up to 64 letters, digits and marks of ASCII';
+  if (!/^[!-~]([ -~]{0,62}[!-~])?$/.test(name)) faults.name = 'Enter 1 to 64 printable ASCII characters';
   if (prefix !== '' && !/^[a-z0-9][a-z0-9._-]{0,30}[._-]$/.test(prefix))
-    faults.prefix = 'a-z, 0-9, “.”, “_” and “-”, with one of the marks at its end: acme-';
+    faults.prefix = 'Use a-z, 0-9, “.”, “_” and “-”, and end with “.”, “_” or “-”, as in acme-';
   if (prefix !== '' && maxFilters.trim() !== '' && !(count(maxFilters) >= 1))
-    faults.maxFilters = 'A whole number, or nothing';
+    faults.maxFilters = 'Enter a whole number, or leave it empty';
   if (prefix !== '' && maxBytes.trim() !== '' && Number.isNaN(byteCount(maxBytes)))
-    faults.maxBytes = 'A size, such as 500 MB, or nothing';
-  if (ends === 'at' && !(Date.parse(endsAt) > Date.now())) faults.endsAt = 'A time to come';
+    faults.maxBytes = 'Enter a size such as 500 MB, or leave it empty';
+  if (ends === 'at' && !(Date.parse(endsAt) > Date.now())) faults.endsAt = 'Enter a time in the future';
   return faults;
 }
 

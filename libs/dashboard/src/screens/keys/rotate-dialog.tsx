@@ -8,7 +8,7 @@ import { keepAnd } from './made-keys.js';
 import { MakeActions } from './make-actions.js';
 
 const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
-  [0, 'it ends at once'],
+  [0, 'no time: it expires at once'],
   [3_600, 'an hour'],
   [86_400, 'a day'],
   [604_800, 'a week'],
@@ -46,10 +46,10 @@ export function RotateDialog({
     <Dialog title={`Rotate ${of.name}?`} onClose={onClose}>
       <form onSubmit={submit}>
         <p>
-          Another key is made that may do the same. Give it to whoever uses the old one, <code>{of.id}</code>,
-          before that ends.
+          This creates a key with the same permissions. Replace the old key, <code>{of.id}</code>, wherever it
+          is used, before it expires.
         </p>
-        <Field label="The old key goes on for">
+        <Field label="The old key stays valid for">
           {(props) => (
             <select
               {...props}
@@ -66,8 +66,8 @@ export function RotateDialog({
         </Field>
         {isOwn && (
           <Check
-            label="Go on here with the new key"
-            hint="It is the key that you are signed in with."
+            label="Switch to the new key here"
+            hint="You are signed in with the old key."
             checked={use}
             onChange={setUse}
           />

@@ -43,7 +43,7 @@ export function ListScreen(): preact.JSX.Element {
         </ButtonLink>
       </div>
       {data === undefined && error && (
-        <Failure error={error} what="The list could not be read" retry={refresh} />
+        <Failure error={error} what="The list could not be loaded" retry={refresh} />
       )}
       {data === undefined && !error && <Loading what="sets and filters" rows={6} />}
       {data && data.length === 0 && <Nothing />}
@@ -67,7 +67,7 @@ function Summary({
   return (
     <p class="summary">
       {plural(sets, KIND_NAMES.sets)}, {plural(filters, KIND_NAMES.filters)} · {bytes(memory)}
-      {rates.length > 0 && ` · ${perSecond(fresh)} new a second`}
+      {rates.length > 0 && ` · ${perSecond(fresh)} new per second`}
     </p>
   );
 }
@@ -76,11 +76,11 @@ function Nothing(): preact.JSX.Element {
   return (
     <Empty title="Nothing here yet">
       <p>
-        A visited set knows which URLs a crawler has seen, and queues the new ones. A filter does it for any
+        A visited set records which URLs a crawler has seen, and queues new ones. A filter records any
         strings.
       </p>
       <ButtonLink href={hashOf(['new'])} needs="admin">
-        Make the first one
+        Create the first one
       </ButtonLink>
     </Empty>
   );
@@ -143,7 +143,7 @@ function List({
         </span>
       </div>
       {found.length === 0 ? (
-        <Empty title="None of that name">
+        <Empty title="No matches">
           <Button onClick={() => setQuery({ q: '', kind: '', page: '' })}>Show all</Button>
         </Empty>
       ) : (
@@ -168,7 +168,9 @@ function List({
         }}
       />
       {entries.some(({ described }) => isLost(described)) && (
-        <p class="hint">Of sets whose data is lost nothing is answered until they are cleared or deleted.</p>
+        <p class="hint">
+          If the data of a set is lost, the service does not answer for it until you clear or delete it.
+        </p>
       )}
     </>
   );

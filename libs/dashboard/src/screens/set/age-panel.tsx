@@ -10,11 +10,11 @@ export function AgePanel({ age }: { readonly age: Age }): preact.JSX.Element {
   return (
     <section class="panel" aria-labelledby="age">
       <div class="head">
-        <h2 id="age">Forgotten by itself</h2>
+        <h2 id="age">Expiry</h2>
         <span class="summary">in steps of {duration(epochSeconds)}</span>
       </div>
       <DataTable
-        caption="URLs by when they are forgotten"
+        caption="URLs by expiry time"
         columns={[
           { id: 'at', title: 'Until', cell: ({ at }) => time(at) },
           {
@@ -34,8 +34,8 @@ export function AgePanel({ age }: { readonly age: Age }): preact.JSX.Element {
       />
       {hidden > 0 && (
         <p class="hint">
-          {whole(hidden)} more {hidden === 1 ? 'was' : 'were'} forgotten by name, while others keep all their
-          counters above zero: they are on an exact list until they expire.
+          {whole(hidden)} more {hidden === 1 ? 'was' : 'were'} forgotten, but other URLs keep all their
+          counters above zero. The set keeps an exact list of them until they expire.
         </p>
       )}
     </section>

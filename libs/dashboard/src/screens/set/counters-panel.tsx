@@ -22,12 +22,12 @@ export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
   return (
     <section class="panel" aria-labelledby="counters">
       <div class="head">
-        <h2 id="counters">Values of counters</h2>
+        <h2 id="counters">Counter values</h2>
         <Button look="quiet" onClick={refresh}>
-          Look at others
+          Sample again
         </Button>
       </div>
-      {!data && error && <Failure error={error} what="The counters could not be read" retry={refresh} />}
+      {!data && error && <Failure error={error} what="The counters could not be loaded" retry={refresh} />}
       {!data && !error && <Loading what="counters" rows={2} />}
       {data && <Histogram layers={data} />}
     </section>
@@ -51,7 +51,7 @@ function Histogram({ layers }: { readonly layers: readonly LayerCounters[] }): p
   return (
     <>
       <DataTable
-        caption="Counters by their value"
+        caption="Counters by value"
         columns={[
           { id: 'value', title: 'Value', cell: ({ value }) => value },
           {
@@ -72,7 +72,7 @@ function Histogram({ layers }: { readonly layers: readonly LayerCounters[] }): p
       />
       <p class="hint">
         In {whole(sampled)} of {whole(pages)} pages, chosen at random
-        {last < values.length - 1 && '; greater values: none'}.
+        {last < values.length - 1 && '; no greater values'}.
       </p>
     </>
   );

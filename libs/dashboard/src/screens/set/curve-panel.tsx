@@ -19,7 +19,7 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
     const none = curve.items.map(() => null);
     const drawn: Line[] = [
       {
-        label: 'By its formula',
+        label: 'Computed',
         colour: 1,
         values: insert<number | null>(curve.rates, curve.rates[at] ?? null),
       },
@@ -43,8 +43,8 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
         logarithmicFrom={LEAST}
       />
       <p class="hint">
-        You are here: {short(items)} items, an error rate of {share(estimatedErrorRate)}, by the counters in
-        use.
+        You are here: {short(items)} items, and an error rate of {share(estimatedErrorRate)} by the counters
+        in use.
       </p>
     </section>
   );

@@ -24,17 +24,17 @@ export function HistoryPanel({ kind, name }: Subject): preact.JSX.Element {
         <h2 id="history">The last six hours</h2>
         {data?.watched && <span class="summary">since {time(data.since)}, as this instance saw it</span>}
       </div>
-      {!data && error && <Failure error={error} what="The history could not be read" retry={refresh} />}
+      {!data && error && <Failure error={error} what="The history could not be loaded" retry={refresh} />}
       {!data && !error && <Loading what="the history" rows={2} />}
       {data && !data.watched && (
-        <p class="hint">This instance watches others: there are too many for all of them.</p>
+        <p class="hint">This instance does not record this history: it already watches 500 filters.</p>
       )}
       {data?.watched && data.points.length < 2 && (
-        <p class="hint">There is a point a minute. Two of them make a line.</p>
+        <p class="hint">The instance records a point every minute. Lines appear from the second point on.</p>
       )}
       {data && data.points.length >= 2 && <Charts history={data} />}
       <p class="hint">
-        It begins with the instance. What is to be kept for longer is for Prometheus: /metrics.
+        The history starts with the instance. To keep it longer, collect /metrics with Prometheus.
       </p>
     </section>
   );
@@ -56,7 +56,7 @@ function Charts({ history }: { readonly history: History }): preact.JSX.Element 
     <div class="grid">
       <Chart title="Items" across={across} lines={lines.items} format={short} whole />
       <Chart title="Error rate" across={across} lines={lines.errors} format={share} />
-      <Chart title="What happened, a second" across={across} lines={lines.rates} format={perSecond} />
+      <Chart title="Events per second" across={across} lines={lines.rates} format={perSecond} />
       {lines.queue && <Chart title="Queue" across={across} lines={lines.queue} format={short} whole />}
     </div>
   );

@@ -11,7 +11,7 @@ export function LayersPanel({ described }: { readonly described: Whole }): preac
       <div class="head">
         <h2 id="layers">Layers</h2>
         <span class="summary">
-          {growth === 'auto' ? 'another one opens when the last is full' : 'one, which does not grow'}
+          {growth === 'auto' ? 'a new layer opens when the last is full' : 'one layer, which does not grow'}
         </span>
       </div>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of the layers">

@@ -33,25 +33,25 @@ export function Overview({
           note={`${isOver ? 'over the promised' : 'promised:'} ${share(errorRate)}`}
         />
         <Figure
-          name="New a second"
+          name="New per second"
           value={perSecond(rates?.fresh)}
-          note={`${short(described.added)} in all`}
+          note={`${short(described.added)} in total`}
         />
         <Figure
-          name="Seen a second"
+          name="Seen per second"
           value={perSecond(rates?.seen)}
-          note={`${short(described.duplicate)} in all`}
+          note={`${short(described.duplicate)} in total`}
         />
         <Figure
-          name="Forgotten a second"
+          name="Forgotten per second"
           value={perSecond(rates?.forgotten)}
-          note={`${short(described.removed)} in all, ${short(described.refused)} refused`}
+          note={`${short(described.removed)} in total, ${short(described.refused)} refused`}
         />
         <Figure name="Memory" value={bytes(memoryBytes)} note={perItem(memoryBytes, items)} />
         <Figure
           name="Saturated counters"
           value={short(saturatedCounters)}
-          note={saturatedCounters > 0 ? 'at 15, for ever' : 'none at 15'}
+          note={saturatedCounters > 0 ? 'stuck at 15' : 'none at 15'}
         />
       </dl>
     </section>
@@ -59,5 +59,5 @@ export function Overview({
 }
 
 function perItem(memoryBytes: number, items: number): string {
-  return items === 0 ? 'empty' : `${bytes(memoryBytes / items)} an item`;
+  return items === 0 ? 'empty' : `${bytes(memoryBytes / items)} per item`;
 }

@@ -35,12 +35,12 @@ export function QueuePanel({
         <Figure name="Leased" value={short(leased)} />
         <Figure name="Delayed" value={short(delayed)} />
         <Figure name="Dead" value={short(dead)} tone={dead > 0 ? 'warn' : undefined} />
-        {forgotten > 0 && <Figure name="Of them forgotten" value={short(forgotten)} note="at most" />}
+        {forgotten > 0 && <Figure name="Forgotten among them" value={short(forgotten)} note="at most" />}
       </dl>
       <div aria-live="polite">
         {done &&
           (done.error ? (
-            <Failure error={done.error} what={done.text} unsure="Nobody knows yet whether that was done" />
+            <Failure error={done.error} what={done.text} unsure="Status unknown" />
           ) : (
             <Notice tone="good">{done.text}</Notice>
           ))}
@@ -125,7 +125,7 @@ function DeadLetters({
         </span>
       </div>
       {!letters.data && letters.error && (
-        <Failure error={letters.error} what="The dead letters could not be read" retry={letters.refresh} />
+        <Failure error={letters.error} what="The dead letters could not be loaded" retry={letters.refresh} />
       )}
       {!letters.data && !letters.error && <Loading what="dead letters" rows={2} />}
       {shown.length > 0 && (
@@ -139,16 +139,16 @@ function DeadLetters({
                   setChosen(new Set(event.currentTarget.checked ? shown.map(({ id }) => id) : []))
                 }
               />
-              <span>All that are shown</span>
+              <span>Select all shown</span>
             </label>
           )}
           <Letters shown={shown} chosen={chosen} setChosen={setChosen} />
-          {shown.length === SHOWN && <p class="hint">The first {SHOWN} are shown.</p>}
+          {shown.length === SHOWN && <p class="hint">Showing the first {SHOWN}.</p>}
         </>
       )}
       {purging && (
         <Dialog title={`Purge ${plural(ids.length, 'dead letter')}?`} onClose={() => setPurging(false)}>
-          <p>They are deleted from the list. Their URLs stay visited, so they are not fetched again.</p>
+          <p>This deletes them from the list. Their URLs stay visited, so workers do not fetch them again.</p>
           <div class="actions">
             <Button onClick={() => setPurging(false)}>Keep them</Button>
             <Button look="danger" onClick={() => void act('purge')}>

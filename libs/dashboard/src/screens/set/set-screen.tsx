@@ -47,7 +47,7 @@ export function SetScreen(subject: Subject): preact.JSX.Element {
         <Title text={name} />
         <span class="summary">
           {KIND_NAMES[kind]}
-          {data && `, made ${time(data.createdAt)}`}
+          {data && `, created ${time(data.createdAt)}`}
         </span>
         {isDataLost ? <Badge {...DATA_LOST} /> : data && <Conditions described={data} />}
         {(data !== undefined || isDataLost) && <Actions {...subject} isLost={isDataLost} refresh={refresh} />}

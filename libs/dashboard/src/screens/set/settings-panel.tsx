@@ -7,16 +7,16 @@ export function SettingsPanel({ described }: { readonly described: Whole }): pre
   const { type, semantics, capacity, errorRate, growth, geometry, generation } = described;
   return (
     <section class="panel" aria-labelledby="settings">
-      <h2 id="settings">Made with</h2>
+      <h2 id="settings">Settings</h2>
       <Facts
         facts={[
           ['Capacity', whole(capacity)],
           ['Error rate', `${share(errorRate)}, ${oneIn(errorRate)}`],
           ['Growth', growth === 'auto' ? 'in layers' : 'none'],
           ['Cells', type === 'counting' ? 'counters' : 'bits'],
-          ['A second add', semantics === 'set' ? 'changes nothing' : 'counts'],
+          ['Repeated adds', semantics === 'set' ? 'have no effect' : 'are counted'],
           ['Hashes', whole(geometry.hashes)],
-          ['Counters a page', whole(geometry.pageSize)],
+          ['Counters per page', whole(geometry.pageSize)],
           ['Counters', short(geometry.counters)],
           ['Segments', whole(geometry.segments)],
           ['Hash scheme', geometry.hashScheme === 2 ? '2, SipHash' : whole(geometry.hashScheme)],

@@ -19,11 +19,11 @@ export function SyncPanel({
       <div class="head">
         <h2 id="sync">Sync</h2>
         <span class="summary">
-          {state === 'committing' ? 'being committed: there is no way back' : `open since ${time(openedAt)}`}
+          {state === 'committing' ? 'committing, cannot be cancelled' : `open since ${time(openedAt)}`}
         </span>
       </div>
       {state === 'committing' ? (
-        <progress class="bar info" aria-label="The sync is being committed" />
+        <progress class="bar info" aria-label="Commit in progress" />
       ) : (
         <Bar value={stay} most={items} tone="info" label="Items that would stay" />
       )}
@@ -33,9 +33,9 @@ export function SyncPanel({
           [state === 'committing' ? 'Stay' : 'Would stay', `${whole(stay)} of ${plural(items, 'item')}`],
           ['New on the list', whole(sync.new)],
           [state === 'committing' ? 'Forgets' : 'Would forget', whole(wouldForget)],
-          ['Memory meanwhile', bytes(memoryBytes)],
-          ['Capacity afterwards', whole(capacity)],
-          ['Error rate afterwards', share(errorRate)],
+          ['Memory during the sync', bytes(memoryBytes)],
+          ['New capacity', whole(capacity)],
+          ['New error rate', share(errorRate)],
           ['Id', <code key="id">{sync.id}</code>],
         ]}
       />

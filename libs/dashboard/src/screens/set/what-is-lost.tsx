@@ -13,7 +13,7 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
     // A set that cannot be described can be cleared and deleted.
     void told.then(setDescribed, () => undefined);
   }, [kind, name, leaving]);
-  if (!described || isLost(described)) return <>Everything in it is lost. There is no way back.</>;
+  if (!described || isLost(described)) return <>This deletes everything in it. You cannot undo this.</>;
   const queue = queueOf(described);
   const queued = queue ? queue.waiting + queue.leased + queue.delayed + queue.dead : 0;
   return (
@@ -22,9 +22,9 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
         {plural(described.items, 'item')}
         {queue && ` and ${plural(queued, 'queue entry', 'queue entries')}`}
       </strong>{' '}
-      are lost, for everyone who uses it
-      {described.sync && ', and the sync that is under way'}. There is no way back; an export can be kept
-      before.
+      will be lost for everyone who uses it
+      {described.sync && ', and so will the sync in progress'}. You cannot undo this; export it first to keep
+      a copy.
     </>
   );
 }

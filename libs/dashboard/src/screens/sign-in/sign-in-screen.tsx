@@ -7,9 +7,8 @@ import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 
 const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
-  'now needed': 'The service asks for an API key now. What was asked for last has not been done.',
-  ended:
-    'Your key is not accepted any more: it has expired, or was revoked. What was asked for last has not been done.',
+  'now needed': 'The service now requires an API key. Your last action was not applied.',
+  ended: 'Your key is no longer valid: it expired or was revoked. Your last action was not applied.',
   left: 'You have signed out.',
 };
 
@@ -33,8 +32,8 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
       {error && <Failure error={error} what="That did not work" />}
       <Field
         label="API key"
-        hint="It is kept for this tab only, and sent to this service only."
-        error={why === 'wrong' ? 'This key is not accepted.' : undefined}
+        hint="The browser keeps it for this tab only, and sends it only to this service."
+        error={why === 'wrong' ? 'The service does not accept this key.' : undefined}
       >
         {(props) => (
           <input
@@ -52,7 +51,7 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
         {working ? 'Signing in …' : 'Sign in'}
       </Button>
       <p class="hint">
-        Keys are made with <code>npm run keys -- create</code>, or by whoever has the scope admin.
+        Create a key with <code>npm run keys -- create</code>, or ask someone whose key has the scope “admin”.
       </p>
     </form>
   );

@@ -25,12 +25,12 @@ interface PanelProps {
 }
 
 const COMMIT = {
-  what: 'It was not committed',
-  unsure: 'Nobody knows yet whether it was committed',
+  what: 'The commit failed',
+  unsure: 'Commit status unknown',
 };
 const GIVE_UP = {
-  what: 'It was not given up',
-  unsure: 'Nobody knows yet whether it was given up',
+  what: 'The sync was not abandoned',
+  unsure: 'Abandonment status unknown',
 };
 
 /** What a commit would come to, then the commit; or the end of it. */
@@ -76,7 +76,9 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
         {shown && <Preview preview={shown} />}
         {!shown && (
           <p>
-            {preview ? 'More has been listed since: look again.' : 'Nothing is forgotten before the commit.'}
+            {preview
+              ? 'More lines were listed since. Preview again.'
+              : 'Nothing is forgotten until you commit.'}
           </p>
         )}
       </div>
@@ -101,12 +103,12 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           look={shown ? 'plain' : 'primary'}
           needs="admin"
           disabled={working || isListing}
-          onClick={() => void run({ what: 'It could not be looked at' }, look)}
+          onClick={() => void run({ what: 'The preview failed' }, look)}
         >
-          {shown ? 'Look again' : 'See what it would forget'}
+          {shown ? 'Preview again' : 'Preview the commit'}
         </Button>
         <Button needs="admin" disabled={working} onClick={() => setAsking('give up')}>
-          Give it up …
+          Abandon …
         </Button>
       </div>
       {asking === 'force' && shown && (
@@ -120,18 +122,18 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
             close();
           }}
         >
-          This is more than the guard allows. Is the list complete? What is forgotten is new to everyone who
-          uses the set, and there is no way back.
+          This is more than the guard allows. Is the list complete? Forgotten items are new again for everyone
+          who uses the set, and you cannot undo this.
         </ConfirmByName>
       )}
       {asking === 'give up' && (
-        <Dialog title="Give this sync up?" onClose={close}>
+        <Dialog title="Abandon this sync?" onClose={close}>
           <p>
-            Nothing is forgotten, and what was only listed is not in the set. A later sync needs the whole
-            list again{listed > 0 && `: ${plural(listed, 'line')} so far`}.
+            Nothing will be forgotten, and entries that were only listed will not be in the set. The next sync
+            needs the whole list again{listed > 0 && `: ${plural(listed, 'line')} so far`}.
           </p>
           <div class="actions">
-            <Button onClick={close}>Go on with it</Button>
+            <Button onClick={close}>Keep it open</Button>
             <Button
               look="danger"
               onClick={() => {
@@ -143,7 +145,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
                 });
               }}
             >
-              Give it up
+              Abandon
             </Button>
           </div>
         </Dialog>
@@ -161,14 +163,19 @@ function Preview({
   return (
     <div class="progress">
       <p>
-        It would forget <b>{whole(wouldForget)}</b> of {plural(items, 'item')}, about {share(part)}. The guard
-        allows at most {share(maxForgetShare)}.
+        The commit would forget <b>{whole(wouldForget)}</b> of {plural(items, 'item')}, about {share(part)}.
+        The guard allows at most {share(maxForgetShare)}.
       </p>
-      <Bar value={wouldForget} most={items} tone={refused ? 'bad' : 'info'} label="What it would forget" />
+      <Bar
+        value={wouldForget}
+        most={items}
+        tone={refused ? 'bad' : 'info'}
+        label="Items that it would forget"
+      />
       {refused && (
         <Notice tone="bad">
-          <strong>So it would be refused.</strong> A list that is empty, or was cut off, comes to this: list
-          the rest first.
+          <strong>The service would refuse this commit.</strong> The list may be empty or incomplete: list the
+          rest first.
         </Notice>
       )}
     </div>

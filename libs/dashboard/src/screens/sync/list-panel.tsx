@@ -31,15 +31,15 @@ export function ListPanel({
   };
   return (
     <form class="panel" aria-labelledby="live" onSubmit={start}>
-      <h2 id="live">What is live</h2>
+      <h2 id="live">Live entries</h2>
       <ListInput
-        label={subject.kind === 'sets' ? 'URLs, one a line' : 'Items, one a line'}
+        label={subject.kind === 'sets' ? 'URLs, one per line' : 'Items, one per line'}
         given={given}
         onChange={setGiven}
       />
       <div class="actions">
         <Button type="submit" look="primary" needs="write" disabled={may('write') && files.length === 0}>
-          List it
+          Send the list
         </Button>
       </div>
     </form>

@@ -10,12 +10,12 @@ export function listingIn(kind: Kind, sync: string): Action {
     needs: 'write',
     verb: (client, name) => ofItems(handleOf(client, kind, name).syncs.get(sync).keep),
     meanings: {
-      kept: 'there before, and kept',
-      new: 'not there before, and added',
+      kept: 'already there, and kept',
+      new: 'new, and added',
       forgotten: 'forgotten since the sync was opened, and not kept',
-      invalid: `no ${kind === 'sets' ? 'URLs' : 'items'}, and left out`,
+      invalid: `not ${kind === 'sets' ? 'URLs' : 'items'}, and skipped`,
     },
-    afterStop: 'They stay listed: do not commit before the rest is, too.',
+    afterStop: 'They stay listed. Do not commit until the rest is listed, too.',
     // The sync is over, or the set is gone.
     endsWith: (error) => error instanceof ConflictError || error instanceof NotFoundError,
   };

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { plural, share as shownShare, whole } from '../../format.js';
 import { count, share } from '../../parse.js';
 import { client } from '../../session.js';
-import { handleOf, type Whole, type Subject } from '../../sets.js';
+import { handleOf, KIND_NAMES, type Whole, type Subject } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { Field, useFaults } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
@@ -32,8 +32,8 @@ export function OpenForm({
     ...(errorRate.trim() !== '' && { errorRate: share(errorRate) }),
   };
   const faults = {
-    capacity: Number.isNaN(asked.capacity) ? 'A whole number, such as 1,000,000 or 1M' : undefined,
-    errorRate: Number.isNaN(asked.errorRate) ? 'A share, such as 0.01 % or 1 in 10,000' : undefined,
+    capacity: Number.isNaN(asked.capacity) ? 'Enter a whole number, such as 1,000,000 or 1M' : undefined,
+    errorRate: Number.isNaN(asked.errorRate) ? 'Enter a share, such as 0.01 % or 1 in 10,000' : undefined,
   };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -55,18 +55,19 @@ export function OpenForm({
   };
   return (
     <form ref={form} class="panel narrow" onSubmit={(event) => void submit(event)}>
-      <h2>Keep what is on a list, and forget the rest</h2>
+      <h2>Keep the entries on a list, and forget all others</h2>
       <p>
-        Open a sync, give it the list of what is live, look at what a commit would forget, and commit it.
-        Until then nothing is forgotten, and all of it can be given up. What is{' '}
-        {kind === 'sets' ? 'visited' : 'added'} meanwhile is kept
-        {kind === 'sets' && ', and so is what is queued'}. There {described.items === 1 ? 'is' : 'are'}{' '}
-        {plural(described.items, 'item')} now.
+        Open a sync, send it the list of live entries, preview the commit, and commit. Until then nothing is
+        forgotten, and you can abandon the sync. It keeps{' '}
+        {kind === 'sets'
+          ? 'URLs that are visited meanwhile, and queued URLs'
+          : 'items that are added meanwhile'}
+        . The {KIND_NAMES[kind]} has {plural(described.items, 'item')} now.
       </p>
       <div class="pair">
         <Field
-          label="Capacity afterwards"
-          hint={`Empty: ${whole(described.capacity)}, as it is`}
+          label="New capacity"
+          hint={`Empty: unchanged, ${whole(described.capacity)}`}
           error={faults.capacity}
         >
           {(props) => (
@@ -74,8 +75,8 @@ export function OpenForm({
           )}
         </Field>
         <Field
-          label="Error rate afterwards"
-          hint={`Empty: ${shownShare(described.errorRate)}, as it is`}
+          label="New error rate"
+          hint={`Empty: unchanged, ${shownShare(described.errorRate)}`}
           error={faults.errorRate}
         >
           {(props) => (
@@ -87,12 +88,8 @@ export function OpenForm({
           )}
         </Field>
       </div>
-      <p class="hint">
-        While it is open its list takes memory beside the set, about as much as a set of that capacity.
-      </p>
-      {error && (
-        <Failure error={error} what="It was not opened" unsure="Nobody knows yet whether it was opened" />
-      )}
+      <p class="hint">An open sync takes about as much extra memory as a set of that capacity.</p>
+      {error && <Failure error={error} what="The sync was not opened" unsure="Opening status unknown" />}
       <div class="actions">
         <Button type="submit" look="primary" needs="admin" disabled={working}>
           {working ? 'Opening …' : 'Open a sync'}

@@ -16,15 +16,15 @@ export function Outcome({
       {state === 'committed' ? (
         <Notice tone="good">
           <p>
-            <strong>Committed.</strong> {plural(wouldForget, 'item')} forgotten; of {plural(listed, 'line')}{' '}
-            that were listed {plural(fresh, 'was', 'were')} new.
+            <strong>Committed.</strong> {plural(wouldForget, 'item')} forgotten. Of {plural(listed, 'line')}{' '}
+            listed, {plural(fresh, 'was', 'were')} new.
           </p>
         </Notice>
       ) : (
         <Notice tone="warn">
           <p>
-            <strong>The sync is over:</strong> {reason ?? 'nobody knows why'}. Nothing was forgotten, and what
-            was only listed is not in the set.
+            <strong>The sync has ended:</strong> {reason ?? 'reason unknown'}. Nothing was forgotten, and
+            entries that were only listed are not in the set.
           </p>
         </Notice>
       )}

@@ -37,7 +37,7 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
   if (described.semantics === 'multiset')
     return (
       <Empty title="A multiset cannot be synced">
-        <p>It counts how often each item is in it, which a list of what is live does not tell.</p>
+        <p>It counts how many times each item was added, and a list does not say that.</p>
       </Empty>
     );
   return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
@@ -100,8 +100,8 @@ function Steps({
     <>
       {isOpen && own.current !== sync.id && !isOfSync && (
         <Notice>
-          This sync was open already. What was listed stays listed; a list that was cut off can be sent again
-          from its beginning.
+          This sync was already open. Listed entries stay listed. If a list was cut off, send it again from
+          the beginning.
         </Notice>
       )}
       <SyncPanel sync={sync} items={described.items} />

@@ -87,19 +87,21 @@ function ExportPanel({
   };
   return (
     <section class="panel narrow" aria-labelledby="export">
-      <h2 id="export">All of it as a file</h2>
+      <h2 id="export">Export as a file</h2>
       <p>
-        {kind === 'sets' ? 'With its counters, its queue and its URL rules. ' : 'With its counters. '}
-        It can be imported under any name, here or elsewhere, and answers the same. It may be written to
-        meanwhile.
+        {kind === 'sets'
+          ? 'The file has the counters, the queue and the URL rules.'
+          : 'The file has the counters.'}{' '}
+        You can import it under any name, here or elsewhere, and it gives the same answers. Clients can keep
+        writing during the export.
       </p>
       <p>
         About {bytes(memoryBytes)}
-        {queued(described) > 0 && ', and what is in the queue'}.{' '}
+        {queued(described) > 0 && ', plus the queue'}.{' '}
         {memoryBytes >= LARGE &&
           (streams
-            ? 'You choose the file, and it is written as it comes.'
-            : 'This browser keeps all of it, in memory and temporary files, before it saves it: that much has to be free. With curl, or a browser that lets pages write to files, it does not.')}
+            ? 'You choose the file, and the browser writes to it as data arrives.'
+            : 'This browser keeps the whole export in memory and temporary files before it saves it, so that much space must be free. curl, and browsers that let pages write to files, do not need it.')}
       </p>
       <div aria-live="polite">
         <Progress state={state} most={memoryBytes} />
@@ -130,7 +132,7 @@ function Progress({
     case 'running':
       return (
         <div class="progress">
-          <Bar value={state.got} most={most} tone="info" label="What has come of the export" />
+          <Bar value={state.got} most={most} tone="info" label="Part of the export that was received" />
           <p>
             {bytes(state.got)} of about {bytes(most)}
           </p>
@@ -141,7 +143,7 @@ function Progress({
     case 'stopped':
       return <Notice tone="warn">Stopped: nothing was saved.</Notice>;
     case 'failed':
-      return <Failure error={state.error} what="It was cut off, and nothing was saved" />;
+      return <Failure error={state.error} what="The export broke off, and nothing was saved" />;
   }
 }
 

@@ -41,9 +41,9 @@ describe('the start of an export', () => {
   });
 
   it('is none of another file', async () => {
-    await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('no export');
-    await expect(headerOf(new Blob([]))).rejects.toThrow('no export');
-    await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('no export');
+    await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('not an export');
+    await expect(headerOf(new Blob([]))).rejects.toThrow('not an export');
+    await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('not an export');
   });
 
   it('is refused if it is of another version, cut short or damaged', async () => {

@@ -28,9 +28,10 @@ const MOST_MS = 8.64e15;
 /** The rest of the file is for the service to check. Throws an Error that says what is wrong with it. */
 export async function headerOf(file: Blob): Promise<FileHeader> {
   const start = new Uint8Array(await file.slice(0, PAYLOAD_AT).arrayBuffer());
-  if (!MAGIC.every((byte, i) => start[i] === byte)) throw new Error('this is no export of Unseen');
+  if (!MAGIC.every((byte, i) => start[i] === byte)) throw new Error('this is not an export of Unseen');
   const version = start[MAGIC.length];
-  if (version !== VERSION) throw new Error(`this export is of version ${version}, which is not known here`);
+  if (version !== VERSION)
+    throw new Error(`this export has version ${version}, which this dashboard does not know`);
   if (start.length < PAYLOAD_AT || start[TYPE_AT] !== TYPE) throw damaged();
   const length = new DataView(start.buffer).getUint32(LENGTH_AT);
   if (length > MOST_BYTES) throw damaged();

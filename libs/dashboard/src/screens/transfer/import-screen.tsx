@@ -28,8 +28,8 @@ type State =
 /** What else can be done about a refusal. */
 const ADVICE: Readonly<Record<string, string>> = {
   FILTER_EXISTS: 'Choose another name.',
-  QUOTA_EXCEEDED: 'Delete something of this prefix first, or use a key with a larger bound.',
-  FILTER_TOO_LARGE: 'The service allows no filter of this size (MAX_FILTER_BYTES).',
+  QUOTA_EXCEEDED: 'Delete a set under this prefix first, or use a key with a larger quota.',
+  FILTER_TOO_LARGE: 'The filter is larger than the service allows (MAX_FILTER_BYTES).',
   STORE_FULL: 'The store has no room for it.',
 };
 
@@ -81,14 +81,14 @@ export function ImportScreen(): preact.JSX.Element {
         {!isRunning && (
           <FileDrop
             label="Drop an export here"
-            hint="A file that an export has made, mostly NAME.unseen."
+            hint="A file that an export created, usually NAME.unseen."
             onFiles={(files) => void choose(files)}
           />
         )}
         {fault && <Failure error={fault} what="That file cannot be imported" />}
         {chosen && <Described chosen={chosen} />}
         {chosen && !isRunning && (
-          <Field label="Name" hint="Another one, if there is one of this name already">
+          <Field label="Name" hint="Change it if the name is already taken">
             {(props) => (
               <input
                 {...props}
@@ -152,17 +152,17 @@ function Outcome({
     case 'running':
       return (
         <div class="progress">
-          <progress class="bar info" aria-label="The import is under way" />
+          <progress class="bar info" aria-label="Import in progress" />
           <p>
-            {bytes(size)} are sent and checked. How far that is a browser does not tell; nothing is there
-            before all of it is.
+            Sending and checking {bytes(size)}. Browsers do not report the progress; nothing is created until
+            the whole file has arrived.
           </p>
         </div>
       );
     case 'stopped':
       return (
         <Notice tone="warn">
-          Stopped. If all of it had been sent already, it may be there nevertheless.
+          Stopped. If the whole file had already been sent, the import may still have succeeded.
         </Notice>
       );
     case 'done':
@@ -178,11 +178,7 @@ function Outcome({
       const advice = error instanceof ServiceError ? ADVICE[error.code] : undefined;
       return (
         <>
-          <Failure
-            error={error}
-            what="It was not imported"
-            unsure="Nobody knows yet whether it was imported"
-          />
+          <Failure error={error} what="It was not imported" unsure="Import status unknown" />
           {advice !== undefined && <p class="hint">{advice}</p>}
         </>
       );

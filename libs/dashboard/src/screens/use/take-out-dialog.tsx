@@ -20,10 +20,11 @@ export function TakeOutDialog(props: DialogProps): preact.JSX.Element {
   const one = queues ? 'a URL' : 'an item';
   return (
     <Dialog title={`${action.text} ${what} of ${name}?`} onClose={onClose}>
-      <p>This cannot be undone.{queues && ' What of it waits in the queue is not fetched any more.'}</p>
+      <p>This cannot be undone.{queues && ' Workers no longer get those that wait in the queue.'}</p>
       <p>
-        Take out only what was added. Of others, {oneIn(errorRate)} looks as if it had been. To take out such{' '}
-        {one} takes away from those that were, which may be told unseen afterwards.
+        {action.text} only {queues ? 'URLs' : 'items'} that were added. {oneIn(errorRate)} of all others looks
+        as if it had been added. If you {action.text.toLowerCase()} such {one}, others that were added may be
+        reported as unseen.
       </p>
       <div class="actions">
         <Button onClick={onClose}>Cancel</Button>

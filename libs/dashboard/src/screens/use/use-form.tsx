@@ -16,7 +16,7 @@ interface FormProps {
   readonly actions: readonly UseAction[];
 }
 
-/** What to do, and with what. */
+/** The action, and the list for it. */
 export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.JSX.Element {
   const [id, setId] = useState(actions[0]?.id ?? 'check');
   const [given, setGiven] = useState(NOTHING);
@@ -37,7 +37,7 @@ export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.J
     <form class="panel" onSubmit={submit}>
       {actions.length > 1 && (
         <Choice
-          legend="What to do"
+          legend="Action"
           hidden
           value={action?.id ?? 'check'}
           options={actions.map((one) => [one.id, one.text] as const)}
@@ -46,7 +46,7 @@ export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.J
       )}
       <p class="hint">{action?.hint}</p>
       <ListInput
-        label={kind === 'sets' ? 'URLs, one a line' : 'Items, one a line'}
+        label={kind === 'sets' ? 'URLs, one per line' : 'Items, one per line'}
         given={given}
         onChange={setGiven}
         {...(kind === 'sets' && { placeholder: 'https://example.org/' })}
