@@ -100,7 +100,7 @@ export class StreamedBody {
       );
     let end: (() => void) | undefined;
     const over = new Promise<never>((_, reject) => {
-      this.endWait = () => reject(new Error('nobody waits for it'));
+      this.endWait = () => reject(new Error('the wait was cancelled'));
       if (this.left) this.endWait();
       end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
       if (graceOver?.aborted) end();

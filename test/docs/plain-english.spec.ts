@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  apiTexts,
+  helpTexts,
+  pageTexts,
+  sourceTexts,
+  textsIn,
+  type UserText,
+} from '../support/user-texts.js';
+
+/** Pages whose prose is checked. A page joins once it is free of these phrases. */
+const PAGES = ['README.md'];
+
+/**
+ * Phrases that no text for users needs, because a plain one names the thing: "URLs" and not "what was not seen", "the
+ * caller" and not "who is let in", "if" and not "Of a set that ages".
+ */
+const PHRASES: readonly RegExp[] = [
+  /\bwhat was\b/i,
+  /\bwho is\b/i,
+  /\bwhoever\b/i,
+  /\bnobody\b/i,
+  /(?<!\bso )\bas to\b/i,
+  // At the start of a sentence.
+  /(?:^|[.!?:] )of an? [^.!?]*\bthat\b/i,
+];
+
+const unclear = ({ text }: UserText): boolean => PHRASES.some((phrase) => phrase.test(text));
+
+describe('plain English', () => {
+  it.each([
+    ['the strings of the sources', sourceTexts],
+    ['docs/openapi.json', apiTexts],
+    ['the help of the commands', helpTexts],
+    ['the pages', () => PAGES.flatMap((page) => pageTexts(page))],
+  ])('is in %s', (_, collect) => {
+    const texts = collect();
+    expect(texts.length).toBeGreaterThan(20);
+    expect(texts.filter(unclear)).toEqual([]);
+  });
+
+  it.each([
+    'it keeps what was not seen',
+    'asks who is let in',
+    'give it to whoever uses it',
+    'Nobody knows yet',
+    'As to the limit, it is 10',
+    'Forgets it. Of a set that ages the rest stays',
+    'of an item that is new',
+  ])('refuses: %s', (text) => {
+    expect(unclear({ file: '', text })).toBe(true);
+  });
+
+  it.each([
+    'what is in the set?',
+    'so as to be sure',
+    'the layers of a filter that grows',
+    'as told to the caller',
+    'Of a million URLs, 100 are wrong. That is 0.01 %',
+  ])('accepts: %s', (text) => {
+    expect(unclear({ file: '', text })).toBe(false);
+  });
+
+  it('reads strings, templates, concatenations and tags, and no comments, imports or single words', () => {
+    const source = `import 'a b'; // nobody reads this
+      const name = 'nobody';
+      throw new Error(\`the set \${name} has \${'no room'}\`);
+      const text = 'is it ' + 'done, ' + name + '?';
+      const tag = <p title="a title">What is\n  shown {text} here</p>;`;
+    expect(textsIn(source, 'a.tsx').map(({ text }) => text)).toEqual([
+      'the set … has …',
+      'no room',
+      'is it done, …?',
+      'a title',
+      'What is shown',
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import ts from 'typescript';
+import { Exit } from '../../src/cli/ending.js';
+import { commandTree } from '../../src/cli/command-tree.js';
+import { Interruption } from '../../src/cli/interruption.js';
+
+/** A text that users read, in one line, and the file that it is in. */
+export interface UserText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard. */
+const SOURCES = ['libs', 'scripts', 'src'];
+/** Folders with other strings: tests and what they use, programs for Redis, rules of lint. */
+const NOT_SHOWN = /\.spec\.|\.d\.|\/test(?:ing|data)\/|redis\/(?:items|scripts)\/|scripts\/lint\//;
+
+/** What stands for a value in a template. */
+const VALUE = '…';
+
+/** The texts of all sources that users may meet: strings, templates, and the text between the tags of the dashboard. */
+export function sourceTexts(): UserText[] {
+  const files = SOURCES.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  return files
+    .filter((file) => /\.(?:ts|tsx|mjs)$/.test(file) && !NOT_SHOWN.test(file))
+    .flatMap((file) => textsIn(readFileSync(file, 'utf8'), file));
+}
+
+/** The texts of a source: those of more than one word. `file` also says how it is written. */
+export function textsIn(source: string, file: string): UserText[] {
+  const kind = file.endsWith('.tsx') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const texts: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    const text = textOf(node);
+    if (text !== undefined) texts.push(text);
+    // The parts of a concatenation are one text with it. The values in a template are texts of their own.
+    if (text !== undefined && ts.isBinaryExpression(node)) return;
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, false, kind));
+  return withFile(file, texts);
+}
+
+function textOf(node: ts.Node): string | undefined {
+  if (ts.isStringLiteralLike(node) || ts.isJsxText(node)) return node.text;
+  if (ts.isTemplateExpression(node))
+    return node.head.text + node.templateSpans.map(({ literal }) => VALUE + literal.text).join('');
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return undefined;
+  const [left, right] = [textOf(node.left), textOf(node.right)];
+  return left === undefined && right === undefined ? undefined : (left ?? VALUE) + (right ?? VALUE);
+}
+
+/** The summaries, descriptions and titles of docs/openapi.json. */
+export function apiTexts(): UserText[] {
+  const file = 'docs/openapi.json';
+  const texts: string[] = [];
+  JSON.parse(readFileSync(file, 'utf8'), (member, value: unknown) => {
+    if (['summary', 'description', 'title'].includes(member) && typeof value === 'string') texts.push(value);
+    return value;
+  });
+  return withFile(file, texts);
+}
+
+/** The help of each command of `unseen`. */
+export function helpTexts(): UserText[] {
+  const outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap((each) => all(each))];
+  return all(commandTree(new Interruption(), outcome)).flatMap((command) =>
+    withFile(`help of ${command.name()}`, [command.helpInformation()]),
+  );
+}
+
+/** The paragraphs, list items, table rows and headings of a page, without its code. */
+export function pageTexts(page: string): UserText[] {
+  const prose = readFileSync(page, 'utf8').replace(/^( *)```[^]*?^\1```$/gm, '');
+  const blocks = prose.split(/\n(?=\s*(?:\n|#|\||[-*] |\d+\. ))/);
+  return withFile(
+    page,
+    blocks.filter((block) => !isQuestion(block)),
+  );
+}
+
+/** Whether a block is a heading that asks, such as "Who is it for?" */
+function isQuestion(block: string): boolean {
+  return /^#+ [^\n]*\?$/.test(block.trim());
+}
+
+function withFile(file: string, texts: readonly string[]): UserText[] {
+  const lines = texts.map((text) => text.replace(/\s+/g, ' ').trim());
+  return lines.filter((text) => text.includes(' ')).map((text) => ({ file, text }));
+}
