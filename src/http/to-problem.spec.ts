@@ -12,7 +12,7 @@ describe('toProblem', () => {
     const away = toProblem(new StoreError('STORE_UNAVAILABLE', 'connect ECONNREFUSED 10.0.0.1:6379'));
     expect(away).toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: 'The store is unavailable',
+      message: 'the store is unavailable; retry with the same Idempotency-Key',
     });
   });
 

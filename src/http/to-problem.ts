@@ -1,10 +1,17 @@
 import { HttpException } from '@nestjs/common';
 import { StaleFilterError, StoreError, type StoreErrorCode } from '#store';
-import { errorEntry, type ErrorCode } from '../errors/error-codes.js';
+import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 
-/** Store errors whose own words may name hosts or keys: callers get the title, the log gets the rest. */
-const PRIVATE: ReadonlySet<StoreErrorCode> = new Set(['STORE_UNAVAILABLE', 'STORE_DATA_LOST', 'STORE_FULL']);
+/** Details of store errors whose own words may name hosts or keys: callers get these, the log gets the rest. */
+const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, string>([
+  ['STORE_UNAVAILABLE', 'the store is unavailable; retry with the same Idempotency-Key'],
+  [
+    'STORE_DATA_LOST',
+    'the store has lost data of this filter or visited set; restore the data, or clear or delete it',
+  ],
+  ['STORE_FULL', 'the store is full; give it more space, or delete filters or visited sets'],
+]);
 
 /** What Fastify and the HTTP parser refuse by themselves, by their error codes. */
 const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
@@ -29,9 +36,8 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreError) {
-    const isPrivate = PRIVATE.has(error.code) && !error.isPublic;
-    const detail = isPrivate ? errorEntry(error.code).title : error.message;
-    return new ProblemError(error.code, detail, { cause: error });
+    const detail = error.isPublic ? undefined : PRIVATE.get(error.code);
+    return new ProblemError(error.code, detail ?? error.message, { cause: error });
   }
   if (error instanceof StaleFilterError) {
     return new ProblemError(
