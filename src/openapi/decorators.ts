@@ -99,7 +99,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
 }
 
 const EXPLAIN =
-  'Shows why an answer is what it is. It reads the counters and changes nothing. During a ' +
+  'Shows where an answer comes from. It reads the counters and changes nothing. During a ' +
   'sync it reads the layers from before the sync. It needs the scope `admin` because it ' +
   'shows where items are stored.';
 
